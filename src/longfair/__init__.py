@@ -1,0 +1,1 @@
+"""Long-term fairness in sequential decision making."""

@@ -1,0 +1,31 @@
+"""The one kind of error a user of the library causes, and the help that goes with it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UsageError(ValueError):
+    """Bad input: the message is one line saying what was given, what is allowed, what to do."""
+
+
+def near_misses(name: str, allowed: Iterable[str]) -> str:
+    """Say which allowed names come close to a name that is not allowed.
+
+    Parameters
+    ----------
+    name
+        What the user gave.
+    allowed
+        What could have been given.
+
+    Returns
+    -------
+    str
+        One clause for the end of an error message.
+    """
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
+    return f"{hint}allowed: {', '.join(names) if names else 'nothing yet'}"
