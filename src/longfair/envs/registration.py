@@ -1,0 +1,31 @@
+"""Names of the environments in Gymnasium's registry."""
+
+from __future__ import annotations
+
+import gymnasium
+
+NAMES = ("Lending",)
+"""Names without the prefix `longfair/` and the version `-v0`."""
+
+
+def register_all() -> None:
+    """Register every environment with its scalar and its batch entry point."""
+    for name in NAMES:
+        module = f"longfair.envs.{_module_name(name)}"
+        identifier = environment_id(name)
+        if identifier not in gymnasium.registry:
+            gymnasium.register(
+                id=identifier,
+                entry_point=f"{module}:make_scalar",
+                vector_entry_point=f"{module}:make_vector",
+            )
+
+
+def environment_id(name: str) -> str:
+    """Return the full id of an environment, such as `longfair/Lending-v0`."""
+    return f"longfair/{name}-v0"
+
+
+def _module_name(name: str) -> str:
+    """Return `loan_pool` for `LoanPool`."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]

@@ -1,0 +1,136 @@
+"""Let Stable-Baselines3 train on a batch environment without copying it apart.
+
+Stable-Baselines3 has its own vector interface, which differs from Gymnasium's in what happens at
+the end of an episode. This adapter translates, and keeps the batch arrays for agents that use
+them: building one dictionary per copy and step would cost more than the step itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvStepReturn
+
+from longfair.errors import UsageError
+
+
+class BatchInfos(Sequence[dict[str, Any]]):
+    """The `infos` list of Stable-Baselines3, made from batch arrays when somebody looks.
+
+    Attributes
+    ----------
+    arrays
+        The `info` of the batch environment: arrays over copies.
+    """
+
+    def __init__(self, arrays: dict[str, Any], num_envs: int, truncated: Any) -> None:
+        self.arrays = arrays
+        self._num_envs = num_envs
+        self._truncated = truncated
+
+    def __len__(self) -> int:
+        """Return the number of copies."""
+        return self._num_envs
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        """Return the info of one copy, or a list of them."""
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(self._num_envs))]
+        if not -self._num_envs <= index < self._num_envs:
+            raise IndexError(index)
+        info = {
+            key: value[index]
+            for key, value in self.arrays.items()
+            if not key.startswith(("final_", "_final_"))
+        }
+        if "_final_obs" in self.arrays and self.arrays["_final_obs"][index]:
+            info["terminal_observation"] = self.arrays["final_obs"][index]
+            info["TimeLimit.truncated"] = bool(self._truncated[index])
+            final = self.arrays["final_info"]
+            info["terminal_info"] = {
+                key: value[index] for key, value in final.items() if not key.startswith("_")
+            }
+        return info
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Iterate over the copies."""
+        return (self[position] for position in range(self._num_envs))
+
+
+class BatchVecEnv(VecEnv):
+    """A batch environment as the vector environment Stable-Baselines3 expects.
+
+    Parameters
+    ----------
+    env
+        A batch environment, possibly wrapped, that resets ended copies in the same step.
+
+    Notes
+    -----
+    `infos` is a `BatchInfos`. A copy whose episode ended has `terminal_observation`,
+    `terminal_info` (with the `group_state` the episode ended in) and `TimeLimit.truncated`.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        if env.metadata["autoreset_mode"] != AutoresetMode.SAME_STEP:
+            raise UsageError("Stable-Baselines3 needs autoreset: use AutoresetMode.SAME_STEP")
+        self.env = env
+        super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
+        self._actions: Any = None
+
+    def reset(self) -> Any:
+        """Start an episode in every copy and return the observations."""
+        seed = self._seeds[0]
+        observation, arrays = self.env.reset(seed=seed)
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [
+            {key: value[copy] for key, value in arrays.items()} for copy in range(self.num_envs)
+        ]
+        return observation
+
+    def step_async(self, actions: Any) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Take one step in every copy."""
+        observation, reward, terminated, truncated, arrays = self.env.step(self._actions)
+        infos: Any = BatchInfos(arrays, self.num_envs, truncated)
+        return observation, reward.astype(np.float32), terminated | truncated, infos
+
+    def close(self) -> None:
+        """Close the batch environment."""
+        self.env.close()
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Return an attribute of the batch, once per copy asked for."""
+        if attr_name == "render_mode":
+            return [None for _ in self._get_indices(indices)]
+        try:
+            value = getattr(self.env.unwrapped, attr_name)
+        except AttributeError:
+            value = getattr(self.env, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Refuse: the copies share their attributes."""
+        raise UsageError(f"cannot set {attr_name!r}: make a new environment with other params")
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the batch once and return its result for every copy asked for."""
+        result = getattr(self.env.unwrapped, method_name)(*args, **kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: VecEnvIndices = None) -> list[bool]:
+        """Say no: wrappers of single environments cannot be around a copy of a batch."""
+        return [False for _ in self._get_indices(indices)]
