@@ -1,0 +1,113 @@
+"""Play whole episodes with a fixed policy and add up what every group got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from longfair.agents.ppo.policy import Actor
+from longfair.errors import UsageError
+
+FloatArray = NDArray[np.float64]
+Act = Callable[[Any, dict[str, Any]], Any]
+"""Maps observations and the batch `info` that came with them to one action per copy."""
+
+
+class Agent(Protocol):
+    """Whatever decides: learned agents of Stable-Baselines3 and heuristics alike."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:
+        """Return one action per observation, and the next state (None without memory)."""
+
+
+class EpisodeTotals(NamedTuple):
+    """Sums over one episode in each of N copies."""
+
+    reward: FloatArray
+    """(N,)."""
+    supply: FloatArray
+    """(N, G)."""
+    demand: FloatArray
+    """(N, G)."""
+    steps: FloatArray
+    """(N,): lengths of the episodes."""
+
+
+def play_episodes(act: Act, env: VectorEnv[Any, Any, Any], seed: int) -> EpisodeTotals:
+    """Play exactly one episode in every copy of a batch environment.
+
+    Parameters
+    ----------
+    act
+        The policy.
+    env
+        A batch environment whose `info` carries `supply` and `demand`.
+    seed
+        Seed of the environment. Use seeds that no training run has used.
+
+    Raises
+    ------
+    UsageError
+        When the environment returns a reward that is not finite.
+    """
+    observation, info = env.reset(seed=seed)
+    playing = np.ones(env.num_envs, dtype=bool)
+    reward_total, steps = np.zeros(env.num_envs), np.zeros(env.num_envs)
+    groups = info["group_state"].shape[1]
+    supply, demand = np.zeros((env.num_envs, groups)), np.zeros((env.num_envs, groups))
+    while playing.any():
+        actions = act(observation, info)
+        observation, reward, terminated, truncated, info = env.step(actions)
+        reward_total += np.where(playing, reward, 0.0)
+        supply += info["supply"] * playing[:, None]
+        demand += info["demand"] * playing[:, None]
+        steps += playing
+        playing &= ~(terminated | truncated)
+    if not np.isfinite(reward_total).all():
+        raise UsageError("the environment returned a reward that is not finite")
+    return EpisodeTotals(reward_total, supply, demand, steps)
+
+
+def acting(agent: Agent) -> Act:
+    """Let an agent act, telling it the batch `info` first if it has an `observe` method.
+
+    Oracles need it: they may look at the `group_state` that learned agents do not see.
+    """
+    observe = getattr(agent, "observe", None)
+
+    def act(observation: Any, info: dict[str, Any]) -> Any:
+        if observe is not None:
+            observe(info)
+        return agent.predict(observation)[0]
+
+    return act
+
+
+def acting_snapshots(
+    snapshots: list[Actor], episodes: int, action_space: spaces.Space[Any], rng: np.random.Generator
+) -> Act:
+    """Let P snapshots of a policy act side by side, each in `episodes` copies.
+
+    Copies are ordered by snapshot, then episode. A learning curve is evaluated in one go: the time
+    goes into the number of steps, hardly into the number of snapshots.
+    """
+    stack = Actor.stack(snapshots)
+    bounds = action_space if isinstance(action_space, spaces.Box) else None
+
+    def act(observation: Any, info: dict[str, Any]) -> Any:
+        actions = stack.sample(observation.reshape(len(snapshots), episodes, -1), rng)
+        actions = actions.reshape(len(snapshots) * episodes, *actions.shape[2:])
+        return actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
+
+    return act

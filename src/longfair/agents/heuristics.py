@@ -1,0 +1,85 @@
+"""One-line lending policies: the bar that a learned policy has to clear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longfair.errors import UsageError
+
+
+class AcceptanceTable:
+    """Accept an applicant with a probability that depends on group and score only.
+
+    Parameters
+    ----------
+    probability
+        Shape (G, C): probability of a loan for every group and score.
+    seed
+        Seed of the agent's own generator, used where a probability is neither 0 nor 1.
+
+    Notes
+    -----
+    Reads the start of a lending observation: one-hot score (C), then one-hot group (G). What
+    wrappers append is ignored.
+    """
+
+    def __init__(self, probability: ArrayLike, seed: int | None = None) -> None:
+        self.probability = np.asarray(probability, dtype=np.float64)
+        if self.probability.ndim != 2:
+            raise UsageError(f"probability has shape {self.probability.shape}: give (G, C)")
+        if not ((self.probability >= 0) & (self.probability <= 1)).all():
+            raise UsageError("probability has entries outside [0, 1]")
+        self._rng = np.random.default_rng(seed)
+
+    def predict(
+        self,
+        observation: NDArray[Any],
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[np.int64], None]:
+        """Return decisions (N,) for observations (N, ...); `deterministic` rounds to the mode."""
+        group, score = applicants(observation, *self.probability.shape)
+        chance = self.probability[group, score]
+        limit = 0.5 if deterministic else self._rng.random(len(chance))
+        return (chance > limit).astype(np.int64), None
+
+
+def applicants(
+    observation: NDArray[Any], groups: int, scores: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return group and score (N,) of the applicants in lending observations (N, ...)."""
+    score = observation[:, :scores].argmax(axis=1)
+    return observation[:, scores : scores + groups].argmax(axis=1), score
+
+
+def threshold_policy(thresholds: Sequence[int], scores: int = 7) -> AcceptanceTable:
+    """Accept from a score on: one threshold per group; `scores` rejects everybody.
+
+    With the papers' repayment probabilities a loan is profitable from score 3 on, so
+    `threshold_policy((3, 3))` is the myopic lender, who maximises the profit of the next loan.
+    """
+    for threshold in thresholds:
+        if not 0 <= threshold <= scores:
+            raise UsageError(f"threshold {threshold}: give integers in 0..{scores}")
+    return AcceptanceTable(np.arange(scores) >= np.asarray(thresholds)[:, None])
+
+
+def constant_policy(
+    chance: float, groups: int = 2, scores: int = 7, seed: int | None = None
+) -> AcceptanceTable:
+    """Accept everybody with the same probability."""
+    return AcceptanceTable(np.full((groups, scores), chance), seed)
+
+
+def myopic_policy(
+    repay_probability: Sequence[float], groups: int = 2, gain: float = 1.0, loss: float = 1.0
+) -> AcceptanceTable:
+    """Accept whoever brings an expected profit now, whatever it does to the scores later."""
+    repay = np.asarray(repay_probability)
+    profitable = repay * gain - (1.0 - repay) * loss >= 0
+    return AcceptanceTable(np.tile(profitable, (groups, 1)))

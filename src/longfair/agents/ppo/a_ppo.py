@@ -1,0 +1,75 @@
+r"""A-PPO: fairness terms added to the advantage (Yu et al. 2022, as run by the ELBERT paper).
+
+With :math:`\Delta, \Delta'` the running disparity before and after the step,
+
+.. math:: v = \min(0, \omega - \Delta'),\qquad
+          u = \min\big(0, -(\Delta' - \Delta)\,1[\Delta' > \omega]\big),\qquad
+          \hat A = \beta_0 A + \beta_1 v + \beta_2 u .
+
+As coded each of the three terms is scaled to [0, 1] over the minibatch, the sum is standardised,
+and the last step of every episode has v = u's change = 0 because the disparity is read after the
+environment has reset itself. As published the terms are raw and look at the state before the
+step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from longfair.agents.ppo.rollout import Minibatch
+from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
+
+
+@dataclass(frozen=True)
+class APPO(Strategy):
+    """PPO with two fairness terms in the advantage.
+
+    Parameters
+    ----------
+    level_weight, change_weight
+        :math:`\\beta_1` and :math:`\\beta_2`; the reward's advantage has weight 1.
+    tolerance
+        Disparity below which the terms vanish.
+    offset
+        Added to the denominators of the running rates: 0 in lending, 1 elsewhere.
+    as_coded
+        Minibatch scaling, disparity after the step and the reset at episode ends (the code), or
+        raw terms at the state before the step (the paper).
+    """
+
+    name: ClassVar[str] = "a-ppo"
+    level_weight: float = 0.25
+    change_weight: float = 0.25
+    tolerance: float = 0.005
+    offset: float = 0.0
+    as_coded: bool = True
+
+    def plan(self, rollout: Rollout) -> Plan:
+        """Keep the two fairness terms of every step."""
+        after = np.ptp(running_rates(rollout, self.offset), axis=2)
+        before = np.concatenate([np.zeros_like(after[:1]), after[:-1]])
+        before[rollout.starts] = 0.0
+        if self.as_coded:
+            after = np.where(rollout.ends, 0.0, after)
+            change = np.where(rollout.ends, 0.0, after - before)
+            looked_at = after
+        else:
+            change = after - before
+            looked_at = before
+        level = np.minimum(0.0, self.tolerance - looked_at)
+        increase = np.minimum(0.0, -change * (looked_at > self.tolerance))
+        return super().plan(rollout)._replace(features=np.stack([level, increase], axis=2))
+
+    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
+        """Add the fairness terms and standardise."""
+        terms = torch.cat([minibatch.advantages[:, :1], minibatch.features], dim=1)
+        if self.as_coded:
+            low, high = torch.aminmax(terms, dim=0)
+            terms = (terms - low) / (high - low + 1e-8)
+        weights = terms.new_tensor([1.0, self.level_weight, self.change_weight])
+        return standardised(terms @ weights)

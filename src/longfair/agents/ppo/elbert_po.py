@@ -1,0 +1,151 @@
+r"""ELBERT-PO: policy optimisation towards an equal long-term benefit rate.
+
+The objective is :math:`J = \eta - \alpha\,h(z)`, where :math:`\eta` is the return,
+:math:`z_g = \eta^S_g / \eta^D_g` the benefit rate of group g (expected supply over expected
+demand of an episode) and :math:`h = b^2` the squared bias. By the chain rule its policy gradient
+is an ordinary policy gradient with another advantage (Xu et al. 2024, Proposition 3.2):
+
+.. math::
+
+    A^{fair}_t = A_t - \alpha \sum_g \frac{\partial h}{\partial z_g}
+        \left[\frac{1}{\eta^D_g} A^{S}_{g,t}
+        - \frac{\eta^S_g}{(\eta^D_g)^2} A^{D}_{g,t}\right]
+
+So every group's supply and demand gets a critic, and PPO's clipped objective does the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from longfair.agents.ppo.rollout import Minibatch
+from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
+from longfair.errors import UsageError
+from longfair.metrics.benefit import squared_bias_gradient
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ElbertPO(Strategy):
+    """Equal long-term benefit rate by a regularised objective.
+
+    Parameters
+    ----------
+    alpha
+        Weight of the squared bias, at least 0.
+    beta
+        Sharpness of the soft bias, used with more than two groups; with two the exact bias is
+        used, in the paper's experiments as in the code.
+    standardise
+        `"signals"`: every one of the 1 + 2M advantages is standardised over the minibatch before
+        the chain rule combines them (the authors' code; the paper does not say so, and the
+        relative weights are then no longer those of Proposition 3.2). `"combined"`: the raw
+        advantages are combined, then standardised once, as PPO commonly does. `"none"`: raw.
+    discounted_totals
+        Whether :math:`\\eta^S, \\eta^D` are discounted sums (the paper) or plain sums over the
+        episode (the code).
+
+    Notes
+    -----
+    Implementation details, with their source:
+
+    1. Totals are averaged over the episodes of the rollout and fixed for the update (code).
+    2. No smoothing of the denominator in training (code); the evaluation adds 1 per episode.
+    3. A group without any demand in the rollout has no benefit rate: its terms are left out.
+       The code would divide by zero.
+    """
+
+    name: ClassVar[str] = "elbert-po"
+    alpha: float = 2e5
+    beta: float = 20.0
+    standardise: str = "signals"
+    discounted_totals: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for values that have no meaning."""
+        if not self.alpha >= 0:
+            raise UsageError(f"alpha={self.alpha}: give a number of at least 0")
+        if not self.beta > 0:
+            raise UsageError(f"beta={self.beta}: give a number above 0")
+        if self.standardise not in ("signals", "combined", "none"):
+            raise UsageError(
+                f"standardise={self.standardise!r}: give 'signals', 'combined' or 'none'"
+            )
+
+    @classmethod
+    def as_coded(cls, alpha: float, beta: float = 20.0) -> ElbertPO:
+        """Return what the authors' scripts ran."""
+        return cls(alpha=alpha, beta=beta, standardise="signals", discounted_totals=False)
+
+    @classmethod
+    def as_published(cls, alpha: float, beta: float = 20.0) -> ElbertPO:
+        """Return what the paper's text and Proposition 3.2 say."""
+        return cls(alpha=alpha, beta=beta, standardise="combined", discounted_totals=True)
+
+    def num_signals(self, num_groups: int) -> int:
+        """Return 2M: the supply and the demand of every group."""
+        return 2 * num_groups
+
+    def plan(self, rollout: Rollout) -> Plan:
+        """Fix the totals, and with them the weight of every advantage."""
+        supply = self._total(rollout.supply, rollout)
+        demand = self._total(rollout.demand, rollout)
+        weights = advantage_weights(supply, demand, self.alpha, self.beta)
+        steps, copies = rollout.rewards.shape
+        return Plan(
+            rollout.rewards,
+            supply_and_demand(rollout),
+            np.zeros((steps, copies, 0)),
+            torch.from_numpy(weights.astype(np.float32)),
+        )
+
+    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
+        """Combine the 1 + 2M advantages by the chain rule."""
+        advantages = minibatch.advantages
+        if self.standardise == "signals":
+            return standardised(advantages) @ plan.weights
+        combined = advantages @ plan.weights
+        return standardised(combined) if self.standardise == "combined" else combined
+
+    def _total(self, signal: FloatArray, rollout: Rollout) -> FloatArray:
+        """Return (G,): mean over episodes of the sum of a signal."""
+        episodes = max(int(rollout.ends.sum()), 1)
+        if self.discounted_totals:
+            steps = _steps_since_start(rollout.starts)
+            signal = signal * (rollout.discount**steps)[..., None]
+        total: FloatArray = signal.sum(axis=(0, 1)) / episodes
+        return total
+
+
+def advantage_weights(
+    supply: FloatArray, demand: FloatArray, alpha: float, beta: float
+) -> FloatArray:
+    """Return (1 + 2G,): weights of the reward, supply and demand advantages.
+
+    Parameters
+    ----------
+    supply, demand
+        Shape (G,): totals per episode.
+    alpha, beta
+        Weight of the squared bias, and sharpness of the soft bias with more than two groups.
+    """
+    known = demand > 0
+    by_supply, by_demand = np.zeros_like(supply), np.zeros_like(demand)
+    if known.sum() >= 2:
+        sharpness = None if len(demand) == 2 else beta
+        slope = squared_bias_gradient(supply[known], demand[known], beta=sharpness)
+        by_supply[known], by_demand[known] = slope.supply, slope.demand
+    return np.concatenate([[1.0], -alpha * by_supply, -alpha * by_demand])
+
+
+def _steps_since_start(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return (T, N): how many steps ago the episode (or the rollout) began."""
+    step = np.arange(len(starts))[:, None]
+    return step - np.maximum.accumulate(np.where(starts, step, 0), axis=0)

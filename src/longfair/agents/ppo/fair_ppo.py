@@ -1,0 +1,294 @@
+"""PPO with fairness signals: Stable-Baselines3's PPO that asks a strategy for its advantage."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.type_aliases import Schedule
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from longfair.agents.ppo.policy import FairActorCriticPolicy
+from longfair.agents.ppo.rollout import SignalRolloutBuffer, generalised_advantages
+from longfair.agents.ppo.strategy import Plan, Rollout, Strategy
+from longfair.errors import UsageError
+
+
+class FairPPO(PPO):
+    """Proximal policy optimisation whose advantage comes from a fairness strategy.
+
+    Parameters
+    ----------
+    policy
+        `"FairMlpPolicy"` or a subclass of `FairActorCriticPolicy`.
+    env
+        A vector environment of Stable-Baselines3 whose infos carry `supply` and `demand`.
+    strategy
+        What the method changes; plain PPO when left out.
+    net_arch
+        Hidden sizes of the policy and of every critic.
+    whole_episodes
+        Start every rollout with fresh episodes. The ELBERT code does, with rollouts of whole
+        episodes, so that totals per episode can be read off the rollout.
+    bootstrap_truncated
+        Add the discounted value of the final observation where an episode was cut by its length.
+        The authors' codes treat such an end as terminal.
+    **kwargs
+        Arguments of `stable_baselines3.PPO`.
+
+    Notes
+    -----
+    Implementation details, with their source:
+
+    1. Actions are sampled, a Gaussian's sample is clipped to the action space only for the
+       environment; the buffer keeps the unclipped one (Stable-Baselines3).
+    2. The environments of one rollout step together with a fixed policy, so values and
+       log-probabilities are computed once per rollout in one pass. The numbers are those of
+       computing them step by step.
+    3. Advantages of reward and signals share discount and decay; each has its own critic (code).
+    4. Critic loss: 0.5 times the sum over critics of their mean squared errors, no clipping (code).
+    5. One gradient-norm clip over all networks together (code).
+    """
+
+    policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"FairMlpPolicy": FairActorCriticPolicy}
+    policy: FairActorCriticPolicy
+    rollout_buffer: SignalRolloutBuffer
+
+    def __init__(
+        self,
+        policy: str | type[FairActorCriticPolicy] = "FairMlpPolicy",
+        env: VecEnv | None = None,
+        strategy: Strategy | None = None,
+        net_arch: tuple[int, ...] = (64, 64),
+        whole_episodes: bool = True,
+        bootstrap_truncated: bool = False,
+        learning_rate: float | Schedule = 3e-4,
+        **kwargs: Any,
+    ) -> None:
+        self.strategy = strategy or Strategy()
+        self.whole_episodes = whole_episodes
+        self.bootstrap_truncated = bootstrap_truncated
+        self.num_groups = 0 if env is None else _num_groups(env)
+        self.seconds = {"collect": 0.0, "update": 0.0}
+        kwargs.setdefault("device", "cpu")
+        super().__init__(
+            policy,
+            env,  # type: ignore[arg-type]  # None is allowed by the base of PPO, used by load
+            learning_rate=learning_rate,
+            rollout_buffer_class=SignalRolloutBuffer,
+            rollout_buffer_kwargs={"num_groups": self.num_groups},
+            policy_kwargs={
+                "net_arch": list(net_arch),
+                "num_signals": self.strategy.num_signals(self.num_groups),
+            },
+            **kwargs,
+        )
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        self.rng = np.random.default_rng(self.seed)
+
+    # Collecting ---------------------------------------------------------------------------------
+
+    def collect_rollouts(
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        rollout_buffer: Any,
+        n_rollout_steps: int,
+    ) -> bool:
+        """Fill the buffer with steps of the present policy and compute all advantages."""
+        started = time.perf_counter()
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+        if self.whole_episodes:
+            self._last_obs = env.reset()  # type: ignore[assignment]
+            self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
+        actor = self.policy.actor()
+        bounds = self.action_space if isinstance(self.action_space, spaces.Box) else None
+        finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]] = []
+        for step in range(n_rollout_steps):
+            observation: Any = self._last_obs
+            actions = actor.sample(observation, self.rng)
+            executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
+            new_observation, rewards, dones, infos = env.step(executed)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            supply, demand = group_signals(infos)
+            rollout_buffer.record(
+                observation, actions, rewards, self._last_episode_starts, supply, demand
+            )
+            if self.bootstrap_truncated and dones.any():
+                finals.append((step, *_truncated_finals(infos, dones, observation)))
+            self._last_obs, self._last_episode_starts = new_observation, dones  # type: ignore[assignment]
+        self._check_finite(rollout_buffer)
+        self._compute_advantages(rollout_buffer, finals)
+        callback.update_locals(locals())
+        callback.on_rollout_end()
+        self.seconds["collect"] += time.perf_counter() - started
+        return True
+
+    def _check_finite(self, buffer: SignalRolloutBuffer) -> None:
+        bad = np.argwhere(~np.isfinite(buffer.rewards))
+        if len(bad):
+            step, copy = bad[0]
+            raise UsageError(
+                f"the environment returned reward {buffer.rewards[step, copy]} in copy {copy}, "
+                f"step {step} of the rollout: rewards must be finite"
+            )
+
+    def _compute_advantages(
+        self,
+        buffer: SignalRolloutBuffer,
+        finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]],
+    ) -> None:
+        ends = buffer.ends(np.asarray(self._last_episode_starts, dtype=bool))
+        rollout = Rollout(
+            buffer.rewards,
+            buffer.supply,
+            buffer.demand,
+            np.asarray(buffer.episode_starts, dtype=bool),
+            ends,
+            self.gamma,
+        )
+        plan = self.strategy.plan(rollout)
+        observations = torch.from_numpy(_flat(buffer.observations))
+        actions = torch.from_numpy(_flat(buffer.actions))
+        with torch.no_grad():
+            outputs, values = self.policy.networks.outputs(self.policy.networks.trace(observations))
+            log_prob = self.policy.head.log_prob(outputs, actions)
+            last_values = self._values(self._last_obs)
+        signals = np.concatenate([plan.rewards[..., None], plan.signals], axis=2)
+        for step, copies, final_observations in finals:
+            signals[step, copies] += self.gamma * self._values(final_observations)
+        shape = (buffer.buffer_size, buffer.n_envs, -1)
+        advantages, returns = generalised_advantages(
+            signals,
+            values.numpy().astype(np.float64).reshape(shape),
+            last_values,
+            ends,
+            self.gamma,
+            self.gae_lambda,
+        )
+        self._plan = plan
+        self._samples = (
+            observations,
+            actions,
+            log_prob,
+            *(torch.from_numpy(_flat(a).astype(np.float32)) for a in (advantages, returns)),
+            torch.from_numpy(_flat(plan.features).astype(np.float32)),
+        )
+
+    def _values(self, observations: Any) -> NDArray[np.float64]:
+        """Return (B, 1 + K) values of observations (B, input)."""
+        with torch.no_grad():
+            values = self.policy.predict_values(torch.from_numpy(np.asarray(observations)))
+        return values.numpy().astype(np.float64)
+
+    # Learning -----------------------------------------------------------------------------------
+
+    def train(self) -> None:
+        """Update policy and critics on the collected rollout."""
+        started = time.perf_counter()
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        clip_range = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
+        for _ in range(self.n_epochs):
+            if not self._train_epoch(clip_range, self._plan):
+                break
+        self._n_updates += self.n_epochs
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.seconds["update"] += time.perf_counter() - started
+
+    @torch.no_grad()
+    def _train_epoch(self, clip_range: float, plan: Plan) -> bool:
+        """Go once through the samples; return False when the policy moved beyond `target_kl`.
+
+        No graph is recorded: the slopes of the three parts of the loss, clipped surrogate,
+        squared errors of the critics and entropy, are handed to the networks' own `backward`.
+        """
+        networks, head = self.policy.networks, self.policy.head
+        for batch in self.rollout_buffer.minibatches(self._samples, self.batch_size, self.rng):
+            trace = networks.trace(batch.observations)
+            outputs, values = networks.outputs(trace)
+            advantage = self.strategy.advantage(batch, plan)
+            log_ratio = head.log_prob(outputs, batch.actions) - batch.old_log_prob
+            if self.target_kl is not None and _approximate_kl(log_ratio) > 1.5 * self.target_kl:
+                return False
+            by_log_prob = surrogate_slope(log_ratio, advantage, clip_range)
+            by_entropy = -self.ent_coef / len(advantage)
+            by_outputs = head.backward(outputs, batch.actions, by_log_prob, by_entropy)
+            errors = values - batch.returns
+            networks.backward(trace, by_outputs, errors * (2.0 * self.vf_coef / len(errors)))
+            self.policy.flat.clip_gradient(self.max_grad_norm)
+            self.policy.optimizer.step()
+        self.logger.record("train/value_loss", errors.square().mean(dim=0).sum().item())
+        self.logger.record("train/approx_kl", _approximate_kl(log_ratio))
+        return True
+
+
+def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip_range: float) -> Tensor:
+    r"""Return the slope (B,) of PPO's clipped loss by the log-probability of every action.
+
+    The loss is minus the mean of :math:`\min(r A, clip(r, 1-\epsilon, 1+\epsilon) A)` with
+    :math:`r = \exp` of `log_ratio`. Its slope is :math:`-r A / B` where the plain term is the
+    smaller one and zero where clipping holds.
+    """
+    ratio = log_ratio.exp()
+    plain = ratio * advantage
+    clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range) * advantage
+    return plain * (plain <= clipped) * (-1.0 / len(advantage))
+
+
+def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return supply and demand (N, G) from the infos of one step.
+
+    Reads the batch arrays where the environment keeps them (`infos.arrays`), and stacks the
+    dictionaries of single environments otherwise.
+    """
+    arrays = getattr(infos, "arrays", None)
+    if arrays is not None:
+        return arrays["supply"], arrays["demand"]
+    return np.stack([i["supply"] for i in infos]), np.stack([i["demand"] for i in infos])
+
+
+def _truncated_finals(
+    infos: Any, dones: NDArray[np.bool_], observation: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Return which copies were truncated (N,), and their final observations."""
+    ended = {copy: infos[copy] for copy in np.flatnonzero(dones)}
+    truncated = np.zeros(len(dones), dtype=bool)
+    truncated[[copy for copy, info in ended.items() if info.get("TimeLimit.truncated")]] = True
+    rows = [info["terminal_observation"] for copy, info in ended.items() if truncated[copy]]
+    return truncated, np.asarray(rows, np.float32).reshape(-1, *observation.shape[1:])
+
+
+def _approximate_kl(log_ratio: Tensor) -> float:
+    """Return the estimate of the divergence that Stable-Baselines3 uses."""
+    with torch.no_grad():
+        return float((log_ratio.exp() - 1.0 - log_ratio).mean())
+
+
+def _flat(array: NDArray[Any]) -> NDArray[Any]:
+    """Join the axes of time and copies."""
+    steps, copies, *rest = array.shape
+    return array.reshape(steps * copies, *rest)
+
+
+def _num_groups(env: VecEnv) -> int:
+    try:
+        return int(env.get_attr("num_groups")[0])
+    except AttributeError:
+        raise UsageError(
+            f"{env} has no num_groups: give an environment of longfair.envs, or one that has it"
+        ) from None

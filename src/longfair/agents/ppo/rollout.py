@@ -1,0 +1,149 @@
+"""What a rollout leaves behind: rewards, group signals, and advantages for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.buffers import RolloutBuffer
+from torch import Tensor
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass
+class Minibatch:
+    """Samples of one gradient step, B of them."""
+
+    observations: Tensor
+    """(B, input)."""
+    actions: Tensor
+    """(B,) integers or (B, actions) real numbers."""
+    old_log_prob: Tensor
+    """(B,)."""
+    advantages: Tensor
+    """(B, 1 + K): reward first, then the signals."""
+    returns: Tensor
+    """(B, 1 + K): targets of the critics."""
+    features: Tensor
+    """(B, F): per-step numbers that a strategy asked to keep."""
+
+
+class SignalRolloutBuffer(RolloutBuffer):
+    """A rollout of T steps in N copies with the supply and demand of every group.
+
+    The first axis of all arrays is time, the second the copy. Advantages and returns have one
+    column per critic: reward first, then the signals of the strategy.
+    """
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        device: torch.device | str = "auto",
+        gae_lambda: float = 1.0,
+        gamma: float = 0.99,
+        n_envs: int = 1,
+        num_groups: int = 1,
+    ) -> None:
+        self.num_groups = num_groups
+        super().__init__(
+            buffer_size, observation_space, action_space, device, gae_lambda, gamma, n_envs
+        )
+
+    def reset(self) -> None:
+        """Empty the buffer; the arrays are reused."""
+        self.pos, self.full = 0, False
+        if hasattr(self, "supply"):
+            return
+        steps, copies = self.buffer_size, self.n_envs
+        self.observations = np.zeros((steps, copies, *self.obs_shape), np.float32)
+        discrete = isinstance(self.action_space, spaces.Discrete)
+        action_shape = () if discrete else (self.action_dim,)
+        kind = np.int64 if discrete else np.float32
+        self.actions = np.zeros((steps, copies, *action_shape), kind)  # type: ignore[assignment]
+        self.rewards = np.zeros((steps, copies))
+        self.episode_starts = np.zeros((steps, copies), np.bool_)  # type: ignore[assignment]
+        self.supply = np.zeros((steps, copies, self.num_groups))
+        self.demand = np.zeros((steps, copies, self.num_groups))
+
+    def record(
+        self,
+        observation: NDArray[Any],
+        action: NDArray[Any],
+        reward: NDArray[Any],
+        episode_start: NDArray[np.bool_],
+        supply: NDArray[Any],
+        demand: NDArray[Any],
+    ) -> None:
+        """Keep one step of all copies."""
+        position = self.pos
+        self.observations[position] = observation
+        self.actions[position] = action
+        self.rewards[position] = reward
+        self.episode_starts[position] = episode_start
+        self.supply[position] = supply
+        self.demand[position] = demand
+        self.pos = position + 1
+        self.full = self.pos == self.buffer_size
+
+    def ends(self, last_dones: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return (T, N): whether an episode ended with that step."""
+        return np.concatenate([self.episode_starts[1:], last_dones[None]]).astype(np.bool_)
+
+    def minibatches(
+        self, tensors: tuple[Tensor, ...], batch_size: int, rng: np.random.Generator
+    ) -> Iterator[Minibatch]:
+        """Shuffle the T * N samples once and cut them into minibatches; the last may be short."""
+        order = torch.from_numpy(rng.permutation(self.buffer_size * self.n_envs))
+        shuffled = [tensor[order] for tensor in tensors]
+        for parts in zip(*(tensor.split(batch_size) for tensor in shuffled), strict=True):
+            yield Minibatch(*parts)
+
+
+def generalised_advantages(
+    rewards: FloatArray,
+    values: FloatArray,
+    last_values: FloatArray,
+    ends: NDArray[np.bool_],
+    discount: float,
+    decay: float,
+) -> tuple[FloatArray, FloatArray]:
+    r"""Compute generalised advantage estimates for several signals at once.
+
+    .. math:: A_t = \delta_t + \gamma\lambda\,(1 - e_t)\,A_{t+1},\qquad
+              \delta_t = r_t + \gamma\,(1 - e_t)\,V_{t+1} - V_t
+
+    Parameters
+    ----------
+    rewards, values
+        Shape (T, N, K).
+    last_values
+        Shape (N, K): values of the observations after the last step.
+    ends
+        Shape (T, N): whether an episode ended with the step.
+    discount, decay
+        :math:`\gamma` and :math:`\lambda`.
+
+    Returns
+    -------
+    advantages, returns
+        Shape (T, N, K) each; returns are advantages plus values.
+
+    Notes
+    -----
+    Schulman et al. (2016), with one recursion for all K signals.
+    """
+    going_on = (discount * ~ends)[..., None]
+    next_values = np.concatenate([values[1:], last_values[None]])
+    advantages = rewards + going_on * next_values - values
+    going_on *= decay
+    for step in range(len(rewards) - 2, -1, -1):
+        advantages[step] += going_on[step] * advantages[step + 1]
+    return advantages, advantages + values

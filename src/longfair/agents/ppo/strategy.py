@@ -1,0 +1,120 @@
+"""What a method of the PPO family changes: rewards, signals with critics, and the advantage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from longfair.agents.ppo.rollout import Minibatch
+from longfair.errors import UsageError
+
+FloatArray = NDArray[np.float64]
+
+
+class Rollout(NamedTuple):
+    """What the environment gave back: T steps in N copies with G groups."""
+
+    rewards: FloatArray
+    """(T, N)."""
+    supply: FloatArray
+    """(T, N, G)."""
+    demand: FloatArray
+    """(T, N, G)."""
+    starts: NDArray[np.bool_]
+    """(T, N): whether an episode began with the step."""
+    ends: NDArray[np.bool_]
+    """(T, N): whether an episode ended with the step."""
+    discount: float
+    """Discount factor of the learner."""
+
+
+class Plan(NamedTuple):
+    """What a strategy makes of a rollout, fixed for all minibatches of the update."""
+
+    rewards: FloatArray
+    """(T, N): rewards to learn from."""
+    signals: FloatArray
+    """(T, N, K): further per-step quantities that get critics and advantages."""
+    features: FloatArray
+    """(T, N, F): further per-step numbers needed when advantages are combined."""
+    weights: Tensor
+    """(1 + K,): weight of every advantage in a linear combination; reward first."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Plain PPO (G-PPO in the papers); the methods override only what they change.
+
+    Parameters
+    ----------
+    train_unused_critics
+        Whether to train critics of supply and demand that the method does not use. The code of
+        the ELBERT paper does, and they then share the joint clip of the gradient norm with the
+        policy: slower, and a smaller policy step while those critics still fit.
+    """
+
+    name: ClassVar[str] = "g-ppo"
+    train_unused_critics: bool = False
+
+    def num_signals(self, num_groups: int) -> int:
+        """Return the number K of signals that get a critic."""
+        return 2 * num_groups if self.train_unused_critics else 0
+
+    def plan(self, rollout: Rollout) -> Plan:
+        """Decide what to learn from a rollout."""
+        signals = self._signals(rollout)
+        steps, copies, count = signals.shape
+        weights = torch.zeros(1 + count)
+        weights[0] = 1.0
+        return Plan(rollout.rewards, signals, np.zeros((steps, copies, 0)), weights)
+
+    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
+        """Combine the advantages (B, 1 + K) of a minibatch into one (B,)."""
+        return standardised(minibatch.advantages[:, 0])
+
+    def _signals(self, rollout: Rollout) -> FloatArray:
+        if self.train_unused_critics:
+            return supply_and_demand(rollout)
+        return np.zeros((*rollout.rewards.shape, 0))
+
+
+def supply_and_demand(rollout: Rollout) -> FloatArray:
+    """Return (T, N, 2G): the supply of every group, then the demand of every group."""
+    return np.concatenate([rollout.supply, rollout.demand], axis=2)
+
+
+def standardised(values: Tensor) -> Tensor:
+    """Centre and scale over the first axis (B, ...): unbiased deviation plus 1e-8."""
+    deviation, mean = torch.std_mean(values, dim=0)
+    return (values - mean) / (deviation + 1e-8)
+
+
+def running_rates(rollout: Rollout, offset: float) -> FloatArray:
+    """Return (T, N, G): supply over demand + `offset`, both summed since the episode began.
+
+    The present step counts. A rate is 0 while its denominator is 0.
+
+    Raises
+    ------
+    UsageError
+        When the rollout begins in the middle of an episode.
+    """
+    supply = _since_start(rollout.supply, rollout.starts)
+    demand = _since_start(rollout.demand, rollout.starts) + offset
+    return np.divide(supply, demand, out=np.zeros_like(supply), where=demand > 0)
+
+
+def _since_start(values: FloatArray, starts: NDArray[np.bool_]) -> FloatArray:
+    if not starts[0].all():
+        raise UsageError("the rollout begins inside an episode: use whole_episodes=True")
+    totals = np.cumsum(values, axis=0)
+    before = totals - values
+    first_step = np.maximum.accumulate(
+        np.where(starts, np.arange(len(starts))[:, None], 0), axis=0
+    )
+    return totals - np.take_along_axis(before, first_step[..., None], axis=0)
