@@ -1,0 +1,1 @@
+"""Who decides: learned agents, heuristics and exact solvers."""

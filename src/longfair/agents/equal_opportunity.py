@@ -103,7 +103,8 @@ class EqualOpportunityOracle:
         above = np.cumsum(share[..., ::-1], axis=2)[..., ::-1] - share
         missing = rate[:, None, None] - above
         chance = np.divide(missing, share, out=(missing > _ROUNDING).astype(float), where=share > 0)
-        return np.clip(chance, 0.0, 1.0)
+        clipped: FloatArray = np.clip(chance, 0.0, 1.0)
+        return clipped
 
 
 _ROUNDING = 1e-12

@@ -76,22 +76,22 @@ class LendingParams:
 
     @classmethod
     def elbert(cls) -> LendingParams:
-        """Training episodes of ELBERT: 2048 applicants."""
+        """Return the training episodes of ELBERT: 2048 applicants."""
         return cls()
 
     @classmethod
     def elbert_evaluation(cls) -> LendingParams:
-        """Evaluation episodes of ELBERT: 10,000 applicants, five times the training length."""
+        """Return the evaluation episodes of ELBERT: 10,000 applicants, not 2048."""
         return cls(episode_length=10_000)
 
     @classmethod
     def fppo(cls) -> LendingParams:
-        """Training episodes of F-PPO: 2000 applicants."""
+        """Return the training episodes of F-PPO: 2000 applicants."""
         return cls(episode_length=2000)
 
     @classmethod
     def fppo_evaluation(cls) -> LendingParams:
-        """Evaluation episodes of F-PPO: 10,000 applicants."""
+        """Return the evaluation episodes of F-PPO: 10,000 applicants."""
         return cls(episode_length=10_000)
 
 
@@ -206,14 +206,14 @@ class LendingVectorEnv(FairVectorEnv):
 
     def _transition(self, actions: IntArray) -> Transition:
         pair, repays = self._pair, self._repays
-        reward = self._profit[repays] * actions
+        reward: FloatArray = self._profit[repays] * actions
         self._cash += reward
         cell = self._first_cell + pair
         mass = np.minimum(self._cells[cell], self.params.mass_shift) * actions
         self._cells[cell] -= mass
         self._cells[self._first_cell + self._target_table[repays, pair]] += mass
-        demand = self._group_table.take(pair, axis=0) * repays[:, None]
-        supply = demand * actions[:, None]
+        demand: FloatArray = self._group_table.take(pair, axis=0) * repays[:, None]
+        supply: FloatArray = demand * actions[:, None]
         self._pair, self._repays = self._draw_applicants()
         return Transition(reward, supply, demand, self._cash < self.params.loan_amount)
 

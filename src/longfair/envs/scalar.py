@@ -23,14 +23,14 @@ class ScalarFace(gymnasium.Env[Any, Any]):
         A batch environment, possibly wrapped, with one copy and autoreset disabled.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
-
     def __init__(self, vector_env: VectorEnv[Any, Any, Any]) -> None:
         if vector_env.num_envs != 1:
             raise UsageError(f"num_envs={vector_env.num_envs}: a scalar face needs exactly 1 copy")
         if vector_env.metadata["autoreset_mode"] != AutoresetMode.DISABLED:
             raise UsageError("the batch resets itself: make it with AutoresetMode.DISABLED")
         self.vector_env = vector_env
+        self.metadata = {"render_modes": []}
+        self.num_groups: int = vector_env.unwrapped.num_groups  # type: ignore[attr-defined]  # set by FairVectorEnv
         self.observation_space = vector_env.single_observation_space
         self.action_space = vector_env.single_action_space
 

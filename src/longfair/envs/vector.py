@@ -71,7 +71,10 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
     copies give the same trajectory.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": [],
+    }
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         require_integer("episode_length", episode_length, low=1)
         if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
             raise UsageError(f"autoreset_mode={autoreset_mode}: give SAME_STEP or DISABLED")
-        self.metadata = {**self.metadata, "autoreset_mode": autoreset_mode}
+        self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": []}
         self.num_envs = num_envs
         self.num_groups = num_groups
         self.episode_length = episode_length
@@ -150,9 +153,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         self._any_ended = bool(self._ended.any())
         return self._observation(), {"group_state": self._group_state()}
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Take one step in every copy.
 
         Parameters

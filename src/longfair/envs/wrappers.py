@@ -122,7 +122,7 @@ class RunningRates(AppendedMemory):
 
     def _memory(self) -> Float32Array:
         # Without demand there is no supply, and 0 divided by a tiny number is the 0 asked for.
-        return self._supply / np.maximum(self._demand, _TINY)
+        return np.divide(self._supply, np.maximum(self._demand, _TINY), dtype=np.float32)
 
 
 class WindowStatistics(AppendedMemory):

@@ -27,12 +27,12 @@ from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates,
 
 @dataclass(frozen=True)
 class APPO(Strategy):
-    """PPO with two fairness terms in the advantage.
+    r"""PPO with two fairness terms in the advantage.
 
     Parameters
     ----------
     level_weight, change_weight
-        :math:`\\beta_1` and :math:`\\beta_2`; the reward's advantage has weight 1.
+        :math:`\beta_1` and :math:`\beta_2`; the reward's advantage has weight 1.
     tolerance
         Disparity below which the terms vanish.
     offset

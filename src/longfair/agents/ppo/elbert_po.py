@@ -34,7 +34,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ElbertPO(Strategy):
-    """Equal long-term benefit rate by a regularised objective.
+    r"""Equal long-term benefit rate by a regularised objective.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class ElbertPO(Strategy):
         relative weights are then no longer those of Proposition 3.2). `"combined"`: the raw
         advantages are combined, then standardised once, as PPO commonly does. `"none"`: raw.
     discounted_totals
-        Whether :math:`\\eta^S, \\eta^D` are discounted sums (the paper) or plain sums over the
+        Whether :math:`\eta^S, \eta^D` are discounted sums (the paper) or plain sums over the
         episode (the code).
 
     Notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
+from longfair.agents.ppo import saving
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import SignalRolloutBuffer, generalised_advantages
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy
@@ -54,8 +56,10 @@ class FairPPO(PPO):
        log-probabilities are computed once per rollout in one pass. The numbers are those of
        computing them step by step.
     3. Advantages of reward and signals share discount and decay; each has its own critic (code).
-    4. Critic loss: 0.5 times the sum over critics of their mean squared errors, no clipping (code).
-    5. One gradient-norm clip over all networks together (code).
+    4. Numbers too small for full precision are flushed to zero while training: Adam's moments of
+       parameters without a gradient decay into that range, where arithmetic is many times slower.
+    5. Critic loss: 0.5 times the sum over critics of their mean squared errors, no clipping (code).
+    6. One gradient-norm clip over all networks together (code).
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"FairMlpPolicy": FairActorCriticPolicy}
@@ -200,6 +204,7 @@ class FairPPO(PPO):
     def train(self) -> None:
         """Update policy and critics on the collected rollout."""
         started = time.perf_counter()
+        torch.set_flush_denormal(True)
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
         clip_range = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
@@ -235,6 +240,94 @@ class FairPPO(PPO):
         self.logger.record("train/value_loss", errors.square().mean(dim=0).sum().item())
         self.logger.record("train/approx_kl", _approximate_kl(log_ratio))
         return True
+
+    # Saving -------------------------------------------------------------------------------------
+
+    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
+        """Save parameters and settings without pickling anything.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        exclude, include
+            Arguments of Stable-Baselines3 that choose attributes to pickle; give none.
+        """
+        if exclude is not None or include is not None:
+            raise UsageError("exclude and include choose what to pickle: nothing is pickled here")
+        parameters = {name: value.numpy() for name, value in self.policy.state_dict().items()}
+        settings = {name: getattr(self, name) for name in _SAVED}
+        settings |= {
+            "strategy": saving.strategy_to_json(self.strategy),
+            "net_arch": list(self.policy_kwargs["net_arch"]),
+            "clip_range": float(self.clip_range(1.0)),  # type: ignore[operator]
+            "learning_rate": float(self.lr_schedule(1.0)),
+            "observation_space": saving.space_to_json(self.observation_space),
+            "action_space": saving.space_to_json(self.action_space),
+        }
+        saving.write(Path(path), parameters, settings)
+
+    @classmethod
+    def load(  # type: ignore[override]  # fewer options than Stable-Baselines3: nothing is pickled
+        cls, path: Any, env: VecEnv | None = None, **kwargs: Any
+    ) -> FairPPO:
+        """Load an agent saved by `save`.
+
+        Parameters
+        ----------
+        path
+            File to read.
+        env
+            Environment to go on learning in; none is needed to predict.
+        **kwargs
+            Settings to replace, such as `learning_rate`.
+
+        Notes
+        -----
+        The moments of the optimiser are not saved: learning goes on with fresh ones.
+        """
+        parameters, settings = saving.read(Path(path))
+        strategy = saving.strategy_from_json(settings.pop("strategy"))
+        observation_space = saving.space_from_json(settings.pop("observation_space"))
+        action_space = saving.space_from_json(settings.pop("action_space"))
+        num_groups, timesteps = settings.pop("num_groups"), settings.pop("num_timesteps")
+        settings["net_arch"] = tuple(settings["net_arch"])
+        model = cls(
+            "FairMlpPolicy", env, strategy, **{**settings, **kwargs}, _init_setup_model=False
+        )
+        if env is None:
+            model.observation_space, model.action_space = observation_space, action_space
+            model.n_envs, model.num_groups = 1, num_groups
+            model.rollout_buffer_kwargs = {"num_groups": num_groups}
+            model.policy_kwargs["num_signals"] = strategy.num_signals(num_groups)
+        elif (env.observation_space, env.action_space) != (observation_space, action_space):
+            raise UsageError(
+                f"{path} was trained on {observation_space} and {action_space}, the environment "
+                f"has {env.observation_space} and {env.action_space}"
+            )
+        model._setup_model()
+        model.policy.load_state_dict({k: torch.from_numpy(v) for k, v in parameters.items()})
+        model.num_timesteps = timesteps
+        return model
+
+
+_SAVED = (
+    "n_steps",
+    "batch_size",
+    "n_epochs",
+    "gamma",
+    "gae_lambda",
+    "ent_coef",
+    "vf_coef",
+    "max_grad_norm",
+    "target_kl",
+    "seed",
+    "whole_episodes",
+    "bootstrap_truncated",
+    "num_groups",
+    "num_timesteps",
+)
+"""Plain settings that are saved as they are."""
 
 
 def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip_range: float) -> Tensor:

@@ -208,7 +208,8 @@ class FlatParameters:
         self.values = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
         self.values.grad = torch.zeros_like(self.values)
         sizes = [p.numel() for p in parameters]
-        parts = zip(self.values.detach().split(sizes), self.values.grad.split(sizes), strict=True)
+        flat = (self.values.detach(), self.values.grad)
+        parts = zip(*(torch.split(vector, sizes) for vector in flat), strict=True)
         for parameter, (value, gradient) in zip(parameters, parts, strict=True):
             parameter.data = value.view_as(parameter)
             parameter.grad = gradient.view_as(parameter)

@@ -72,19 +72,16 @@ class FairActorCriticPolicy(ActorCriticPolicy):
 
     def _build(self, lr_schedule: Schedule) -> None:
         assert isinstance(self.net_arch, list)
-        discrete = isinstance(self.action_space, spaces.Discrete)
-        if not discrete and not isinstance(self.action_space, spaces.Box):
-            raise UsageError(f"action space {self.action_space}: give a Discrete or a Box")
-        num_outputs = int(self.action_space.n if discrete else self.action_space.shape[0])
+        num_outputs = _num_outputs(self.action_space)
         self.networks = StackedActorCritic(
             self.features_dim, self.net_arch, num_outputs, num_critics=1 + self.num_signals
         )
         self.head: Head = CategoricalHead()
-        if not discrete:
+        if isinstance(self.action_space, spaces.Box):
             self.log_std = nn.Parameter(torch.full((num_outputs,), self.log_std_init))
             self.head = GaussianHead(self.log_std)
         self.flat = FlatParameters(self)
-        self.optimizer = self.optimizer_class(
+        self.optimizer = torch.optim.Adam(
             [self.flat.values], lr=lr_schedule(1), **self.optimizer_kwargs
         )
 
@@ -130,6 +127,14 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             deviation = self.log_std.detach().exp().numpy().copy()
             return Actor(arrays, deviation)
         return Actor(arrays, None)
+
+
+def _num_outputs(action_space: spaces.Space[Any]) -> int:
+    if isinstance(action_space, spaces.Discrete):
+        return int(action_space.n)
+    if isinstance(action_space, spaces.Box) and len(action_space.shape) == 1:
+        return action_space.shape[0]
+    raise UsageError(f"action space {action_space}: give a Discrete, or a Box of one axis")
 
 
 class Actor:
@@ -182,15 +187,20 @@ class Actor:
         output = self.output(observations)
         if self.deviation is not None:
             noise = rng.standard_normal(output.shape, dtype=np.float32)
-            return output + self.deviation * noise
+            sample: NDArray[np.float32] = output + self.deviation * noise
+            return sample
         if output.shape[-1] == 2:
             # With two actions the difference of the logits against logistic noise decides.
             uniform = rng.random(output.shape[:-1])
             return (output[..., 1] - output[..., 0] > np.log(1.0 / uniform - 1.0)).astype(np.int64)
         gumbel = -np.log(rng.standard_exponential(output.shape))
-        return np.argmax(output + gumbel, axis=-1)
+        choice: NDArray[np.int64] = np.argmax(output + gumbel, axis=-1)
+        return choice
 
     def mode(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Return the most likely actions."""
         output = self.output(observations)
-        return output if self.deviation is not None else np.argmax(output, axis=-1)
+        if self.deviation is not None:
+            return output
+        choice: NDArray[np.int64] = np.argmax(output, axis=-1)
+        return choice

@@ -67,9 +67,9 @@ class SignalRolloutBuffer(RolloutBuffer):
         discrete = isinstance(self.action_space, spaces.Discrete)
         action_shape = () if discrete else (self.action_dim,)
         kind = np.int64 if discrete else np.float32
-        self.actions = np.zeros((steps, copies, *action_shape), kind)  # type: ignore[assignment]
+        self.actions = np.zeros((steps, copies, *action_shape), kind)
         self.rewards = np.zeros((steps, copies))
-        self.episode_starts = np.zeros((steps, copies), np.bool_)  # type: ignore[assignment]
+        self.episode_starts = np.zeros((steps, copies), np.bool_)
         self.supply = np.zeros((steps, copies, self.num_groups))
         self.demand = np.zeros((steps, copies, self.num_groups))
 
@@ -103,7 +103,7 @@ class SignalRolloutBuffer(RolloutBuffer):
         """Shuffle the T * N samples once and cut them into minibatches; the last may be short."""
         order = torch.from_numpy(rng.permutation(self.buffer_size * self.n_envs))
         shuffled = [tensor[order] for tensor in tensors]
-        for parts in zip(*(tensor.split(batch_size) for tensor in shuffled), strict=True):
+        for parts in zip(*(torch.split(t, batch_size) for t in shuffled), strict=True):
             yield Minibatch(*parts)
 
 

@@ -114,7 +114,5 @@ def _since_start(values: FloatArray, starts: NDArray[np.bool_]) -> FloatArray:
         raise UsageError("the rollout begins inside an episode: use whole_episodes=True")
     totals = np.cumsum(values, axis=0)
     before = totals - values
-    first_step = np.maximum.accumulate(
-        np.where(starts, np.arange(len(starts))[:, None], 0), axis=0
-    )
+    first_step = np.maximum.accumulate(np.where(starts, np.arange(len(starts))[:, None], 0), axis=0)
     return totals - np.take_along_axis(before, first_step[..., None], axis=0)

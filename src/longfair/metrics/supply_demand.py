@@ -1,0 +1,198 @@
+r"""Supply and demand behind the usual static notions of group fairness.
+
+Each notion compares a ratio across groups.  Its numerator is the group's supply and its
+denominator the group's demand, per person decided on:
+
+=====================  ===============================  =========================
+notion                 supply counts                    demand counts
+=====================  ===============================  =========================
+demographic parity     accepted                         everybody
+equal opportunity      accepted and would succeed       would succeed
+accuracy parity        decided as the outcome shows     everybody
+equalised odds         equal opportunity, and also:     would succeed, and also:
+                       accepted and would fail          would fail
+=====================  ===============================  =========================
+
+Summing over people and time and dividing once gives the long-term benefit rate
+(`longfair.metrics.benefit.long_term_benefit_rate`).
+
+References
+----------
+Xu et al. (2024), Section 2.1, Section 5.1 and Appendix A.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longfair.errors import UsageError
+from longfair.metrics._arrays import FloatArray
+
+
+class SupplyDemand(NamedTuple):
+    """Supply and demand of every group.
+
+    Attributes
+    ----------
+    supply, demand
+        Zeros and ones, shape (..., groups).
+    """
+
+    supply: FloatArray
+    demand: FloatArray
+
+
+class EqualisedOdds(NamedTuple):
+    """The two pairs whose rates equalised odds compares.
+
+    Attributes
+    ----------
+    true_positive
+        Accepted among those who would succeed.
+    false_positive
+        Accepted among those who would fail.
+    """
+
+    true_positive: SupplyDemand
+    false_positive: SupplyDemand
+
+
+def demographic_parity(decision: ArrayLike, group: ArrayLike, groups: int) -> SupplyDemand:
+    """Count acceptances among all members of each group.
+
+    Parameters
+    ----------
+    decision
+        Zeros and ones, shape (...): was the person accepted?
+    group
+        Group number of each person, from 0 to `groups` - 1, shape (...).
+    groups
+        Number of groups.
+
+    Returns
+    -------
+    SupplyDemand
+        Each of shape (..., groups).
+
+    Raises
+    ------
+    UsageError
+        If shapes differ, a decision is not 0 or 1, or a group number is out of range.
+    """
+    accepted, member = _flags(decision, "decision"), _membership(group, groups)
+    return _pair(accepted, np.ones_like(accepted), member)
+
+
+def equal_opportunity(
+    decision: ArrayLike, outcome: ArrayLike, group: ArrayLike, groups: int
+) -> SupplyDemand:
+    """Count acceptances among those members of each group who would succeed.
+
+    Parameters
+    ----------
+    decision
+        Zeros and ones, shape (...): was the person accepted?
+    outcome
+        Zeros and ones, shape (...): would the person succeed (repay)?
+    group
+        Group number of each person, from 0 to `groups` - 1, shape (...).
+    groups
+        Number of groups.
+
+    Returns
+    -------
+    SupplyDemand
+        Each of shape (..., groups).
+
+    Raises
+    ------
+    UsageError
+        If shapes differ, a decision or outcome is not 0 or 1, or a group number is out of range.
+    """
+    return equalised_odds(decision, outcome, group, groups).true_positive
+
+
+def equalised_odds(
+    decision: ArrayLike, outcome: ArrayLike, group: ArrayLike, groups: int
+) -> EqualisedOdds:
+    """Count acceptances among those who would succeed, and among those who would fail.
+
+    Parameters
+    ----------
+    decision, outcome, group, groups
+        As `equal_opportunity`.
+
+    Returns
+    -------
+    EqualisedOdds
+        Two pairs of supply and demand, each array of shape (..., groups).
+
+    Raises
+    ------
+    UsageError
+        As `equal_opportunity`.
+    """
+    accepted, good = _flags(decision, "decision"), _flags(outcome, "outcome")
+    member = _membership(group, groups)
+    return EqualisedOdds(_pair(accepted, good, member), _pair(accepted, ~good, member))
+
+
+def accuracy_parity(
+    decision: ArrayLike, outcome: ArrayLike, group: ArrayLike, groups: int
+) -> SupplyDemand:
+    """Count decisions that agree with the outcome among all members of each group.
+
+    Parameters
+    ----------
+    decision, outcome, group, groups
+        As `equal_opportunity`.
+
+    Returns
+    -------
+    SupplyDemand
+        Each of shape (..., groups).
+
+    Raises
+    ------
+    UsageError
+        As `equal_opportunity`.
+    """
+    accepted, good = _flags(decision, "decision"), _flags(outcome, "outcome")
+    _alike(accepted, good, "decision and outcome")
+    return _pair(accepted == good, np.ones_like(accepted), _membership(group, groups))
+
+
+def _pair(
+    served: NDArray[np.bool_], asking: NDArray[np.bool_], member: NDArray[np.bool_]
+) -> SupplyDemand:
+    _alike(served, asking, "decision and outcome")
+    _alike(served, member[..., 0], "decision and group")
+    demand = asking[..., None] & member
+    supply = served[..., None] & demand
+    return SupplyDemand(supply.astype(np.float64), demand.astype(np.float64))
+
+
+def _alike(first: NDArray[np.bool_], second: NDArray[np.bool_], names: str) -> None:
+    if first.shape != second.shape:
+        raise UsageError(
+            f"{names} must have the same shape; given {first.shape} and {second.shape}"
+        )
+
+
+def _flags(values: ArrayLike, name: str) -> NDArray[np.bool_]:
+    array = np.asarray(values)
+    if not np.isin(array, (0, 1)).all():
+        raise UsageError(f"{name} must hold only 0 and 1")
+    return array.astype(np.bool_)
+
+
+def _membership(group: ArrayLike, groups: int) -> NDArray[np.bool_]:
+    numbers = np.asarray(group)
+    if groups < 1:
+        raise UsageError(f"groups must be at least 1; given {groups}")
+    if not np.isin(numbers, np.arange(groups)).all():
+        raise UsageError(f"group must hold whole numbers from 0 to {groups - 1}")
+    return np.asarray(numbers[..., None] == np.arange(groups))

@@ -1,0 +1,172 @@
+"""What the papers offer: their experiments, claims and checks, found by import.
+
+A paper is a package ``longfair.papers.<id>``. It may define ``EXPERIMENTS`` (a tuple of
+`longfair.runs.experiment.Experiment`) and ``CHECKS`` (a mapping of names to functions that
+return a `longfair.runs.claims.CheckResult`), and may ship a file ``claims.yaml``. Nothing else
+has to be registered anywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import longfair.papers
+from longfair.errors import UsageError, near_misses
+from longfair.runs.claims import AllRule, Check, Claim, ExactRule, Rule, load_claims
+from longfair.runs.claims import require_distinct as require_distinct_claims
+from longfair.runs.experiment import Experiment, require_known
+
+
+def papers() -> tuple[str, ...]:
+    """Name the papers that have a package, sorted."""
+    found = pkgutil.iter_modules(longfair.papers.__path__)
+    return tuple(sorted(module.name for module in found if module.ispkg))
+
+
+@cache
+def experiments() -> dict[str, Experiment]:
+    """Collect the experiments of all papers.
+
+    Returns
+    -------
+    dict of str to Experiment
+        By id, papers in alphabetical order, experiments in the order of their paper.
+
+    Raises
+    ------
+    UsageError
+        If an experiment belongs to another paper than its package, or an id is used twice.
+    """
+    found: dict[str, Experiment] = {}
+    for paper in papers():
+        for experiment in getattr(_package(paper), "EXPERIMENTS", ()):
+            if experiment.paper != paper:
+                raise UsageError(
+                    f"experiment {experiment.id} is defined by paper {paper!r}: "
+                    f"its id must start with '{paper}/'"
+                )
+            if experiment.id in found:
+                raise UsageError(f"experiment {experiment.id} is defined twice: ids are unique")
+            found[experiment.id] = experiment
+    return found
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """Collect the claims of all papers.
+
+    Returns
+    -------
+    tuple of Claim
+        Papers in alphabetical order, claims in the order of their paper's file.
+
+    Raises
+    ------
+    UsageError
+        If a file is malformed, an id is used twice, or a claim names an unknown experiment or
+        check.
+    """
+    found = [
+        claim for paper in papers() if (file := _claims_file(paper)) for claim in load_claims(file)
+    ]
+    require_distinct_claims(found)
+    for claim in found:
+        _require_known_parts(claim)
+    return tuple(found)
+
+
+@cache
+def checks() -> dict[str, Check]:
+    """Collect the executable checks of all papers.
+
+    Returns
+    -------
+    dict of str to callable
+        By name.
+
+    Raises
+    ------
+    UsageError
+        If a name is used twice.
+    """
+    found: dict[str, Check] = {}
+    for paper in papers():
+        for name, check in getattr(_package(paper), "CHECKS", {}).items():
+            if name in found:
+                raise UsageError(f"check {name!r} of paper {paper!r} exists already: rename it")
+            found[name] = check
+    return found
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment by its id.
+
+    Raises
+    ------
+    UsageError
+        If there is none of this id; the message names the near misses.
+    """
+    known = experiments()
+    if name not in known:
+        raise UsageError(f"unknown experiment {name!r}: {near_misses(name, known)}")
+    return known[name]
+
+
+def select_claims(names: list[str] | None = None, paper: str | None = None) -> list[Claim]:
+    """Return claims by their ids, or those of one paper, or all.
+
+    Parameters
+    ----------
+    names
+        Ids; all when not given or empty.
+    paper
+        Id of a paper; all when not given.
+
+    Returns
+    -------
+    list of Claim
+        In the order of `claims`.
+
+    Raises
+    ------
+    UsageError
+        If an id is unknown; the message names the near misses.
+    """
+    known = claims()
+    if paper is not None and paper not in papers():
+        raise UsageError(f"unknown paper {paper!r}: {near_misses(paper, papers())}")
+    ids = [claim.id for claim in known]
+    for name in names or ():
+        if name not in ids:
+            raise UsageError(f"unknown claim {name!r}: {near_misses(name, ids)}")
+    return [
+        claim
+        for claim in known
+        if (not names or claim.id in names) and (paper is None or claim.paper == paper)
+    ]
+
+
+def _package(paper: str) -> ModuleType:
+    return importlib.import_module(f"longfair.papers.{paper}")
+
+
+def _claims_file(paper: str) -> Path | None:
+    file = Path(str(_package(paper).__file__)).with_name("claims.yaml")
+    return file if file.is_file() else None
+
+
+def _require_known_parts(claim: Claim) -> None:
+    if claim.experiment is not None:
+        require_known("experiment", claim.experiment, experiments(), f"claim {claim.id}")
+    for name in _checks_of(claim.rule):
+        require_known("check", name, checks(), f"claim {claim.id}")
+
+
+def _checks_of(rule: Rule) -> list[str]:
+    if isinstance(rule, AllRule):
+        return [name for part in rule.rules for name in _checks_of(part)]
+    return [rule.check] if isinstance(rule, ExactRule) else []

@@ -1,0 +1,1 @@
+"""Run and remember: experiments, runner, store, provenance, statistics, verdicts."""

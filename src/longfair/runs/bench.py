@@ -1,0 +1,200 @@
+"""Time things fairly.
+
+Times on a shared machine drift. So candidates that are compared take turns (A B A B ...), what
+is reported is the median, and a comparison is a ratio of medians from the same run. What is
+timed is handed in as a function; nothing here knows what it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from longfair.errors import UsageError
+
+Clock = Callable[[], float]
+
+MATRIX_SIZES = (256, 384, 512, 768, 1024)
+"""Sides of the square matrices that `matrix_multiply_rate` tries."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times of one candidate.
+
+    Parameters
+    ----------
+    seconds
+        Every repeat, in order.
+    """
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Median in seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def best(self) -> float:
+        """Shortest time in seconds."""
+        return min(self.seconds)
+
+
+def interleaved(
+    candidates: Mapping[str, Callable[[], object]],
+    *,
+    repeats: int = 5,
+    warmups: int = 1,
+    clock: Clock = time.perf_counter,
+) -> dict[str, Timing]:
+    """Time candidates in turns.
+
+    Parameters
+    ----------
+    candidates
+        Functions by name. Each call is one repeat.
+    repeats
+        Timed calls of each.
+    warmups
+        Calls of each that come first and are not timed.
+    clock
+        Clock in seconds.
+
+    Returns
+    -------
+    dict of str to Timing
+        Times by name.
+
+    Raises
+    ------
+    UsageError
+        If there are no candidates or no repeats.
+    """
+    if not candidates or repeats < 1 or warmups < 0:
+        raise UsageError(
+            f"{len(candidates)} candidates, {repeats} repeats, {warmups} warmups: "
+            "give at least one candidate and one repeat"
+        )
+    for _ in range(warmups):
+        for candidate in candidates.values():
+            candidate()
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(repeats):
+        for name, candidate in candidates.items():
+            start = clock()
+            candidate()
+            seconds[name].append(clock() - start)
+    return {name: Timing(tuple(times)) for name, times in seconds.items()}
+
+
+def ratio_of_medians(slow: Timing, fast: Timing) -> float:
+    """How many times longer the one takes than the other.
+
+    Parameters
+    ----------
+    slow, fast
+        Times from one call of `interleaved`.
+
+    Returns
+    -------
+    float
+        Above 1 if ``fast`` is the faster one.
+    """
+    return slow.median / fast.median
+
+
+def steps_per_second(
+    advance: Callable[[], int],
+    *,
+    seconds: float = 0.5,
+    repeats: int = 5,
+    clock: Clock = time.perf_counter,
+) -> float:
+    """Measure how many steps per second a function makes.
+
+    Parameters
+    ----------
+    advance
+        Makes some steps and returns how many.
+    seconds
+        Least duration of one repeat; ``advance`` is called until it is reached.
+    repeats
+        Number of repeats.
+    clock
+        Clock in seconds.
+
+    Returns
+    -------
+    float
+        Median over the repeats.
+
+    Raises
+    ------
+    UsageError
+        If there are no repeats or the duration is not positive.
+    """
+    if repeats < 1 or seconds <= 0:
+        raise UsageError(f"{repeats} repeats of {seconds} s: both must be positive")
+    advance()
+    rates = []
+    for _ in range(repeats):
+        steps, start = 0, clock()
+        while (elapsed := clock() - start) < seconds:
+            steps += advance()
+        rates.append(steps / elapsed)
+    return statistics.median(rates)
+
+
+def matrix_multiply_rate(
+    sizes: Sequence[int] = MATRIX_SIZES,
+    *,
+    repeats: int = 7,
+    clock: Clock = time.perf_counter,
+) -> float:
+    """Measure what this machine can do: its best rate of multiplying float32 matrices.
+
+    One thread of torch, square matrices; the best repeat of the best size, because this is the
+    roof that other rates are held against, and a disturbed measurement would lower it.
+
+    Parameters
+    ----------
+    sizes
+        Sides of the matrices.
+    repeats
+        Timed products per size, after one that is not timed.
+    clock
+        Clock in seconds.
+
+    Returns
+    -------
+    float
+        Floating-point operations per second; a product of side n counts ``2 n**3``.
+    """
+    import torch
+
+    best = 0.0
+    with one_torch_thread():
+        for size in sizes:
+            left, right = torch.rand(size, size), torch.rand(size, size)
+            multiply = functools.partial(torch.mm, left, right, out=torch.empty(size, size))
+            timing = interleaved({"product": multiply}, repeats=repeats, clock=clock)["product"]
+            best = max(best, 2.0 * size**3 / timing.best)
+    return best
+
+
+@contextlib.contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Keep torch to one thread, as the workers of the runner do, and restore it afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

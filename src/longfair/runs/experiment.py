@@ -1,0 +1,354 @@
+"""What is run: arms, experiments, and the single runs they expand into.
+
+An experiment is data. It says which methods are compared, with which settings, under which
+profile and on how many seeds. It does not say how the runs are executed or where results go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from longfair.errors import UsageError, near_misses
+
+if TYPE_CHECKING:
+    import pandas
+
+_NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+
+Work = Callable[[Any, int], "pandas.DataFrame"]
+"""A module-level function of ``(config, seed)`` that returns the result table of one run."""
+
+
+def require_name(what: str, name: str) -> None:
+    """Refuse a name that could not be part of a file name in the store.
+
+    Parameters
+    ----------
+    what
+        What the name is for; appears in the message.
+    name
+        Lower-case letters and digits, joined by single hyphens or underscores.
+
+    Raises
+    ------
+    UsageError
+        If the name has any other character.
+    """
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"{what} {name!r} is not allowed: use lower-case letters and digits, "
+            "joined by single hyphens or underscores"
+        )
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One method, in one variant, with the settings it has under one profile.
+
+    Parameters
+    ----------
+    method
+        Published name of the method as an identifier, such as ``"elbert-po"``.
+    variant
+        ``"as_coded"``, ``"as_published"``, or ``"reference"`` for methods that learn nothing.
+    config
+        Frozen dataclass of plain values (numbers, text, tuples, mappings, nested dataclasses).
+    work
+        Module-level function of ``(config, seed)`` that returns the result table of one run.
+    description
+        One sentence for tables.
+
+    Raises
+    ------
+    UsageError
+        If a name cannot be part of a file name, the config is not a frozen dataclass, or the
+        work is not a module-level function (a worker process could not find it).
+    """
+
+    method: str
+    variant: str
+    config: Any
+    work: Work
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        require_name("method", self.method)
+        require_name("variant", self.variant)
+        _require_frozen(self.config, f"the config of {self.name}")
+        _require_module_level(self.work, self.name)
+
+    @property
+    def name(self) -> str:
+        """Method and variant joined by a dot, as in the store's file names."""
+        return f"{self.method}.{self.variant}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is compared, under each profile.
+
+    Parameters
+    ----------
+    id
+        ``"<paper>/<name>"``.
+    title
+        One line for tables.
+    arms
+        Profile to arms. Method and variant together are unique within a profile.
+    seeds
+        Profile to default number of seeds, at least 1.
+    horizon
+        Profile to training steps of the methods that learn.
+
+    Raises
+    ------
+    UsageError
+        If the id is malformed, the profiles of the three mappings differ, an arm appears
+        twice, or a number is out of range.
+    """
+
+    id: str
+    title: str
+    arms: Mapping[str, tuple[Arm, ...]]
+    seeds: Mapping[str, int]
+    horizon: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        """Check the parts and freeze the mappings."""
+        split_id(self.id)
+        for field in ("arms", "seeds", "horizon"):
+            object.__setattr__(self, field, MappingProxyType(dict(getattr(self, field))))
+        if not self.arms:
+            raise UsageError(f"experiment {self.id} has no profile: give arms for at least one")
+        for field in ("seeds", "horizon"):
+            _require_same_profiles(self, field)
+        for profile, arms in self.arms.items():
+            require_name("profile", profile)
+            _require_distinct(self.id, profile, arms)
+            if self.seeds[profile] < 1:
+                raise UsageError(
+                    f"experiment {self.id}, profile {profile}: {self.seeds[profile]} seeds; "
+                    "at least 1 is needed"
+                )
+            if self.horizon[profile] < 0:
+                raise UsageError(
+                    f"experiment {self.id}, profile {profile}: horizon "
+                    f"{self.horizon[profile]} is negative; give the number of training steps"
+                )
+
+    @property
+    def paper(self) -> str:
+        """Id of the paper."""
+        return split_id(self.id)[0]
+
+    @property
+    def name(self) -> str:
+        """Id within the paper."""
+        return split_id(self.id)[1]
+
+    def methods(self, profile: str) -> tuple[str, ...]:
+        """Methods of a profile, each once, in the order of the arms."""
+        return tuple(dict.fromkeys(arm.method for arm in self.arms[profile]))
+
+    def variants(self, profile: str) -> tuple[str, ...]:
+        """Variants of a profile, each once, in the order of the arms."""
+        return tuple(dict.fromkeys(arm.variant for arm in self.arms[profile]))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One arm on one seed: the unit that is executed, stored, kept or redone.
+
+    Parameters
+    ----------
+    experiment
+        Id of the experiment.
+    profile
+        Profile the arm's settings belong to.
+    arm
+        Method, variant, settings and work.
+    seed
+        Non-negative seed, given to the work.
+    """
+
+    experiment: str
+    profile: str
+    arm: Arm
+    seed: int
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        split_id(self.experiment)
+        require_name("profile", self.profile)
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is negative: use 0 or more")
+
+    @property
+    def name(self) -> str:
+        """Unique name within a store, which is also the path of its file without ending."""
+        return f"{self.experiment}/{self.profile}/{self.arm.name}.{self.seed:03d}"
+
+
+def split_id(experiment: str, where: str = "") -> tuple[str, str]:
+    """Split the id of an experiment into paper and name.
+
+    Parameters
+    ----------
+    experiment
+        ``"<paper>/<name>"``.
+    where
+        Where the id was found, for the message.
+
+    Returns
+    -------
+    tuple of str
+        Paper id and name.
+
+    Raises
+    ------
+    UsageError
+        If the id is not of that form.
+    """
+    paper, separator, name = experiment.partition("/")
+    prefix = f"{where}: " if where else ""
+    if not separator:
+        raise UsageError(
+            f"{prefix}experiment id {experiment!r} has no slash: write '<paper>/<name>'"
+        )
+    require_name(f"{prefix}paper id", paper)
+    require_name(f"{prefix}experiment name", name)
+    return paper, name
+
+
+def plan(
+    experiment: Experiment,
+    profile: str,
+    *,
+    seeds: int | None = None,
+    first_seed: int = 0,
+    methods: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
+) -> list[Run]:
+    """Expand an experiment into its runs, all arms of a seed before the next seed.
+
+    That order matters when a long computation is stopped early: the seeds that are complete
+    are complete for every method, so paired comparisons can use them.
+
+    Parameters
+    ----------
+    experiment
+        What to expand.
+    profile
+        One of the experiment's profiles.
+    seeds
+        Number of seeds; the profile's default when not given.
+    first_seed
+        The seeds are ``first_seed, first_seed + 1, ...``.
+    methods, variants
+        Keep only these; all when not given.
+
+    Returns
+    -------
+    list of Run
+        Never empty.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown, a number out of range, or nothing is left to run.
+    """
+    require_known("profile", profile, experiment.arms, f"experiment {experiment.id}")
+    number = experiment.seeds[profile] if seeds is None else seeds
+    if number < 1:
+        raise UsageError(f"seeds is {number}: at least 1 is needed")
+    if first_seed < 0:
+        raise UsageError(f"first seed is {first_seed}: use 0 or more")
+    where = f"experiment {experiment.id}, profile {profile}"
+    for method in methods or ():
+        require_known("method", method, experiment.methods(profile), where)
+    for variant in variants or ():
+        require_known("variant", variant, experiment.variants(profile), where)
+    arms = [
+        arm
+        for arm in experiment.arms[profile]
+        if (methods is None or arm.method in methods)
+        and (variants is None or arm.variant in variants)
+    ]
+    if not arms:
+        raise UsageError(
+            f"{where} has no arm with method in {list(methods or ())} and variant in "
+            f"{list(variants or ())}: it has {', '.join(a.name for a in experiment.arms[profile])}"
+        )
+    return [
+        Run(experiment.id, profile, arm, seed)
+        for seed in range(first_seed, first_seed + number)
+        for arm in arms
+    ]
+
+
+def require_known(what: str, name: str, allowed: Collection[str], of: str) -> None:
+    """Refuse a name that is not among the allowed ones, and name the near misses.
+
+    Parameters
+    ----------
+    what
+        Kind of thing the name is for.
+    name
+        What was given.
+    allowed
+        What could have been given.
+    of
+        Where the allowed names belong; appears in the message.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown.
+    """
+    if name not in allowed:
+        raise UsageError(f"unknown {what} {name!r} of {of}: {near_misses(name, allowed)}")
+
+
+def _require_frozen(config: Any, what: str) -> None:
+    is_instance = is_dataclass(config) and not isinstance(config, type)
+    if not is_instance or not type(config).__dataclass_params__.frozen:
+        raise UsageError(
+            f"{what} is a {type(config).__name__}: use an instance of a frozen dataclass, "
+            "so that its values can be part of the run's key"
+        )
+
+
+def _require_module_level(work: Any, arm: str) -> None:
+    name = getattr(work, "__qualname__", "")
+    if not callable(work) or not name or "<" in name or "." in name:
+        raise UsageError(
+            f"the work of {arm} is {work!r}: use a function defined at the top of a module, "
+            "so that a worker process can import it"
+        )
+
+
+def _require_same_profiles(experiment: Experiment, field: str) -> None:
+    given, wanted = set(getattr(experiment, field)), set(experiment.arms)
+    if given != wanted:
+        raise UsageError(
+            f"experiment {experiment.id}: {field} has profiles {sorted(given)}, "
+            f"arms has {sorted(wanted)}; they must agree"
+        )
+
+
+def _require_distinct(experiment: str, profile: str, arms: tuple[Arm, ...]) -> None:
+    if not arms:
+        raise UsageError(f"experiment {experiment}, profile {profile} has no arm: give one or more")
+    seen: set[str] = set()
+    for arm in arms:
+        if arm.name in seen:
+            raise UsageError(
+                f"experiment {experiment}, profile {profile}: {arm.name} appears twice; "
+                "method and variant together must be unique"
+            )
+        seen.add(arm.name)

@@ -1,0 +1,367 @@
+"""Execute runs and keep what finishes.
+
+The runner can be killed at any moment. A result is written as soon as it arrives, in one step;
+what was in flight is missing from the store and is executed by the next start. A lock per run
+is held while the run is in flight, so that several runners can share a store: what another
+runner holds is left to it, and looked at again when everything else is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+import longfair
+from longfair.errors import UsageError
+from longfair.runs.digest import Key, run_key
+from longfair.runs.experiment import Run
+from longfair.runs.machine import commit_of
+from longfair.runs.pools import ExternalPool, LocalPool, Pool, cluster_pool
+from longfair.runs.progress import Reporter
+from longfair.runs.store import Store
+from longfair.runs.tables import checked
+from longfair.runs.worker import Failed, Finished, execute, one_line
+
+LIBRARIES = (
+    "numpy", "scipy", "pandas", "pyarrow", "torch", "gymnasium", "stable-baselines3", "POT",
+    "networkx",
+)  # fmt: skip
+"""Distributions whose versions are recorded with every result."""
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+@dataclass
+class Summary:
+    """How a call of `run_all` ended.
+
+    Parameters
+    ----------
+    finished
+        Runs that were executed and stored.
+    kept
+        Runs that were already stored and fresh, or were finished by another runner meanwhile.
+    failed
+        Name and one-line error of each run that failed.
+    bad_input
+        Whether any failure was caused by bad input.
+    """
+
+    finished: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    bad_input: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command: 0 if nothing failed, 2 for bad input, 1 for the rest."""
+        if not self.failed:
+            return 0
+        return 2 if self.bad_input else 1
+
+
+def run_all(
+    runs: Sequence[Run],
+    store: Store,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    cluster: str | None = None,
+    reporter: Reporter | None = None,
+) -> Summary:
+    """Execute every run that has no fresh result, and store the results.
+
+    Parameters
+    ----------
+    runs
+        The runs, in the order in which they are started.
+    store
+        Where results are kept.
+    workers
+        Runs in flight at most. By default one per core of this machine, or one per thread of
+        the cluster. Required with ``executor``.
+    executor
+        Where to execute. By default processes of this machine that die with this one.
+    cluster
+        Address of a Dask scheduler to execute on; excludes ``executor``.
+    reporter
+        Is told what happens.
+
+    Returns
+    -------
+    Summary
+        What happened. A run that fails does not stop the others.
+
+    Raises
+    ------
+    UsageError
+        If the store cannot be written to, or a parameter is out of range.
+    KeyboardInterrupt
+        If the process was interrupted or asked to terminate; everything finished is stored.
+    """
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is {workers}: at least 1 is needed")
+    if executor is not None and (cluster is not None or workers is None):
+        raise UsageError("an executor needs the number of workers, and excludes a cluster")
+    store.require_writable()
+    session = _Session(store, reporter or Reporter())
+    session.examine(runs)
+    if not session.queue:
+        session.reporter.start([], len(session.summary.kept), 0)
+        return session.summary
+    with _terminate_as_interrupt():
+        if cluster is not None:
+            with cluster_pool(cluster, workers) as pool:
+                session.work_off(pool)
+        elif executor is not None and workers is not None:
+            session.work_off(ExternalPool(executor, workers))
+        else:
+            number = min(workers or default_workers(), len(session.queue))
+            session.work_off(LocalPool(number))
+    return session.summary
+
+
+def default_workers() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass
+class _Flight:
+    run: Run
+    key: Key
+    lock: FileLock
+
+
+class _Session:
+    """One call of `run_all`."""
+
+    def __init__(self, store: Store, reporter: Reporter) -> None:
+        self.store = store
+        self.reporter = reporter
+        self.summary = Summary()
+        self.queue: deque[Run] = deque()
+        self.suspects: deque[Run] = deque()
+        self.elsewhere: list[Run] = []
+        self.flights: dict[Future[Any], _Flight] = {}
+        self.commit = commit_of(Path(longfair.__file__).resolve().parent)
+        self.libraries = _versions(LIBRARIES)
+
+    def examine(self, runs: Sequence[Run]) -> None:
+        """Put the runs that have no fresh result into the queue."""
+        for run in runs:
+            if self.store.status(run) == "fresh":
+                self.summary.kept.append(run.name)
+            else:
+                self.queue.append(run)
+
+    def work_off(self, pool: Pool) -> None:
+        """Execute until nothing is left, and leave no worker and no lock behind."""
+        interrupted = True
+        self.reporter.start(list(self.queue), len(self.summary.kept), pool.capacity)
+        try:
+            while self.queue or self.suspects or self.elsewhere or self.flights:
+                self._launch_all(pool)
+                self._collect(pool)
+            interrupted = False
+        finally:
+            pool.close(now=interrupted)
+            for future, flight in self.flights.items():
+                future.cancel()
+                flight.lock.release()
+            self.reporter.stop()
+
+    def _launch_all(self, pool: Pool) -> None:
+        # A run that was in flight when a worker died is a suspect. Suspects are executed one at
+        # a time and alone, so that the next death names the culprit.
+        if self.suspects:
+            if not self.flights:
+                self._launch(self.suspects.popleft(), pool)
+            return
+        while self.queue and len(self.flights) < pool.capacity:
+            self._launch(self.queue.popleft(), pool)
+
+    def _launch(self, run: Run, pool: Pool) -> None:
+        path = self.store.lock_path(run)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            self.elsewhere.append(run)
+            return
+        if not self._is_needed(run):
+            lock.release()
+            return
+        try:
+            future = pool.submit(execute, run)
+        except BrokenExecutor:
+            lock.release()
+            self.queue.appendleft(run)
+            self._recover(pool)
+            return
+        self.flights[future] = _Flight(run, run_key(run), lock)
+        self.reporter.started(run)
+
+    def _is_needed(self, run: Run) -> bool:
+        """Look at the stored result again, now that this runner holds the lock."""
+        state = self.store.state(run)
+        if state.status == "fresh":
+            self.summary.kept.append(run.name)
+            self.reporter.kept(run)
+            return False
+        if state.status == "damaged":
+            target = self.store.set_aside(run)
+            self.reporter.note(f"{state.reason}; it is now {target.name}")
+        return True
+
+    def _collect(self, pool: Pool) -> None:
+        if not self.flights:
+            if self.elsewhere and not self.queue and not self.suspects:
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+                self._look_again()
+            return
+        done, _ = wait(self.flights, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
+        broken = False
+        for future in done:
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                broken = True
+                continue
+            flight = self.flights.pop(future)
+            try:
+                self._land(flight, future)
+            finally:
+                flight.lock.release()
+        if broken:
+            self._recover(pool)
+        if not self.queue:
+            self._look_again()
+        self.reporter.tick()
+
+    def _look_again(self) -> None:
+        self.queue.extend(self.elsewhere)
+        self.elsewhere.clear()
+
+    def _land(self, flight: _Flight, future: Future[Any]) -> None:
+        run = flight.run
+        error = future.exception()
+        if error is not None:
+            self._fail(run, Failed(one_line(error), repr(error), usage=False))
+            return
+        answer: Finished | Failed = future.result()
+        if isinstance(answer, Failed):
+            self._fail(run, answer)
+        elif answer.key != flight.key.digest:
+            message = (
+                f"{run.name}: the worker has other code or versions than this process, so its "
+                "result was not stored: start again once they agree"
+            )
+            self._fail(run, Failed(message, message, usage=True))
+        else:
+            self._keep(flight, answer)
+
+    def _keep(self, flight: _Flight, answer: Finished) -> None:
+        try:
+            table = checked(answer.table, flight.run.name)
+            provenance = self._provenance(flight.key, answer, int(table["step"].max()))
+            self.store.write(flight.run, table, provenance)
+        except UsageError as error:
+            self._fail(flight.run, Failed(str(error), str(error), usage=True))
+            return
+        except OSError as error:
+            self._fail(flight.run, Failed(one_line(error), repr(error), usage=False))
+            return
+        self.store.failure_path(flight.run).unlink(missing_ok=True)
+        self.summary.finished.append(flight.run.name)
+        self.reporter.finished(flight.run, answer.wall_seconds)
+
+    def _fail(self, run: Run, failure: Failed) -> None:
+        path = self.store.failure_path(run)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(failure.traceback, encoding="utf-8")
+        self.summary.failed[run.name] = failure.message
+        self.summary.bad_input |= failure.usage
+        line = failure.message
+        if not line.startswith(run.name):
+            line = f"{run.name}: {line}"
+        self.reporter.failed(run, line if failure.usage else f"{line} (traceback: {path})")
+
+    def _recover(self, pool: Pool) -> None:
+        """Replace a pool in which a worker died, and suspect what was in flight."""
+        flights = list(self.flights.values())
+        self.flights.clear()
+        for flight in flights:
+            flight.lock.release()
+        if len(flights) == 1:
+            message = "the worker process died (killed, or out of memory); try fewer --workers"
+            self._fail(flights[0].run, Failed(message, message, usage=False))
+        else:
+            self.suspects.extend(flight.run for flight in flights)
+        if not pool.replace():
+            raise UsageError("the executor stopped working: start a new one and run again")
+
+    def _provenance(self, key: Key, answer: Finished, steps: int) -> dict[str, Any]:
+        return {
+            "key": key.digest,
+            "config": json.loads(key.config),
+            "seed": key.seed,
+            "source": key.source,
+            "versions": dict(key.versions),
+            "wall_seconds": answer.wall_seconds,
+            "core_seconds": answer.core_seconds,
+            "steps": steps,
+            "steps_per_second": steps / answer.wall_seconds if steps else None,
+            **answer.machine,
+            "libraries": self.libraries,
+            "commit": self.commit.name,
+            "dirty": self.commit.dirty,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "longfair": importlib.metadata.version("longfair"),
+        }
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """Turn a request to terminate into the exception that Ctrl-C raises.
+
+    Only the main thread may set a signal handler; elsewhere nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _versions(distributions: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for name in distributions:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found

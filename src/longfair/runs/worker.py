@@ -1,0 +1,147 @@
+"""What happens inside a worker: one run, from settings to result table.
+
+Nothing here needs the store. A worker gets a function, settings and a seed, and hands back a
+table together with what only the worker can know: how long it took, on which machine, with
+which code and versions.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+from longfair.errors import UsageError
+from longfair.runs.digest import run_key
+from longfair.runs.experiment import Run
+from longfair.runs.machine import this_machine
+
+if TYPE_CHECKING:
+    import pandas
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""Environment variables that cap the threads of numerical libraries."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that ended with a result.
+
+    Parameters
+    ----------
+    table
+        What the work returned.
+    key
+        Digest of the run's key, as the worker computed it.
+    wall_seconds, core_seconds
+        Elapsed time and processor time of the worker's process during the run.
+    machine
+        Class of the worker's machine, see `longfair.runs.machine.Machine`.
+    """
+
+    table: pandas.DataFrame
+    key: str
+    wall_seconds: float
+    core_seconds: float
+    machine: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that ended with an error.
+
+    Parameters
+    ----------
+    message
+        The error in one line.
+    traceback
+        All of it.
+    usage
+        Whether the error is a `longfair.errors.UsageError`, that is, bad input.
+    """
+
+    message: str
+    traceback: str
+    usage: bool
+
+
+def execute(run: Run) -> Finished | Failed:
+    """Execute one run in the present process, on one thread.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Finished or Failed
+        Never raises, so that any executor can carry the answer back.
+    """
+    use_one_thread()
+    try:
+        key = run_key(run).digest
+        wall, core = time.perf_counter(), time.process_time()
+        table = run.arm.work(run.arm.config, run.seed)
+        wall, core = time.perf_counter() - wall, time.process_time() - core
+    except Exception as error:
+        return Failed(one_line(error), traceback.format_exc(), isinstance(error, UsageError))
+    return Finished(table, key, wall, core, asdict(this_machine()))
+
+
+def one_line(error: BaseException) -> str:
+    """Describe an error in one line: its text for bad input, else its type and text."""
+    text = " ".join(str(error).split())
+    if isinstance(error, UsageError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def use_one_thread() -> None:
+    """Cap the numerical libraries of this process at one thread.
+
+    Libraries read the environment when they are loaded; torch can also be told later. Torch is
+    not loaded for this, because a worker that runs heuristics does not need it.
+    """
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, "1")
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+def prepare(lifeline: Connection) -> None:
+    """Tie a new worker process to its parent.
+
+    The parent holds the other end of the lifeline and never writes to it. The operating system
+    closes that end when the parent dies, however it dies; the worker then ends at once. The
+    parent closes it itself to stop a worker in the middle of a run.
+
+    Parameters
+    ----------
+    lifeline
+        Reading end of a pipe whose writing end only the parent holds.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    try:
+        lifeline.recv_bytes()
+    except (EOFError, OSError):
+        pass
+    finally:
+        os._exit(1)
