@@ -71,11 +71,6 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
     copies give the same trajectory.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "autoreset_mode": AutoresetMode.SAME_STEP,
-        "render_modes": [],
-    }
-
     def __init__(
         self,
         num_envs: int,

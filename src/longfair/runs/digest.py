@@ -51,7 +51,7 @@ _DOTTED_NAME = re.compile(rf"{_OWN_PACKAGE}(\.[A-Za-z_]\w*)+(:\w+)?")
 _ENVIRONMENT_ID = re.compile(rf"{_OWN_PACKAGE}/(\w+)-v\d+")
 _ENVIRONMENT_ROOM = f"{_OWN_PACKAGE}.envs"
 _ENVIRONMENT_REGISTER = (_ENVIRONMENT_ROOM, f"{_ENVIRONMENT_ROOM}.registration")
-_LAYOUT_FIELDS = frozenset({"annotation", "returns", "type_comment", "type_params", "ctx", "kind"})
+_LAYOUT_FIELDS = frozenset({"type_comment", "type_params", "ctx", "kind"})
 
 Names = frozenset[str] | None
 """Top-level names of a module that count; None when the whole module does."""
