@@ -1,0 +1,169 @@
+"""What the methods do to rewards and advantages, on examples worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from longfair.agents.ppo import APPO, RPPO, ElbertPO, Strategy
+from longfair.agents.ppo.elbert_po import advantage_weights
+from longfair.agents.ppo.rollout import Minibatch, generalised_advantages
+from longfair.agents.ppo.strategy import Rollout, running_rates, standardised
+from longfair.errors import UsageError
+
+
+def make_rollout(
+    supply: list[list[float]], demand: list[list[float]], starts: list[bool], ends: list[bool]
+) -> Rollout:
+    """Make a rollout of one copy from lists over time."""
+    steps = len(starts)
+    return Rollout(
+        rewards=np.zeros((steps, 1)),
+        supply=np.array(supply, float)[:, None],
+        demand=np.array(demand, float)[:, None],
+        starts=np.array(starts)[:, None],
+        ends=np.array(ends)[:, None],
+        discount=0.5,
+    )
+
+
+def make_minibatch(advantages: torch.Tensor, features: torch.Tensor | None = None) -> Minibatch:
+    """Make a minibatch of which only advantages and features matter."""
+    count = len(advantages)
+    empty = torch.zeros(count, 0)
+    return Minibatch(
+        empty, empty, empty, advantages, empty, empty if features is None else features
+    )
+
+
+TWO_EPISODES = make_rollout(
+    supply=[[1, 0], [0, 0], [0, 1], [1, 0], [0, 0]],
+    demand=[[1, 0], [0, 1], [0, 1], [1, 0], [0, 1]],
+    starts=[True, False, False, True, False],
+    ends=[False, False, True, False, True],
+)
+
+
+def test_running_rates_restart_with_the_episode() -> None:
+    rates = running_rates(TWO_EPISODES, offset=0.0)[:, 0]
+    assert rates.tolist() == [[1, 0], [1, 0], [1, 0.5], [1, 0], [1, 0]]
+
+
+def test_running_rates_need_whole_episodes() -> None:
+    broken = TWO_EPISODES._replace(starts=np.zeros((5, 1), bool))
+    with pytest.raises(UsageError, match="whole_episodes"):
+        running_rates(broken, offset=0.0)
+
+
+def test_elbert_advantage_matches_the_worked_example() -> None:
+    weights = advantage_weights(np.array([5.0, 6.0]), np.array([10.0, 20.0]), alpha=3.0, beta=20.0)
+    assert weights @ [1.0, 1.0, -1.0, 1.0, 1.0] == pytest.approx(0.862)
+
+
+def test_elbert_weights_leave_out_a_group_without_demand() -> None:
+    weights = advantage_weights(np.array([5.0, 0.0]), np.array([10.0, 0.0]), alpha=3.0, beta=20.0)
+    assert weights.tolist() == [1, 0, 0, 0, 0]
+
+
+def test_elbert_totals_are_means_over_episodes() -> None:
+    plan = ElbertPO.as_coded(alpha=1.0).plan(TWO_EPISODES)
+    expected = advantage_weights(np.array([1.0, 0.5]), np.array([1.0, 1.5]), 1.0, 20.0)
+    np.testing.assert_allclose(plan.weights, expected, rtol=1e-6)
+
+
+def test_elbert_totals_as_published_are_discounted() -> None:
+    plan = ElbertPO.as_published(alpha=1.0).plan(TWO_EPISODES)
+    supply = np.array([1.0 + 1.0, 0.25]) / 2
+    demand = np.array([1.0 + 1.0, 0.5 + 0.25 + 0.5]) / 2
+    np.testing.assert_allclose(
+        plan.weights, advantage_weights(supply, demand, 1.0, 20.0), rtol=1e-6
+    )
+
+
+def test_elbert_standardises_every_signal_or_the_sum() -> None:
+    torch.manual_seed(0)
+    advantages = torch.randn(50, 5) * torch.tensor([1.0, 5.0, 0.1, 3.0, 2.0]) + 7.0
+    batch = make_minibatch(advantages)
+    coded, published = ElbertPO.as_coded(1.0), ElbertPO.as_published(1.0)
+    plan = coded.plan(TWO_EPISODES)
+    separately = (advantages - advantages.mean(0)) / (advantages.std(0) + 1e-8)
+    torch.testing.assert_close(coded.advantage(batch, plan), separately @ plan.weights)
+    torch.testing.assert_close(
+        published.advantage(batch, plan), standardised(advantages @ plan.weights)
+    )
+    raw = ElbertPO(alpha=1.0, standardise="none")
+    torch.testing.assert_close(raw.advantage(batch, plan), advantages @ plan.weights)
+
+
+def test_greedy_ppo_ignores_signals_it_trains() -> None:
+    torch.manual_seed(0)
+    advantages = torch.randn(50, 5)
+    strategy = Strategy(train_unused_critics=True)
+    assert strategy.num_signals(2) == 4
+    assert strategy.plan(TWO_EPISODES).signals.shape == (5, 1, 4)
+    assert Strategy().num_signals(2) == 0
+    torch.testing.assert_close(
+        strategy.advantage(make_minibatch(advantages), strategy.plan(TWO_EPISODES)),
+        standardised(advantages[:, 0]),
+    )
+
+
+def test_penalty_of_r_ppo() -> None:
+    disparity = np.array([1.0, 1.0, 0.5, 1.0, 1.0])
+    whole = RPPO(penalty=2.0, tolerance=0.6).plan(TWO_EPISODES).rewards[:, 0]
+    np.testing.assert_allclose(whole, -2.0 * disparity * (disparity >= 0.6))
+    excess = RPPO(penalty=2.0, tolerance=0.4, excess_only=True).plan(TWO_EPISODES).rewards[:, 0]
+    np.testing.assert_allclose(excess, -2.0 * (disparity - 0.4))
+    printed = RPPO(penalty=2.0, tolerance=0.6, sign=1).plan(TWO_EPISODES).rewards[:, 0]
+    np.testing.assert_allclose(printed, -whole)
+
+
+def test_terms_of_a_ppo_as_coded_vanish_at_episode_ends() -> None:
+    plan = APPO(tolerance=0.2).plan(TWO_EPISODES)
+    level, increase = plan.features[:, 0].T
+    np.testing.assert_allclose(level, [-0.8, -0.8, 0.0, -0.8, 0.0])
+    np.testing.assert_allclose(increase, [-1.0, 0.0, 0.0, -1.0, 0.0])
+
+
+def test_terms_of_a_ppo_as_published_look_at_the_state_before() -> None:
+    plan = APPO(tolerance=0.2, as_coded=False).plan(TWO_EPISODES)
+    level, increase = plan.features[:, 0].T
+    np.testing.assert_allclose(level, [0.0, -0.8, -0.8, 0.0, -0.8])
+    np.testing.assert_allclose(increase, [0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_a_ppo_scales_every_term_over_the_minibatch() -> None:
+    torch.manual_seed(0)
+    advantages, features = torch.randn(40, 1), torch.randn(40, 2)
+    strategy = APPO(level_weight=0.5, change_weight=0.25)
+    mine = strategy.advantage(make_minibatch(advantages, features), strategy.plan(TWO_EPISODES))
+    terms = torch.cat([advantages, features], dim=1)
+    scaled = (terms - terms.min(0).values) / (terms.max(0).values - terms.min(0).values)
+    expected = scaled @ torch.tensor([1.0, 0.5, 0.25])
+    torch.testing.assert_close(mine, standardised(expected), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"alpha": -1.0}, {"beta": 0.0}, {"standardise": "each"}, {"alpha": float("nan")}]
+)
+def test_bad_settings_are_named(bad: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=next(iter(bad))):
+        ElbertPO(**bad)  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(UsageError, match="sign"):
+        RPPO(sign=0)
+
+
+def test_generalised_advantages_stop_at_episode_ends() -> None:
+    rng = np.random.default_rng(0)
+    rewards, values = rng.normal(size=(6, 2, 3)), rng.normal(size=(6, 2, 3))
+    last, ends = rng.normal(size=(2, 3)), rng.random((6, 2)) < 0.3
+    advantages, returns = generalised_advantages(rewards, values, last, ends, 0.9, 0.8)
+    following = np.zeros((2, 3))
+    for step in reversed(range(6)):
+        going_on = ~ends[step][:, None]
+        next_value = last if step == 5 else values[step + 1]
+        delta = rewards[step] + 0.9 * going_on * next_value - values[step]
+        following = delta + 0.9 * 0.8 * going_on * following
+        np.testing.assert_allclose(advantages[step], following)
+    np.testing.assert_allclose(returns, advantages + values)
