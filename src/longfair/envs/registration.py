@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium
 
-NAMES = ("Lending",)
+NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool")
 """Names without the prefix `longfair/` and the version `-v0`."""
 
 

@@ -74,6 +74,11 @@ class LocalPool:
         self._executor = ProcessPoolExecutor(
             self.capacity, mp_context=context, initializer=prepare, initargs=(reader,)
         )
+        # The executor starts a process per call as needed, and looks up which processes to watch
+        # before it starts one. It would learn of that one's death only at the next answer. These
+        # calls start all processes, and their answers make it look again.
+        for _ in range(self.capacity):
+            self._executor.submit(os.getpid)
 
     def _stop(self, *, now: bool) -> None:
         if now:

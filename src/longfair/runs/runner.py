@@ -148,6 +148,7 @@ class _Flight:
     run: Run
     key: Key
     lock: FileLock
+    alone: bool
 
 
 class _Session:
@@ -193,12 +194,14 @@ class _Session:
         # a time and alone, so that the next death names the culprit.
         if self.suspects:
             if not self.flights:
-                self._launch(self.suspects.popleft(), pool)
+                self._launch(self.suspects.popleft(), pool, alone=True)
+            return
+        if any(flight.alone for flight in self.flights.values()):
             return
         while self.queue and len(self.flights) < pool.capacity:
             self._launch(self.queue.popleft(), pool)
 
-    def _launch(self, run: Run, pool: Pool) -> None:
+    def _launch(self, run: Run, pool: Pool, *, alone: bool = False) -> None:
         path = self.store.lock_path(run)
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, thread_local=False)
@@ -217,7 +220,7 @@ class _Session:
             self.queue.appendleft(run)
             self._recover(pool)
             return
-        self.flights[future] = _Flight(run, run_key(run), lock)
+        self.flights[future] = _Flight(run, run_key(run), lock, alone)
         self.reporter.started(run)
 
     def _is_needed(self, run: Run) -> bool:

@@ -293,7 +293,8 @@ class _Bench:
             self.judge(part, f"{name}.{number}") for number, part in enumerate(rule.rules, start=1)
         )
         missing = tuple(dict.fromkeys(method for part in parts for method in part.missing))
-        detail = "; ".join(f"{part.word}: {part.detail}" for part in parts)
+        details = (f"{part.word}: {part.detail}" for part in parts)
+        detail = "; ".join(f"({number}) {text}" for number, text in enumerate(details, start=1))
         word = weakest([part.word for part in parts])
         return replace(parts[0], word=word, detail=detail, missing=missing, parts=parts)
 
@@ -512,7 +513,7 @@ def _described(
         claimed = f"claimed {'at least' if rule.margin else 'more than'} {rule.margin:g}"
     else:
         what = f"{metric} of {rule.method} less that of {worst} is {_shown(found)}"
-        claimed = f"claimed at least {-rule.margin:g}"
+        claimed = f"claimed at least {0.0 - rule.margin:g}"
     left_out = f"; not compared with {', '.join(missing)}, which was not run" if missing else ""
     return f"{what}, {claimed}{left_out}"
 

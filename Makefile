@@ -1,0 +1,92 @@
+# The two commands of the README are `make book` and `make test`; `make help` lists the rest.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# The first Python that is new enough; `make PYTHON=/path/to/python book` overrides the choice.
+PYTHON ?= $(shell for python in python3.11 python3; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+ifeq ($(strip $(PYTHON)),)
+$(error longfair needs Python 3.11 or newer on the PATH, or make PYTHON=/path/to/python)
+endif
+
+# What `make results` computes, and with how much effort.
+EXPERIMENTS ?= elbert/lending
+PROFILE ?= book
+JOBS ?= 2
+
+# One thread per process: faster on shared cores, and the only way to the same bits every time.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export PYTHONHASHSEED := 0
+# Notebook kernels use a profile of their own, which scripts/run_notebooks.py writes.
+export IPYTHONDIR := $(CURDIR)/_build/ipython
+
+# Notebooks are run once more and the cells tagged nbval-check-output compared with what is stored.
+NBVAL := --nbval-lax --nbval-sanitize-with tests/notebooks/sanitize.cfg \
+	--nbval-cell-timeout 300 --nbval-kernel-startup-timeout 120
+
+VENV := .venv/bin/python
+STAGE := @$(PYTHON) scripts/stage.py
+INSTALL := $(STAGE) run "environment" $(PYTHON) scripts/install.py
+BUILD := $(STAGE) run "pages" $(VENV) scripts/build_book.py
+
+.PHONY: help setup book test results bench notebooks lock clean
+
+help: ## list the tasks
+	@echo "longfair: make TASK, where TASK is one of"
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 14
+
+setup: ## create .venv and install the locked versions and the package
+	$(STAGE) start setup
+	$(INSTALL)
+	$(STAGE) end "use .venv/bin/longfair, or source .venv/bin/activate"
+
+book: ## set up, run notebooks whose source changed, build _build/html/index.html
+	$(STAGE) start book
+	$(INSTALL)
+	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --write --stale --jobs $(JOBS)
+	$(BUILD)
+	$(STAGE) end "open _build/html/index.html"
+
+test: ## set up, then style, types, notebooks, book, unit and browser tests
+	$(STAGE) start test
+	$(INSTALL)
+	$(STAGE) run "style" $(VENV) -m ruff check .
+	$(STAGE) run "layout" $(VENV) -m ruff format --check .
+	$(STAGE) run "types" $(VENV) -m mypy
+	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
+	$(BUILD)
+	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile $(NBVAL) tests notebooks
+	$(STAGE) end "every check passed"
+
+results: ## run EXPERIMENTS (elbert/lending) with PROFILE (book) into results/
+	$(STAGE) start results
+	$(INSTALL)
+	$(STAGE) run "runs" $(VENV) -m longfair run $(EXPERIMENTS) --profile $(PROFILE)
+	$(STAGE) run "verdicts" $(VENV) -m longfair claims
+	$(STAGE) end "the runs are in results/; make notebooks brings them into the book"
+
+bench: ## measure the speed of environments and training
+	$(STAGE) start bench
+	$(INSTALL)
+	$(STAGE) run "environments" $(VENV) -m longfair bench env
+	$(STAGE) run "training" $(VENV) -m longfair bench train
+	$(STAGE) end "higher is faster; compare ratios, not machines"
+
+notebooks: ## run every notebook and refresh the committed .ipynb files
+	$(STAGE) start notebooks
+	$(INSTALL)
+	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --write --jobs $(JOBS)
+	$(STAGE) end "look at git diff, then make book"
+
+lock: ## resolve requirements.in into requirements.lock
+	$(STAGE) start lock
+	$(INSTALL)
+	$(STAGE) run "lock" $(VENV) scripts/lock.py
+	$(STAGE) end "now make test, and bring environment.yml in step"
+
+clean: ## remove what the tasks built; .venv and results/ stay
+	@rm -rf _build conf.py book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	@find src tests scripts book notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "make clean finished: _build and the caches are gone; .venv and results/ stay"

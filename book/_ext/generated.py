@@ -1,0 +1,305 @@
+"""Write the parts of the book that come from the library: verdicts, execution status, environments.
+
+At the start of a build, fragments of Markdown are written to `book/_generated` (not committed) and
+the pages include them. So no result on a prose page is typed by hand, and no page can say anything
+else than `longfair claims` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+from sphinx.application import Sphinx
+
+Row = Mapping[str, Any]
+
+ENVIRONMENTS = {"lending": "longfair.envs.lending:LendingVectorEnv"}
+PAPERS = ("elbert",)
+ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
+VERDICTS = (
+    "reproduced",
+    "direction only",
+    "not reproduced",
+    "contradicted",
+    "inconclusive",
+    "not attempted",
+)
+NOTHING = "\N{EN DASH}"
+"""Stands in a cell that has no value."""
+LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
+MATH_ROLE = re.compile(r":math:`([^`]*)`")
+"""Mathematics as numpydoc writes it; Markdown wants dollar signs."""
+
+
+def cell(value: object) -> str:
+    """Write a value so that it stays inside its table cell."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a Markdown table."""
+    lines = [head, ["---"] * len(head), *[[cell(value) for value in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def claims() -> list[Row]:
+    """Claims with their verdicts, by the same command that a reader can use."""
+    command = [sys.executable, "-m", "longfair", "claims", "--json"]
+    answer = subprocess.run(command, check=False, capture_output=True, text=True)
+    if answer.returncode:
+        raise RuntimeError(f"longfair claims failed: {answer.stderr.strip()}")
+    rows: list[Row] = json.loads(answer.stdout)
+    return rows
+
+
+def estimate(claim: Row) -> str:
+    """Write our value of a claim with its interval."""
+    text = cell(claim["estimate"])
+    if claim["interval"]:
+        low, high = claim["interval"]
+        text += f" [{cell(low)}, {cell(high)}]"
+    return text
+
+
+def basis(claim: Row) -> str:
+    """Write on what a verdict rests: variant, profile, seeds."""
+    variant = str(claim["variant"] or "").replace("_", " ")
+    if claim["verdict"] == "not attempted":
+        return variant
+    if not claim["seeds"]:
+        return "exact"
+    return ", ".join(filter(None, [variant, claim["profile"], f"{claim['seeds']} seeds"]))
+
+
+def badge(verdict: str) -> str:
+    """Draw a verdict; the colour is in custom.css."""
+    return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
+
+
+def board(rows: Sequence[Row]) -> str:
+    """Write the claims of one paper as a table."""
+    head = ["Claim", "Reported", "Verdict", "Ours", "Rests on"]
+    body = []
+    for before, claim in zip([None, *rows], rows, strict=False):
+        words = f"{claim['statement']} *({claim['source']})* `{claim['id']}`"
+        again = before is not None and before["id"] == claim["id"]
+        body.append(
+            [
+                "*the same claim*" if again else words,
+                claim["reported"],
+                badge(claim["verdict"]),
+                estimate(claim),
+                basis(claim),
+            ]
+        )
+    return table(head, body) if body else "No claim is registered yet.\n"
+
+
+def found(rows: Sequence[Row]) -> str:
+    """Write the landing page's paragraph on what was found."""
+    judged = len({claim["id"] for claim in rows})
+    counts = Counter(str(claim["verdict"]) for claim in rows)
+    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    again = " (one that is judged as published and as coded counts twice)"
+    text = f"{judged} claims stand on the [claim board](claims.md): {tally or 'none yet'}"
+    text += f"{again if len(rows) > judged else ''}."
+    for verdict in ("not reproduced", "contradicted"):
+        # A claim that came out in one variant and not in the other is named all the same.
+        missed = {
+            row["id"]: row["statement"].rstrip(".") for row in rows if row["verdict"] == verdict
+        }
+        if missed:
+            text += f" {verdict.capitalize()}: {'; '.join(missed.values())}."
+    return f"**What was found.** {text}\n"
+
+
+def seeds(numbers: Iterable[int]) -> str:
+    """Write seed numbers, a gapless range as its ends."""
+    ordered = sorted(set(numbers))
+    if len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    return ", ".join(map(str, ordered))
+
+
+def hours(seconds: Iterable[float]) -> str:
+    """Write a sum of seconds in hours, or in seconds where an hour is too coarse."""
+    total = sum(seconds)
+    return f"{total / 3600:.2g} h" if total >= 360 else f"{total:.2g} s"
+
+
+def stored_results() -> str:
+    """Write what is stored, one row per method of an experiment and profile."""
+    from longfair.runs.store import Store
+
+    store = Store()
+    tables = [store.provenance(experiment=name) for name in store.experiments()]
+    runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"profile": []})
+    runs = runs[runs["profile"] != "smoke"]  # never committed, so another reader's page has none
+    if runs.empty:
+        return "Nothing is stored yet.\n"
+    head = ["Experiment", "Profile", "Method", "Variant", "Seeds", "Steps", "Wall", "Cores busy"]
+    rows = [
+        [
+            *(str(part).replace("_", " ") for part in key),
+            seeds(group["seed"]),
+            f"{group['steps'].max():,}",
+            hours(group["wall_seconds"]),
+            hours(group["core_seconds"]),
+        ]
+        for key, group in runs.groupby(["experiment", "profile", "method", "variant"])
+    ]
+    return table(head, rows) + "\n" + made_on(runs)
+
+
+def made_on(runs: pd.DataFrame) -> str:
+    """Write on which machines, interpreters and commits stored runs were made."""
+    machines = [
+        f"{processor}, {cores} cores, {system}, Python {python}"
+        for processor, cores, system, python in sorted(
+            runs[["processor", "cores", "system", "python"]].drop_duplicates().itertuples(False)
+        )
+    ]
+    commits = sorted({f"`{commit[:10]}`" for commit in runs["commit"].dropna()})
+    lines = [
+        f"Together {hours(runs['core_seconds'])} of one core.",
+        f"Made on {'; '.join(machines)}.",
+    ]
+    versions = {
+        ", ".join(f"{name} {version}" for name, version in sorted(libraries.items()))
+        for libraries in runs["libraries"]
+    }
+    lines.append(f"Made with {'; '.join(sorted(versions))}.")
+    if commits:
+        lines.append(f"Made at commit {', '.join(commits)}.")
+    return "\n\n".join(lines) + "\n"
+
+
+def notebooks(root: Path) -> str:
+    """Write what every notebook holds."""
+    rows = []
+    for path in sorted((root / "notebooks").rglob("*.ipynb")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        code = [part for part in content["cells"] if part["cell_type"] == "code"]
+        tags = [part["metadata"].get("tags", []) for part in code]
+        kinds = [set(out.get("data", {})) for part in code for out in part["outputs"]]
+        name = path.relative_to(root / "notebooks").with_suffix("").as_posix()
+        rows.append(
+            [
+                f"[{name}](../notebooks/{name}.ipynb)",
+                len(code),
+                sum("nbval-check-output" in own for own in tags),
+                sum("image/png" in kind for kind in kinds),
+            ]
+        )
+    return table(["Notebook", "Code cells", "Checked cells", "Figures"], rows)
+
+
+def this_build(root: Path) -> str:
+    """Write the versions that built the book."""
+    from longfair.runs.machine import commit_of
+
+    commit = commit_of(root)
+    rows = [["Python", sys.version.split()[0]]]
+    rows += [[name, importlib.metadata.version(name).split("+")[0]] for name in LIBRARIES]
+    if commit.name:
+        changed = " with uncommitted changes" if commit.dirty else ""
+        rows.append(["commit", f"`{commit.name[:10]}`{changed}"])
+    return table(["What", "Version"], rows)
+
+
+def environment(target: str) -> str:
+    """Take the text of an environment's page from the docstring of its class."""
+    module, name = target.split(":")
+    text = inspect.cleandoc(getattr(importlib.import_module(module), name).__doc__)
+    return MATH_ROLE.sub(r"$\1$", text) + "\n"
+
+
+def first_sentence(thing: object) -> str:
+    """Take the first line of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0].rstrip(".")
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """List the public functions and classes that a module defines itself."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(thing) or inspect.isfunction(thing))
+        and thing.__module__ == module.__name__
+    ]
+
+
+def room(name: str) -> str:
+    """Write the modules of a room, what each is for and what it offers."""
+    package = importlib.import_module(f"longfair.{name}")
+    rows = []
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if any(part.startswith("_") for part in found.name.split(".")):
+            continue
+        module = importlib.import_module(found.name)
+        names = ", ".join(f"`{public}`" for public in public_names(module))
+        if names:
+            short = found.name.removeprefix(f"{package.__name__}.")
+            rows.append([f"`{short}`", first_sentence(module), names])
+    return table(["Module", "What it is for", "Names"], rows)
+
+
+def shell(*lines: str) -> str:
+    """Write commands as a code block."""
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def fragments(root: Path, repository: str) -> dict[str, str]:
+    """Everything that is generated: name of the fragment to its Markdown."""
+    rows = claims()
+    folder = repository.rstrip("/").rsplit("/", 1)[-1]
+    parts = {
+        "found": found(rows),
+        "status_results": stored_results(),
+        "status_notebooks": notebooks(root),
+        "status_build": this_build(root),
+        "clone": shell(f"git clone {repository}", f"cd {folder}", "make book", "make test"),
+        "colab": shell(f"!git clone {repository}", f"%cd {folder}", "%pip install --quiet ."),
+    }
+    for paper in PAPERS:
+        parts[f"claims_{paper}"] = board([row for row in rows if row["paper"] == paper])
+    parts |= {f"room_{name}": room(name) for name in ROOMS}
+    for name, target in ENVIRONMENTS.items():
+        parts[f"environment_{name}"] = environment(target)
+    return parts
+
+
+def write(app: Sphinx) -> None:
+    """Write the fragments that changed, so that an unchanged page is not built again."""
+    root = Path(app.srcdir)
+    folder = root / "book" / "_generated"
+    folder.mkdir(exist_ok=True)
+    repository = app.config.html_theme_options["repository_url"]
+    for name, text in fragments(root, repository).items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("builder-inited", write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,312 @@
+"""Attention allocation: a few inspectors, several sites, and incidents that follow neglect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+from numpy.typing import ArrayLike
+
+from longfair.envs import parameters
+from longfair.envs.parameters import require_integer, require_number
+from longfair.envs.scalar import ScalarFace
+from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, IntArray, Transition
+from longfair.errors import UsageError
+
+_HIGHEST_LOGIT = 300.0
+
+
+@dataclass(frozen=True)
+class AttentionParams:
+    """Everything that defines an attention allocation problem.
+
+    The defaults are ELBERT's original environment.
+    """
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_harder", "fppo")
+
+    units: int = 6
+    """Units of attention given out in every step."""
+    initial_rate: tuple[float, ...] = (8.0, 6.0, 4.0, 3.0, 1.5)
+    """G rates: expected incidents per step at every site at the start of an episode."""
+    decrease: tuple[float, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
+    """G numbers: how much one unit lowers the rate of its site."""
+    increase: tuple[float, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
+    """G numbers: how much the rate of a site rises in a step without any unit."""
+    discovered_weight: float = 1.0
+    """Reward per discovered incident."""
+    missed_weight: float = 0.25
+    """Cost per incident that nobody discovered."""
+    logit_limit: float = 3.0
+    """The action space is [-`logit_limit`, `logit_limit`] for every site."""
+    episode_length: int = 1024
+    """Steps per episode."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first field that is out of range."""
+        require_integer("units", self.units, low=1)
+        sites = len(self.initial_rate)
+        if sites < 2:
+            raise UsageError(f"initial_rate has {sites} entries: give at least 2 sites")
+        for field in ("initial_rate", "decrease", "increase"):
+            values = getattr(self, field)
+            if len(values) != sites:
+                raise UsageError(f"{field} has {len(values)} entries: give {sites}")
+            for site, value in enumerate(values):
+                require_number(f"{field}[{site}]", value, low=0.0)
+        require_number("discovered_weight", self.discovered_weight, low=0.0)
+        require_number("missed_weight", self.missed_weight, low=0.0)
+        require_number("logit_limit", self.logit_limit, low=0.0, high=_HIGHEST_LOGIT)
+        require_integer("episode_length", self.episode_length, low=1)
+
+    @classmethod
+    def elbert(cls) -> AttentionParams:
+        """ELBERT's original environment: 6 units, all rates move by 0.1, 1024 steps."""
+        return cls()
+
+    @classmethod
+    def elbert_harder(cls) -> AttentionParams:
+        """ELBERT's harder environment: 30 units, busier sites, reward for missed incidents only."""
+        return cls(
+            units=30,
+            initial_rate=(30.0, 25.0, 22.5, 17.5, 12.5),
+            decrease=(0.004, 0.01, 0.016, 0.02, 0.04),
+            increase=(0.08, 0.2, 0.4, 0.8, 2.0),
+            discovered_weight=0.0,
+        )
+
+    @classmethod
+    def fppo(cls) -> AttentionParams:
+        """F-PPO's environment: neglect costs more at some sites, 1000 steps, logits not clipped.
+
+        The limit of 100 stands for "no clipping": a Gaussian policy does not get there.
+        """
+        return cls(increase=(0.2, 0.26, 0.4, 0.6, 0.3), logit_limit=100.0, episode_length=1000)
+
+
+class AttentionVectorEnv(FairVectorEnv):
+    r"""A few units of attention are spread over several sites, and neglected sites get worse.
+
+    Think of inspectors and factories. In every step :math:`y_g \sim \mathrm{Poisson}(\mu_g)`
+    incidents occur at site :math:`g`, and :math:`a_g` units there discover
+    :math:`\min(a_g, y_g)` of them. A site that got units has its rate :math:`\mu_g` lowered by
+    `decrease` for each of them, but not below zero. A site that got none has its rate raised by
+    `increase`, without a limit. Every site is a group.
+
+    ## Action space
+
+    `Box(-logit_limit, logit_limit, (G,))`: one logit per site. The `units` are divided in
+    proportion to the softmax of the logits, rounded to whole units by largest remainder (see
+    `allocate_units`). A Gaussian policy has to clip its samples to the space, as
+    Stable-Baselines3 does.
+
+    ## Observation space
+
+    `Box(0, inf, (3 * G,))`: what the last step brought. Incidents discovered (G numbers),
+    incidents occurred (G), units given (G); all zero at the start of an episode. The rates are
+    not observed. What each paper's agents see is a composition of wrappers:
+    `History(RunningRates(env, offset=1.0), 8)` for ELBERT and
+    `History(WindowRates(env, 300, offset=1.0), 8)` for F-PPO, both of 160 numbers.
+
+    ## Rewards
+
+    `discovered_weight` times the incidents discovered, minus `missed_weight` times the incidents
+    missed, summed over sites.
+
+    ## Starting state
+
+    The initial rates, and an empty observation.
+
+    ## Episode end
+
+    Truncated after `episode_length` steps. Never terminated.
+
+    ## Information
+
+    | Key | Shape | Meaning |
+    | --- | --- | --- |
+    | `supply` | (N, G) | incidents discovered at every site |
+    | `demand` | (N, G) | incidents that occurred at every site |
+    | `group_state` | (N, G, 1) | current rate of every site, in expected incidents per step |
+    | `allocation` | (N, G) | units given to every site |
+
+    The long-term benefit rate of a site, total supply over total demand, is the chance that an
+    incident there is discovered.
+
+    ## Arguments
+
+    `preset`: `"elbert"` (default), `"elbert_harder"`, `"fppo"`. `params`: an `AttentionParams`
+    instead of a preset. `episode_length`: replaces that of the preset.
+
+    ## Vectorised use
+
+    `gymnasium.make_vec("longfair/Attention-v0", num_envs=256, preset="elbert_harder")` steps 256
+    copies together; `gymnasium.make("longfair/Attention-v0")` is a batch of one.
+
+    ## Version history
+
+    v0: first version. Incidents are drawn at the rate before its update. Missed incidents cost
+    0.25 in all presets: ELBERT's main text leaves the factor out for the harder environment, its
+    appendix, code and figures have it. Rates do not fall below zero: F-PPO's text omits the
+    floor, its code has it.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        params: AttentionParams | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+    ) -> None:
+        self.params = params = AttentionParams.elbert() if params is None else params
+        sites = len(params.initial_rate)
+        limits = np.repeat([params.units, np.inf, params.units], sites).astype(np.float32)
+        action_space = Box(-params.logit_limit, params.logit_limit, (sites,), np.float32)
+        super().__init__(
+            num_envs=num_envs,
+            num_groups=sites,
+            episode_length=params.episode_length,
+            observation_space=Box(np.zeros_like(limits), limits, dtype=np.float32),
+            action_space=action_space,
+            autoreset_mode=autoreset_mode,
+        )
+        # The limit as the action space knows it, after rounding to single precision.
+        self._limit = float(action_space.high[0])
+        self._initial = np.array(params.initial_rate)
+        self._decrease = np.array(params.decrease)
+        self._increase = np.array(params.increase)
+        self._rate = np.empty((num_envs, sites))
+        self._allocation = np.zeros((num_envs, sites))
+        self._last_step = np.zeros((num_envs, 3 * sites), np.float32)
+
+    def _restart(self, copies: BoolArray) -> None:
+        self._rate[copies] = self._initial
+        self._last_step[copies] = 0.0
+
+    def _transition(self, actions: FloatArray) -> Transition:
+        units = self._allocation = allocate_units(actions, self.params.units)
+        incidents = self.np_random.poisson(self._rate).astype(np.float64)
+        discovered = np.minimum(units, incidents)
+        self._last_step = np.concatenate(
+            [discovered, incidents, units], axis=1, dtype=np.float32, casting="same_kind"
+        )
+        served = np.maximum(self._rate - self._decrease * units, 0.0)
+        self._rate = np.where(units > 0, served, self._rate + self._increase)
+        seen, occurred = np.einsum("ng->n", discovered), np.einsum("ng->n", incidents)
+        params = self.params
+        reward = params.discovered_weight * seen - params.missed_weight * (occurred - seen)
+        return Transition(reward, discovered, incidents, np.zeros(self.num_envs, np.bool_))
+
+    def _observation(self) -> Any:
+        return self._last_step.copy()
+
+    def _group_state(self) -> FloatArray:
+        return self._rate[:, :, None].copy()
+
+    def _checked_actions(self, actions: Any) -> FloatArray:
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs, self.num_groups) or array.dtype.kind not in "fiu":
+            raise UsageError(
+                f"actions have dtype {array.dtype} and shape {array.shape}: "
+                f"give numbers of shape ({self.num_envs}, {self.num_groups})"
+            )
+        # A logit that is not a number fails this comparison as well.
+        if not np.abs(array).max() <= self._limit:
+            bad = array[~(np.abs(array) <= self._limit)][0]
+            raise UsageError(
+                f"logit {bad:g} is not allowed: clip to [{-self._limit:g}, {self._limit:g}]"
+            )
+        return array
+
+    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
+        """Give out the units in every copy; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = super().step(actions)
+        info["allocation"] = self._allocation
+        return observation, reward, terminated, truncated, info
+
+
+def allocate_units(logits: ArrayLike, units: int) -> FloatArray:
+    r"""Divide whole units in proportion to the softmax of logits, by largest remainder.
+
+    With probabilities :math:`p_g` and :math:`N` units, every site first gets
+    :math:`\lfloor N p_g \rfloor`. The units left over go to the sites with the largest remainders
+    :math:`N p_g - \lfloor N p_g \rfloor`, and among equal ones to the lowest index. This is
+    Hamilton's method of apportionment. The published code gets the same counts by handing out
+    one unit after another to the site that is furthest below its share.
+
+    Parameters
+    ----------
+    logits
+        Shape (N, G), finite.
+    units
+        Units to give out in every row.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (N, G): whole numbers, as floats, that sum to `units` in every row.
+    """
+    # Sites first: sums over sites then run along whole rows, which is many times faster.
+    by_site = np.asarray(logits).T.astype(np.float64, order="C")
+    weight = np.exp(by_site - by_site.max(axis=0))
+    quota = weight * (units / weight.sum(axis=0))
+    whole = np.floor(quota)
+    left = units - whole.sum(axis=0)
+    one_more = _places(quota - whole) < left
+    return np.ascontiguousarray((whole + one_more).T)
+
+
+def _places(remainder: FloatArray) -> FloatArray:
+    """Return the place (G, N), from 0, of every site when remainders are sorted from the top."""
+    first, second, signs, behind_all = _pairs(len(remainder))
+    # Among equal remainders the lower index comes first. Zeros and ones are exact in any order.
+    first_leads = (remainder[first] >= remainder[second]).astype(np.float64)
+    return behind_all + signs @ first_leads
+
+
+@cache
+def _pairs(sites: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Return what turns the duels of all pairs of sites into places.
+
+    The lower and the higher index of every pair (P,). Then (G, P): what it does to the place of
+    every site that the lower index wins. Then (G, 1): its place if the lower index never wins.
+    """
+    first, second = np.triu_indices(sites, k=1)
+    identity = np.eye(sites)
+    signs = (identity[second] - identity[first]).T
+    return first, second, signs, np.arange(sites)[::-1, None].astype(np.float64)
+
+
+def attention_params(
+    preset: str = "elbert",
+    params: AttentionParams | None = None,
+    episode_length: int | None = None,
+) -> AttentionParams:
+    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
+    chosen: AttentionParams
+    chosen = parameters.preset(AttentionParams, preset) if params is None else params
+    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
+
+
+def make_vector(
+    num_envs: int = 1,
+    preset: str = "elbert",
+    params: AttentionParams | None = None,
+    episode_length: int | None = None,
+) -> AttentionVectorEnv:
+    """Make the batch environment; `gymnasium.make_vec("longfair/Attention-v0")` calls this."""
+    return AttentionVectorEnv(num_envs, attention_params(preset, params, episode_length))
+
+
+def make_scalar(
+    preset: str = "elbert",
+    params: AttentionParams | None = None,
+    episode_length: int | None = None,
+) -> gymnasium.Env[Any, Any]:
+    """Make the scalar face; `gymnasium.make("longfair/Attention-v0")` calls this."""
+    chosen = attention_params(preset, params, episode_length)
+    return ScalarFace(AttentionVectorEnv(1, chosen, AutoresetMode.DISABLED))

@@ -1,0 +1,397 @@
+"""Epidemic control: one vaccine per step on a network of people who infect each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, ClassVar
+
+import gymnasium
+import networkx  # type: ignore[import-untyped]  # it ships no types
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from longfair.envs import parameters
+from longfair.envs.parameters import require_integer, require_number
+from longfair.envs.scalar import ScalarFace
+from longfair.envs.vector import (
+    BoolArray,
+    FairVectorEnv,
+    FloatArray,
+    IntArray,
+    Transition,
+    checked_discrete,
+)
+from longfair.errors import UsageError
+
+SUSCEPTIBLE, INFECTED, RECOVERED = 0, 1, 2
+"""Health states. A change always leads to the next one, and from the last to the first."""
+
+_STATES = 3
+
+Edges = tuple[tuple[int, int], ...]
+States = NDArray[np.int8]
+
+
+@cache
+def _karate_club() -> tuple[Edges, tuple[int, ...]]:
+    """Return edges and groups of Zachary's karate club, split once by Girvan and Newman."""
+    graph = networkx.karate_club_graph()
+    return _edges(graph), _groups(graph, _first_split(graph))
+
+
+@dataclass(frozen=True)
+class EpidemicParams:
+    """Everything that defines an epidemic control problem.
+
+    The defaults are ELBERT's original environment, which is also F-PPO's. `from_graph` takes any
+    other network. Nodes are numbered from 0, and a node is one person.
+    """
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_harder", "fppo")
+
+    edges: Edges = field(default_factory=lambda: _karate_club()[0])
+    """Pairs of nodes that can infect each other, each pair once; default Zachary's karate club."""
+    group: tuple[int, ...] = field(default_factory=lambda: _karate_club()[1])
+    """Group of every node; default the two communities that Girvan and Newman's method finds."""
+    infection_probability: float = 0.5
+    """Chance that one infected neighbour infects a susceptible node within a step."""
+    recovery_probability: float = 0.005
+    """Chance that an infected node recovers within a step."""
+    relapse_probability: float = 0.0
+    """Chance that a recovered node becomes susceptible again within a step."""
+    initially_infected: tuple[int, ...] | None = (0,)
+    """Nodes infected at the start; None draws one node anew in every episode."""
+    burn_in: int = 1
+    """Steps without vaccine between the first infection and the start of the episode."""
+    episode_length: int = 20
+    """Steps per episode."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first field that is out of range."""
+        _require_groups(self.group)
+        _require_edges(self.edges, nodes=len(self.group))
+        for name in ("infection_probability", "recovery_probability", "relapse_probability"):
+            require_number(name, getattr(self, name), low=0.0, high=1.0)
+        if self.initially_infected is not None:
+            _require_nodes("initially_infected", self.initially_infected, nodes=len(self.group))
+        require_integer("burn_in", self.burn_in, low=0)
+        require_integer("episode_length", self.episode_length, low=1)
+
+    @classmethod
+    def elbert(cls) -> EpidemicParams:
+        """ELBERT's original environment: whoever recovered or was vaccinated stays immune."""
+        return cls()
+
+    @classmethod
+    def elbert_harder(cls) -> EpidemicParams:
+        """ELBERT's harder environment: immunity is lost with probability 0.2 per step."""
+        return cls(relapse_probability=0.2)
+
+    @classmethod
+    def fppo(cls) -> EpidemicParams:
+        """F-PPO's environment, the same as ELBERT's original one."""
+        return cls()
+
+    @classmethod
+    def from_graph(
+        cls,
+        graph: networkx.Graph,
+        communities: Sequence[Collection[Any]] | None = None,
+        **fields: Any,
+    ) -> EpidemicParams:
+        """Take the network, and the groups, from a graph.
+
+        Parameters
+        ----------
+        graph
+            An undirected graph without self-loops. Its nodes are numbered in the graph's order.
+            Weights are ignored.
+        communities
+            The groups: collections of nodes of the graph that contain each node once, as the
+            community functions of networkx return them. None splits the graph once by Girvan and
+            Newman's method, which needs at least one edge.
+        **fields
+            Any other fields of the record.
+        """
+        if graph.is_directed():
+            raise UsageError("the graph is directed: give an undirected one")
+        chosen = _first_split(graph) if communities is None else communities
+        return cls(edges=_edges(graph), group=_groups(graph, chosen), **fields)
+
+    def adjacency(self) -> NDArray[np.float32]:
+        """Return the adjacency matrix (V, V), of zeros and ones."""
+        matrix = np.zeros((len(self.group), len(self.group)), np.float32)
+        if self.edges:
+            left, right = np.array(self.edges).T
+            matrix[left, right] = matrix[right, left] = 1.0
+        return matrix
+
+
+class EpidemicVectorEnv(FairVectorEnv):
+    r"""Each step one person in a network can be vaccinated while an infection spreads.
+
+    Each of V people is susceptible, infected or recovered. A step treats, then progresses.
+    A vaccine makes a susceptible person recovered, which also means immune, and does nothing for
+    anybody else. Then all people change together, judged by their states after the treatment: a
+    susceptible person with :math:`k` infected neighbours is infected with probability
+    :math:`1 - (1 - \tau)^k`, where :math:`\tau` is `infection_probability`; an infected one
+    recovers with `recovery_probability`; a recovered one is susceptible again with
+    `relapse_probability`, even if vaccinated in this very step.
+
+    The default network is Zachary's karate club: 34 people and 78 ties. Its groups are the two
+    communities of the first split of Girvan and Newman's method, with 15 and 19 people. They are
+    not the two clubs that the data set records.
+
+    ## Action space
+
+    `Discrete(V + 1)`: the number of the person who gets the vaccine, or V for nobody.
+
+    ## Observation space
+
+    `Box(0, 1, (3 * V,))`: the one-hot state of every person (susceptible, infected, recovered),
+    person by person. ELBERT's agents see this; the wrapper `VaccinationCounts` adds what
+    F-PPO's agents see.
+
+    ## Rewards
+
+    The fraction of people who are not infected after the step.
+
+    ## Starting state
+
+    Everybody is susceptible but the people in `initially_infected`. Then `burn_in` steps without
+    a vaccine. With the defaults person 0, who has 16 ties, is infected, and one burn-in step
+    leaves 8.995 people infected on average.
+
+    ## Episode end
+
+    Truncated after `episode_length` steps. Never terminated.
+
+    ## Information
+
+    | Key | Shape | Meaning |
+    | --- | --- | --- |
+    | `supply` | (N, G) | 1 for the group of the person vaccinated, needed or not |
+    | `demand` | (N, G) | people infected in this step |
+    | `group_state` | (N, G, 3) | fractions of each group: susceptible, infected, recovered |
+    | `health_counts` | (N, G, 3) | people of each group: susceptible, infected, recovered |
+    | `vaccinated` | (N,) | the person who got the vaccine, V for nobody |
+    | `wasted` | (N,) | true where a vaccine was spent on somebody not susceptible |
+
+    Infections before the episode starts are not in the demand; renewed infections are.
+
+    ## Arguments
+
+    `preset`: `"elbert"` (default), `"elbert_harder"`, `"fppo"`. `params`: an `EpidemicParams`
+    instead of a preset, for example `EpidemicParams.from_graph(graph, communities)`.
+    `episode_length`: replaces that of the preset.
+
+    ## Vectorised use
+
+    `gymnasium.make_vec("longfair/Epidemic-v0", num_envs=256, preset="elbert_harder")` steps 256
+    copies together; `gymnasium.make("longfair/Epidemic-v0")` is a batch of one.
+
+    ## Version history
+
+    v0: first version. Both papers' text starts from random infections, their code always from
+    person 0; `initially_infected=None` draws the person. In ELBERT's text a treated person who
+    is infected stays so; as in its code, such a person may still recover.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        params: EpidemicParams | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+    ) -> None:
+        self.params = params = EpidemicParams.elbert() if params is None else params
+        nodes, groups = len(params.group), max(params.group) + 1
+        super().__init__(
+            num_envs=num_envs,
+            num_groups=groups,
+            episode_length=params.episode_length,
+            observation_space=Box(0.0, 1.0, (_STATES * nodes,), np.float32),
+            action_space=Discrete(nodes + 1),
+            autoreset_mode=autoreset_mode,
+        )
+        self._nodes = nodes
+        self._adjacency = params.adjacency()
+        degree = int(self._adjacency.sum(axis=0).max())
+        # The chance to change, by state * (most neighbours + 1) + infected neighbours.
+        self._chance = _change_probabilities(params, degree)
+        self._per_state = np.float32(degree + 1)
+        self._membership = np.eye(groups, dtype=np.float32)[list(params.group)]
+        self._size = self._membership.sum(axis=0, dtype=np.float64)
+        # Counts (G, 3) are a product of the observation and this matrix (3 * V, 3 * G).
+        self._count = np.kron(self._membership, np.eye(_STATES, dtype=np.float32))
+        self._vaccine = np.concatenate([self._membership, np.zeros((1, groups))])
+        self._one_hot = np.eye(_STATES, dtype=np.float32)
+        self._first_cell = np.arange(num_envs) * nodes
+        self._state = np.zeros((num_envs, nodes), np.int8)
+        self._seen = np.zeros((num_envs, _STATES * nodes), np.float32)
+        self._counts = np.zeros((num_envs, groups, _STATES))
+        self._wasted: BoolArray = np.zeros(num_envs, np.bool_)
+
+    def _restart(self, copies: BoolArray) -> None:
+        state = np.zeros((np.count_nonzero(copies), self._nodes), np.int8)
+        if self.params.initially_infected is None:
+            first = self.np_random.integers(self._nodes, size=len(state))
+            state[np.arange(len(state)), first] = INFECTED
+        else:
+            state[:, list(self.params.initially_infected)] = INFECTED
+        for _ in range(self.params.burn_in):
+            state = self._progress(state)
+        self._state[copies] = state
+        self._describe()
+
+    def _transition(self, actions: IntArray) -> Transition:
+        treated = self._treat(actions)
+        self._state = self._progress(treated)
+        self._describe()
+        infected = (self._state == INFECTED) & (treated != INFECTED)
+        demand = (infected.astype(np.float32) @ self._membership).astype(np.float64)
+        healthy = 1.0 - np.einsum("ng->n", self._counts[:, :, INFECTED]) / self._nodes
+        supply = self._vaccine.take(actions, axis=0)
+        return Transition(healthy, supply, demand, np.zeros(self.num_envs, np.bool_))
+
+    def _treat(self, actions: IntArray) -> States:
+        """Return the states (N, V) after the vaccine; the action V vaccinates nobody."""
+        state = self._state.copy()
+        cells = state.reshape(-1)
+        given = actions < self._nodes
+        cell = self._first_cell + np.minimum(actions, self._nodes - 1)
+        before = cells[cell]
+        effective = given & (before == SUSCEPTIBLE)
+        cells[cell] = np.where(effective, RECOVERED, before)
+        self._wasted = given & ~effective
+        return state
+
+    def _progress(self, state: States) -> States:
+        """Return the states (M, V) one step after the states (M, V), without treatment."""
+        infected = (state == INFECTED).astype(np.float32)
+        row = infected @ self._adjacency + state * self._per_state
+        chance = self._chance.take(row.astype(np.intp))
+        later: States = state + (self.np_random.random(state.shape) < chance)
+        later[later == _STATES] = SUSCEPTIBLE
+        return later
+
+    def _describe(self) -> None:
+        """Work out the observation and the counts, which describe the same moment."""
+        self._seen = self._one_hot.take(self._state, axis=0).reshape(self.num_envs, -1)
+        counts = (self._seen @ self._count).astype(np.float64)
+        self._counts = counts.reshape(self.num_envs, self.num_groups, _STATES)
+
+    def _observation(self) -> Any:
+        return self._seen.copy()
+
+    def _group_state(self) -> FloatArray:
+        shares: FloatArray = self._counts / self._size[:, None]
+        return shares
+
+    def _checked_actions(self, actions: Any) -> IntArray:
+        return checked_discrete(actions, self.num_envs, self._nodes + 1)
+
+    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
+        """Give one vaccine in every copy; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = super().step(actions)
+        info["health_counts"] = self._counts.copy()
+        info["vaccinated"] = np.array(actions, dtype=np.int64)
+        info["wasted"] = self._wasted
+        return observation, reward, terminated, truncated, info
+
+
+def _change_probabilities(params: EpidemicParams, degree: int) -> FloatArray:
+    """Return (3 * (degree + 1),): chance to change, by state and infected neighbours."""
+    chance = np.empty((_STATES, degree + 1))
+    chance[SUSCEPTIBLE] = 1.0 - (1.0 - params.infection_probability) ** np.arange(degree + 1)
+    chance[INFECTED] = params.recovery_probability
+    chance[RECOVERED] = params.relapse_probability
+    return chance.reshape(-1)
+
+
+def _first_split(graph: networkx.Graph) -> Sequence[Collection[Any]]:
+    """Return the communities after the first split of Girvan and Newman's method."""
+    if graph.number_of_edges() == 0:
+        raise UsageError("the graph has no edge to split it by: give communities")
+    split: Sequence[Collection[Any]] = next(networkx.community.girvan_newman(graph))
+    return split
+
+
+def _edges(graph: networkx.Graph) -> Edges:
+    """Return the edges as pairs of node numbers; parallel edges count once."""
+    number = {node: position for position, node in enumerate(graph.nodes)}
+    pairs = {tuple(sorted((number[left], number[right]))) for left, right in graph.edges()}
+    return tuple((left, right) for left, right in sorted(pairs))
+
+
+def _groups(graph: networkx.Graph, communities: Sequence[Collection[Any]]) -> tuple[int, ...]:
+    """Return the group of every node in the graph's order."""
+    group = {node: number for number, members in enumerate(communities) for node in members}
+    total = sum(len(members) for members in communities)
+    if set(group) != set(graph.nodes) or total != len(group):
+        raise UsageError(
+            f"communities with {total} members for {graph.number_of_nodes()} nodes: "
+            "name every node of the graph exactly once"
+        )
+    return tuple(group[node] for node in graph.nodes)
+
+
+def _require_groups(group: tuple[int, ...]) -> None:
+    for node, number in enumerate(group):
+        require_integer(f"group[{node}]", number, low=0)
+    if set(group) != set(range(max(group, default=0) + 1)):
+        raise UsageError(f"group uses the numbers {sorted(set(group))}: use 0, 1, ... without gaps")
+
+
+def _require_nodes(name: str, values: tuple[int, ...], *, nodes: int) -> None:
+    for position, node in enumerate(values):
+        require_integer(f"{name}[{position}]", node, low=0)
+        if node >= nodes:
+            raise UsageError(f"{name}[{position}]={node}: give a node in 0..{nodes - 1}")
+
+
+def _require_edges(edges: Edges, *, nodes: int) -> None:
+    pairs = set()
+    for position, edge in enumerate(edges):
+        name = f"edges[{position}]"
+        if len(edge) != 2:
+            raise UsageError(f"{name}={edge!r}: give a pair of nodes")
+        _require_nodes(name, edge, nodes=nodes)
+        pair = frozenset(edge)
+        if len(pair) == 1 or pair in pairs:
+            raise UsageError(f"{name}={edge!r}: give each pair of different nodes once")
+        pairs.add(pair)
+
+
+def epidemic_params(
+    preset: str = "elbert",
+    params: EpidemicParams | None = None,
+    episode_length: int | None = None,
+) -> EpidemicParams:
+    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
+    chosen: EpidemicParams
+    chosen = parameters.preset(EpidemicParams, preset) if params is None else params
+    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
+
+
+def make_vector(
+    num_envs: int = 1,
+    preset: str = "elbert",
+    params: EpidemicParams | None = None,
+    episode_length: int | None = None,
+) -> EpidemicVectorEnv:
+    """Make the batch environment; `gymnasium.make_vec("longfair/Epidemic-v0")` calls this."""
+    return EpidemicVectorEnv(num_envs, epidemic_params(preset, params, episode_length))
+
+
+def make_scalar(
+    preset: str = "elbert",
+    params: EpidemicParams | None = None,
+    episode_length: int | None = None,
+) -> gymnasium.Env[Any, Any]:
+    """Make the scalar face; `gymnasium.make("longfair/Epidemic-v0")` calls this."""
+    chosen = epidemic_params(preset, params, episode_length)
+    return ScalarFace(EpidemicVectorEnv(1, chosen, AutoresetMode.DISABLED))

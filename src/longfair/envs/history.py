@@ -1,0 +1,170 @@
+"""Vector wrappers for what the agents of attention allocation and epidemic control observe.
+
+The observation of a paper is a composition of wrappers over the environment's own observation:
+
+- ELBERT, attention: `History(RunningRates(env, offset=1.0), 8)`, 160 numbers;
+- F-PPO, attention: `History(WindowRates(env, 300, offset=1.0), 8)`, 160 numbers;
+- ELBERT, epidemic: the environment's own 102 numbers;
+- F-PPO, epidemic: `VaccinationCounts(env)`, 136 numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from longfair.envs.epidemic import EpidemicVectorEnv
+from longfair.envs.parameters import require_integer, require_number
+from longfair.envs.wrappers import AppendedMemory, Float32Array
+from longfair.errors import UsageError
+
+
+class History(VectorWrapper[Any, Any, Any, Any]):
+    """Show the last `length` observations of the episode, the oldest first.
+
+    Rows before the start of the episode are zero. The result is flat: `length` times as many
+    numbers as before.
+
+    Parameters
+    ----------
+    env
+        A batch environment with a `Box` observation of one axis.
+    length
+        Observations shown, at least 1; 8 in attention allocation.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], length: int = 8) -> None:
+        super().__init__(env)
+        require_integer("length", length, low=1)
+        inner = env.single_observation_space
+        if not isinstance(inner, Box) or len(inner.shape) != 1:
+            raise UsageError(f"observation space {inner}: give an environment with a flat Box")
+        # Zero stands for "before the episode", so the bounds have to include it.
+        low, high = np.minimum(inner.low, 0.0), np.maximum(inner.high, 0.0)
+        self.single_observation_space = Box(
+            np.tile(low, length), np.tile(high, length), dtype=np.float32
+        )
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._rows = np.zeros((self.num_envs, length, inner.shape[0]), np.float32)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Float32Array, dict[str, Any]]:
+        """Start episodes; all copies forget, or those of `options["reset_mask"]`."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        copies = (options or {}).get("reset_mask", slice(None))
+        self._begin(copies, observation)
+        return self._flat(), info
+
+    def step(self, actions: Any) -> tuple[Float32Array, Any, Any, Any, dict[str, Any]]:
+        """Take one step; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        self._rows[:, :-1] = self._rows[:, 1:]
+        self._rows[:, -1] = observation
+        if "_final_obs" in info:
+            ended = info["_final_obs"]
+            self._rows[ended, -1] = info["final_obs"][ended]
+            info["final_obs"] = self._flat()
+            self._begin(ended, observation)
+        return self._flat(), reward, terminated, truncated, info
+
+    def _begin(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
+        self._rows[copies] = 0.0
+        self._rows[copies, -1] = observation[copies]
+
+    def _flat(self) -> Float32Array:
+        return self._rows.reshape(self.num_envs, -1).copy()
+
+
+class WindowRates(AppendedMemory):
+    """Append the benefit rate of every group within the last `window` steps: G numbers.
+
+    The rate is supply / (demand + `offset`), both summed over the window, and 0 while the
+    denominator is 0. F-PPO's agents observe it in attention allocation, with offset 1.
+
+    Parameters
+    ----------
+    env
+        A batch environment whose `info` carries `supply` and `demand`.
+    window
+        Steps remembered, at least 1; 300 in the paper.
+    offset
+        Added to the denominator; 1 in attention allocation.
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], window: int = 300, offset: float = 0.0
+    ) -> None:
+        require_integer("window", window, low=1)
+        require_number("offset", offset, low=0.0)
+        groups = getattr(env.unwrapped, "num_groups", None)
+        if groups is None:
+            raise UsageError(f"{env} has no groups: give an environment of longfair.envs")
+        super().__init__(env, size=groups, low=0.0, high=np.inf)
+        self._offset = offset
+        # Supply and demand of each step of the window, in a ring, and their sums.
+        self._events = np.zeros((window, 2, self.num_envs, groups))
+        self._totals = np.zeros((2, self.num_envs, groups))
+        self._position = 0
+
+    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
+        self._events[:, :, copies] = 0.0
+        self._totals[:, copies] = 0.0
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        slot = self._events[self._position]
+        self._totals -= slot
+        slot[0], slot[1] = info["supply"], info["demand"]
+        self._totals += slot
+        self._position = (self._position + 1) % len(self._events)
+
+    def _memory(self) -> Float32Array:
+        supply, demand = self._totals
+        needed = demand + self._offset
+        rates = np.divide(supply, needed, out=np.zeros_like(supply), where=needed > 0)
+        shown: Float32Array = rates.astype(np.float32)
+        return shown
+
+
+class VaccinationCounts(AppendedMemory):
+    """Append how often every person was vaccinated in this episode: V numbers.
+
+    F-PPO's agents observe it in epidemic control, 3 * V + V = 136 numbers. The published code
+    writes the count beside each person's state; here the counts follow all states, which is the
+    same to a fully connected network.
+
+    Parameters
+    ----------
+    env
+        A batch of `longfair/Epidemic-v0`.
+    as_coded
+        The published code counts in the wrong place: a vaccine for person a is counted for person
+        a - 1, and a vaccine for person 0, or for nobody, for the last person. True does the same;
+        False counts what happened.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool = False) -> None:
+        if not isinstance(env.unwrapped, EpidemicVectorEnv):
+            raise UsageError(f"{env} vaccinates nobody: give a batch of longfair/Epidemic-v0")
+        nodes = len(env.unwrapped.params.group)
+        # One vaccine per step is the most there can be.
+        super().__init__(env, size=nodes, low=0.0, high=env.unwrapped.episode_length)
+        choices = np.arange(nodes + 1)
+        # Where each choice is counted; column V, for nobody, is not shown.
+        self._column = (choices - 1) % nodes if as_coded else choices
+        self._counts = np.zeros((self.num_envs, nodes + 1), np.float32)
+        self._copy = np.arange(self.num_envs)
+
+    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
+        self._counts[copies] = 0.0
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._counts[self._copy, self._column[info["vaccinated"]]] += 1.0
+
+    def _memory(self) -> Float32Array:
+        return self._counts[:, :-1]

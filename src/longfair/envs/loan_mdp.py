@@ -1,0 +1,489 @@
+"""One applicant who comes back: the individual loan problem of Wen, Bastani and Topcu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_array, csr_array
+from scipy.stats import betabinom
+
+from longfair.envs import parameters
+from longfair.envs.parameters import require_distribution, require_integer, require_number
+from longfair.envs.scalar import ScalarFace
+from longfair.envs.tabular import TabularModel, require_small
+from longfair.envs.vector import (
+    BoolArray,
+    FairVectorEnv,
+    FloatArray,
+    IntArray,
+    Transition,
+    checked_discrete,
+)
+from longfair.errors import UsageError, near_misses
+
+
+@dataclass(frozen=True)
+class LoanMDPParams:
+    """Everything that defines an individual loan problem.
+
+    The defaults are the settings behind the paper's first figure. The groups are the minority
+    (group 0) and the majority (group 1).
+    """
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("fico", "discretised")
+    RISK_MEASURES: ClassVar[tuple[str, ...]] = ("as_coded", "standard_deviation")
+
+    prior: tuple[tuple[float, float], ...] = (
+        (1.4614873, 0.51479711),
+        (1.51578208, 0.19009129),
+    )
+    """G pairs (alpha, beta): Beta belief about a stranger's repayment probability. These were
+    fitted to FICO scores by the authors; the means are 0.740 and 0.889."""
+    group_probability: tuple[float, ...] = (0.29294318, 0.70705682)
+    """G probabilities that the applicant belongs to each group."""
+    exploration: tuple[int, ...] = (7, 10)
+    """Loans that every applicant of each group has had when the episode begins."""
+    interest: float = 0.17318629
+    """Earned on a repaid loan."""
+    principal: float = 1.0
+    """Lost on a loan that is not repaid."""
+    risk_aversion: float = 0.01
+    """Price of one unit of risk, see `risk_measure`."""
+    risk_measure: str = "as_coded"
+    """`"standard_deviation"`: that of the Beta belief. `"as_coded"`: the same times the square root
+    of alpha + beta, as in the authors' code."""
+    denial_drift: float = 0.1
+    """What a denied loan adds to beta: a denial lowers the belief."""
+    reward_offset: float = 2.0
+    """Added to the reward of every step; it keeps the authors' optimiser's rewards positive."""
+    qualified_mean: float = 0.82
+    """Applicants whose first belief has at least this mean count as qualified."""
+    discount: float = 0.8
+    """Discount of the problem. The environment does not apply it; agents and solvers do."""
+    largest_count: int | None = None
+    """None: beliefs move without bounds. A number: repayments and defaults are counted up to it,
+    and a denial adds one default with probability `denial_drift`."""
+    episode_length: int = 51
+    """Decisions per episode."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first field that is out of range."""
+        groups = len(self.prior)
+        for group, pair in enumerate(self.prior):
+            if len(pair) != 2 or min(pair) <= 0:
+                raise UsageError(f"prior[{group}]={pair!r}: give alpha and beta, both above 0")
+        require_distribution("group_probability", self.group_probability, size=groups)
+        if len(self.exploration) != groups:
+            raise UsageError(f"exploration has {len(self.exploration)} entries: give {groups}")
+        for group, loans in enumerate(self.exploration):
+            require_integer(f"exploration[{group}]", loans, low=0)
+        for field in ("interest", "principal", "risk_aversion"):
+            require_number(field, getattr(self, field), low=0.0)
+        if self.risk_measure not in self.RISK_MEASURES:
+            hint = near_misses(self.risk_measure, self.RISK_MEASURES)
+            raise UsageError(f"risk_measure={self.risk_measure!r}: {hint}")
+        require_number("denial_drift", self.denial_drift, low=0.0, high=1.0)
+        require_number("reward_offset", self.reward_offset)
+        require_number("qualified_mean", self.qualified_mean, low=0.0, high=1.0)
+        require_number("discount", self.discount, low=0.0, high=1.0)
+        if self.largest_count is not None:
+            require_integer("largest_count", self.largest_count, low=max(self.exploration))
+        require_integer("episode_length", self.episode_length, low=1)
+
+    @classmethod
+    def fico(cls) -> LoanMDPParams:
+        """Return the continuous problem of the paper's first figure: 51 decisions."""
+        return cls()
+
+    @classmethod
+    def discretised(cls) -> LoanMDPParams:
+        """Return a finite problem for linear programming: counts up to 30, no reward offset.
+
+        The paper does not say how it discretises. Rounding the drift at random keeps its mean.
+        """
+        return cls(largest_count=30, reward_offset=0.0)
+
+
+class LoanModel:
+    r"""The decision problem without episodes: beliefs, rewards and where applicants start.
+
+    Parameters
+    ----------
+    params
+        The parameters.
+    """
+
+    def __init__(self, params: LoanMDPParams) -> None:
+        self.params = params
+        self._prior = np.array(params.prior)
+        # Without a bound on counts a denial moves beta itself, with one it moves the count.
+        self._beta_per_denial = params.denial_drift if params.largest_count is None else 0.0
+
+    def belief(self, group: IntArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return alpha and beta (...).
+
+        Parameters
+        ----------
+        group
+            Shape (...).
+        counts
+            Shape (..., 3): repayments, defaults, denials.
+        """
+        prior = self._prior.take(group, axis=0)
+        alpha = prior[..., 0] + counts[..., 0]
+        beta = prior[..., 1] + counts[..., 1] + self._beta_per_denial * counts[..., 2]
+        return alpha, beta
+
+    def profit(self, alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
+        """Return what a loan adds to the reward (...) under beliefs (...): expected profit, minus
+        the price of its risk.
+        """
+        params = self.params
+        first, second = np.asarray(alpha, np.float64), np.asarray(beta, np.float64)
+        total = first + second
+        stake = params.interest + params.principal
+        variance = first * second / (total * (total + 1.0))
+        if params.risk_measure == "standard_deviation":
+            variance = variance / total
+        risk = params.risk_aversion * stake * np.sqrt(variance)
+        profit: FloatArray = stake * first / total - params.principal - risk
+        return profit
+
+    def initial_law(self) -> FloatArray:
+        """Return the law (G, H + 1) of the repayments during exploration, H being its longest.
+
+        Whether a loan is repaid is drawn from the current belief each time, so the number is
+        beta-binomial. Entries beyond a group's own number of loans are 0.
+        """
+        repayments = np.arange(max(self.params.exploration) + 1)
+        return np.stack(
+            [
+                betabinom.pmf(repayments, loans, *pair)
+                for loans, pair in zip(self.params.exploration, self.params.prior, strict=True)
+            ]
+        )
+
+
+class LoanMDPVectorEnv(FairVectorEnv):
+    r"""A bank decides again and again whether to lend to the same applicant.
+
+    The bank holds a Beta belief :math:`(\alpha, \beta)` about the applicant's probability of
+    repaying, with mean :math:`p = \alpha / (\alpha + \beta)`. A loan is repaid with probability
+    :math:`p`; then :math:`\alpha` rises by one, else :math:`\beta` does. A denial raises
+    :math:`\beta` by 0.1: who is denied seems, or becomes, less creditworthy. Groups differ in the
+    belief about a stranger only, and the profit does not depend on the group. But a group with a
+    worse prior, or with fewer loans behind it, is denied more often, and a denial makes the next
+    one more likely.
+
+    ## Action space
+
+    `Discrete(2)`: 0 denies the loan, 1 grants it.
+
+    ## Observation space
+
+    `Box((3,))`: :math:`\alpha`, :math:`\beta`, and the group :math:`z` as a number (0 minority,
+    1 majority). With the number of steps taken it is the whole state.
+
+    ## Rewards
+
+    `reward_offset` (here 2) for a denial. For a loan, the offset plus the expected profit
+    :math:`(I + P) p - P` minus the price of risk, with interest :math:`I` and principal :math:`P`;
+    the realised outcome moves the belief only. The papers' risk is
+    :math:`(I + P) \sqrt{\alpha \beta / ((\alpha + \beta)(\alpha + \beta + 1))}`. Rewards are not
+    discounted by the environment.
+
+    ## Starting state
+
+    A group is drawn. The applicant has had the group's number of loans already (`exploration`: 7
+    for the minority, 10 for the majority); their outcomes are drawn one after the other from the
+    belief as it moves.
+
+    ## Episode end
+
+    Truncated after `episode_length` decisions. Never terminated.
+
+    ## Information
+
+    | Key | Shape | Meaning |
+    | --- | --- | --- |
+    | `supply` | (N, G) | 1 for the applicant's group if the loan was granted |
+    | `demand` | (N, G) | 1 for the applicant's group |
+    | `group_state` | (N, G, 2) | for the applicant's group 1 and the mean belief, for others 0, 0 |
+    | `counts` | (N, 3) | repayments, defaults and denials, exploration included |
+    | `qualified` | (N,) | whether the first belief reached `qualified_mean` (boolean) |
+
+    `counts` and `qualified` belong to the moment of the returned observation, and are in the
+    `info` of `reset` as well. A copy has one applicant, so long-term benefit rates and group means
+    are ratios of sums over copies: summed over copies, `supply` over `demand` is the lending rate
+    of a group, the first number of `group_state` counts its applicants, and the second over the
+    first is their mean belief.
+
+    ## Arguments
+
+    `preset`: `"fico"` (default) or `"discretised"` (repayments and defaults are counted up to 30, a
+    denial adds a default with probability 0.1, no offset). `params`: a `LoanMDPParams` instead of a
+    preset. `episode_length`: replaces that of the preset.
+
+    ## Vectorised use
+
+    `gymnasium.make_vec("longfair/LoanMDP-v0", num_envs=256, preset="fico")` steps 256 copies
+    together; `gymnasium.make("longfair/LoanMDP-v0")` is a batch of one. `tabular()` in this module
+    writes either problem out in full, and `LoanModel` has its formulas.
+
+    ## Version history
+
+    v0: first version. The settings are those of the authors' code with which their first figure
+    can be reproduced; the text of the paper does not give them. Its comments price risk otherwise
+    than its code does, see `risk_measure`.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        params: LoanMDPParams | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+    ) -> None:
+        self.params = params = LoanMDPParams.fico() if params is None else params
+        groups = len(params.prior)
+        super().__init__(
+            num_envs=num_envs,
+            num_groups=groups,
+            episode_length=params.episode_length,
+            observation_space=Box(0.0, _highest_observation(params), dtype=np.float32),
+            action_space=Discrete(2),
+            autoreset_mode=autoreset_mode,
+        )
+        self.model = LoanModel(params)
+        self._group_limits = np.cumsum(params.group_probability)[:-1]
+        # The last limit is left out: rounding must not push a draw beyond the most repayments.
+        self._repayment_limits = self.model.initial_law().cumsum(axis=1)[:, :-1]
+        self._exploration = np.array(params.exploration)
+        self._one_hot = np.eye(groups)
+        self._group: IntArray = np.zeros(num_envs, dtype=np.int64)
+        self._counts: IntArray = np.zeros((num_envs, 3), dtype=np.int64)
+        self._qualified = np.zeros(num_envs, dtype=np.bool_)
+        self._alpha, self._beta = np.ones(num_envs), np.ones(num_envs)
+
+    def _restart(self, copies: BoolArray) -> None:
+        uniforms = self.np_random.random((2, self.num_envs))
+        group = self._group_limits.searchsorted(uniforms[0], side="right")
+        limits = self._repayment_limits.take(group, axis=0)
+        # A group's limits end at 1, so nobody repays more loans than the group has had.
+        repayments = (limits <= uniforms[1, :, None]).sum(axis=1)
+        repayments = np.minimum(repayments, self._exploration.take(group))
+        defaults = self._exploration.take(group) - repayments
+        counts = np.stack([repayments, defaults, np.zeros_like(defaults)], axis=1)
+        self._group = np.where(copies, group, self._group)
+        self._counts = np.where(copies[:, None], counts, self._counts)
+        self._update_belief()
+        qualified = self._mean() >= self.params.qualified_mean
+        self._qualified = np.where(copies, qualified, self._qualified)
+
+    def _transition(self, actions: IntArray) -> Transition:
+        reward = self.params.reward_offset + actions * self.model.profit(self._alpha, self._beta)
+        uniforms = self.np_random.random(self.num_envs)
+        granted, denied = actions == 1, actions == 0
+        repaid = granted & (uniforms < self._mean())
+        defaulted = granted & ~repaid
+        if self.params.largest_count is not None:
+            defaulted |= denied & (uniforms < self.params.denial_drift)
+        counts = self._counts + np.stack([repaid, defaulted, denied], axis=1)
+        if self.params.largest_count is not None:
+            counts[:, :2] = np.minimum(counts[:, :2], self.params.largest_count)
+        self._counts = counts
+        self._update_belief()
+        demand = self._one_hot.take(self._group, axis=0)
+        supply = demand * actions[:, None]
+        return Transition(reward, supply, demand, np.zeros(self.num_envs, np.bool_))
+
+    def _update_belief(self) -> None:
+        self._alpha, self._beta = self.model.belief(self._group, self._counts)
+
+    def _mean(self) -> FloatArray:
+        return self._alpha / (self._alpha + self._beta)
+
+    def _observation(self) -> Any:
+        return np.stack([self._alpha, self._beta, self._group], axis=1).astype(np.float32)
+
+    def _group_state(self) -> FloatArray:
+        present = self._one_hot.take(self._group, axis=0)
+        return np.stack([present, present * self._mean()[:, None]], axis=2)
+
+    def _checked_actions(self, actions: Any) -> IntArray:
+        return checked_discrete(actions, self.num_envs, 2)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Draw an applicant in every copy; see `FairVectorEnv.reset`."""
+        observation, info = super().reset(seed=seed, options=options)
+        return observation, info | self._applicant()
+
+    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
+        """Decide on one loan in every copy; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = super().step(actions)
+        return observation, reward, terminated, truncated, info | self._applicant()
+
+    def _applicant(self) -> dict[str, Any]:
+        return {"counts": self._counts.copy(), "qualified": self._qualified.copy()}
+
+
+def _highest_observation(params: LoanMDPParams) -> Any:
+    """Return the upper bounds (3,) of alpha, beta and the group."""
+    most = max(params.exploration) + params.episode_length
+    if params.largest_count is not None:
+        most = min(most, params.largest_count)
+    alpha, beta = np.max(params.prior, axis=0) + most
+    return np.array([alpha, beta, max(1, len(params.prior) - 1)], dtype=np.float32)
+
+
+def loan_mdp_params(
+    preset: str = "fico",
+    params: LoanMDPParams | None = None,
+    episode_length: int | None = None,
+) -> LoanMDPParams:
+    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
+    chosen: LoanMDPParams = parameters.preset(LoanMDPParams, preset) if params is None else params
+    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
+
+
+def make_vector(
+    num_envs: int = 1,
+    preset: str = "fico",
+    params: LoanMDPParams | None = None,
+    episode_length: int | None = None,
+) -> LoanMDPVectorEnv:
+    """Make the batch environment; `gymnasium.make_vec("longfair/LoanMDP-v0")` calls this."""
+    return LoanMDPVectorEnv(num_envs, loan_mdp_params(preset, params, episode_length))
+
+
+def make_scalar(
+    preset: str = "fico",
+    params: LoanMDPParams | None = None,
+    episode_length: int | None = None,
+) -> gymnasium.Env[Any, Any]:
+    """Make the scalar face; `gymnasium.make("longfair/LoanMDP-v0")` calls this."""
+    chosen = loan_mdp_params(preset, params, episode_length)
+    return ScalarFace(LoanMDPVectorEnv(1, chosen, AutoresetMode.DISABLED))
+
+
+def tabular(
+    preset: str = "discretised",
+    params: LoanMDPParams | None = None,
+    episode_length: int | None = None,
+) -> TabularModel:
+    """Write an individual loan problem out in full.
+
+    Returns
+    -------
+    TabularModel
+        A state is the group and the applicant's repayments, defaults and denials. With bounded
+        counts (`discretised`: 1922 states) denials stay 0 and the model is the same at every step,
+        so it also serves for an infinite horizon. Without (`fico`: 73,034 states) the counts tell
+        the step, and after the last decision nothing happens any more.
+
+    Raises
+    ------
+    UsageError
+        When the problem is too large.
+    """
+    chosen = loan_mdp_params(preset, params, episode_length)
+    model = LoanModel(chosen)
+    law = model.initial_law()
+    parts = [_group_part(model, group, law[group]) for group in range(len(chosen.prior))]
+    first_state = np.cumsum([0] + [len(part.counts) for part in parts])
+    size = int(first_state[-1])
+    targets = np.concatenate(
+        [part.targets + first for part, first in zip(parts, first_state, strict=False)]
+    )
+    return TabularModel(
+        fields=("group", "repayments", "defaults", "denials"),
+        states=np.concatenate(
+            [np.insert(part.counts, 0, group, axis=1) for group, part in enumerate(parts)]
+        ),
+        initial_distribution=np.concatenate(
+            [
+                share * part.initial
+                for share, part in zip(chosen.group_probability, parts, strict=True)
+            ]
+        ),
+        transition=_sparse_rows(targets, np.concatenate([part.chances for part in parts]), size),
+        reward=np.concatenate([part.reward for part in parts]),
+        horizon=chosen.episode_length,
+    )
+
+
+@dataclass(frozen=True)
+class _GroupPart:
+    """The states of one group: groups never mix."""
+
+    counts: IntArray
+    """(S, 3): repayments, defaults, denials."""
+    targets: IntArray
+    """(S, 2, 2): the two next states after each action."""
+    chances: FloatArray
+    """(S, 2, 2): their probabilities."""
+    reward: FloatArray
+    """(S, 2)."""
+    initial: FloatArray
+    """(S,)."""
+
+
+def _group_part(model: LoanModel, group: int, law: FloatArray) -> _GroupPart:
+    params = model.params
+    loans = params.exploration[group]
+    bounded = params.largest_count is not None
+    listed = _bounded_counts(params) if bounded else _reachable_counts(loans, params.episode_length)
+    counts = np.argwhere(listed)
+    row = np.full(np.array(listed.shape) + 1, -1)
+    row[tuple(counts.T)] = np.arange(len(counts))
+    alpha, beta = model.belief(np.full(len(counts), group), counts)
+    mean = alpha / (alpha + beta)
+    repaid, defaulted, denied = (row[tuple((counts + one).T)] for one in np.eye(3, dtype=np.int64))
+    here = np.arange(len(counts))
+    if bounded:
+        # A count at its bound stays there.
+        repaid, defaulted = (np.where(next_ < 0, here, next_) for next_ in (repaid, defaulted))
+        denied, drift, over = here, params.denial_drift, np.zeros(len(counts), np.bool_)
+    else:
+        drift, over = 0.0, counts.sum(axis=1) == loans + params.episode_length
+    targets = np.stack([denied, defaulted, defaulted, repaid], axis=1)
+    targets = np.where(over[:, None], here[:, None], targets).reshape(-1, 2, 2)
+    fixed = np.broadcast_to([1.0 - drift, drift], (len(counts), 2))
+    chances = np.stack([fixed, np.stack([1.0 - mean, mean], axis=1)], axis=1)
+    reward = params.reward_offset + np.stack([np.zeros(len(counts)), model.profit(alpha, beta)], 1)
+    initial = np.zeros(len(counts))
+    repayments = np.arange(loans + 1)
+    initial[row[repayments, loans - repayments, 0]] = law[: loans + 1]
+    return _GroupPart(counts, targets, chances, reward * ~over[:, None], initial)
+
+
+def _bounded_counts(params: LoanMDPParams) -> BoolArray:
+    """Mark all counts (repayments, defaults, denials) up to the bound, without denials."""
+    assert params.largest_count is not None
+    side = params.largest_count + 1
+    require_small(4 * side**2, "the loan problem")
+    return np.ones((side, side, 1), np.bool_)
+
+
+def _reachable_counts(loans: int, length: int) -> BoolArray:
+    """Mark the counts that an applicant with `loans` loans can have within `length` decisions."""
+    require_small((loans + length + 1) ** 2 * (length + 1), "the loan problem")
+    repayments, defaults, denials = np.indices((loans + length + 1,) * 2 + (length + 1,))
+    lent = repayments + defaults
+    reachable: BoolArray = (lent >= loans) & (lent + denials <= loans + length)
+    return reachable
+
+
+def _sparse_rows(targets: IntArray, chances: FloatArray, size: int) -> csr_array:
+    """Return (S * 2, S): a row per state and action."""
+    rows = np.repeat(np.arange(2 * size), 2)
+    matrix = csr_array(coo_array((chances.ravel(), (rows, targets.ravel())), (2 * size, size)))
+    matrix.eliminate_zeros()
+    return matrix

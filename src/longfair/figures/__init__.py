@@ -1,0 +1,37 @@
+"""Show: tidy tables in; a drawing, its alternative text and its data out.
+
+Every plotting function returns a `Figure`.  Nothing here reads files or computes statistics:
+intervals arrive as columns.
+"""
+
+from __future__ import annotations
+
+from longfair.figures.claim_box import ClaimBox, claim_box
+from longfair.figures.display import Figure, show
+from longfair.figures.group_rates import group_curves, group_rates
+from longfair.figures.learning_curves import learning_curves
+from longfair.figures.line_chart import line_chart
+from longfair.figures.source import Source, source_of
+from longfair.figures.style import GROUPS, METHODS, LineStyle, group_style, method_style
+from longfair.figures.trade_off import trade_off
+from longfair.figures.trajectories import trajectories
+
+__all__ = [
+    "GROUPS",
+    "METHODS",
+    "ClaimBox",
+    "Figure",
+    "LineStyle",
+    "Source",
+    "claim_box",
+    "group_curves",
+    "group_rates",
+    "group_style",
+    "learning_curves",
+    "line_chart",
+    "method_style",
+    "show",
+    "source_of",
+    "trade_off",
+    "trajectories",
+]

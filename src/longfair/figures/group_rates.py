@@ -1,0 +1,222 @@
+"""Rates, supply and demand group by group: as bars at the end, or as curves over training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from longfair.figures._frames import arms, require, several_variants
+from longfair.figures.display import Figure
+from longfair.figures.style import (
+    BLACK,
+    LineStyle,
+    canvas,
+    group_style,
+    label,
+    legend,
+    method_style,
+    number,
+    steps_axis,
+    styled,
+)
+
+_HATCHES = ("", "//", "..", "xx", "--")
+
+
+def group_rates(
+    frame: pd.DataFrame,
+    *,
+    quantities: Mapping[str, str],
+    interval: str,
+    group_names: Sequence[str] = (),
+    styles: Mapping[str, LineStyle] | None = None,
+) -> Figure:
+    """Draw one panel per quantity, one row per method and one bar per group.
+
+    Parameters
+    ----------
+    frame
+        Columns method, metric, group, value, low, high; variant if methods come in several.
+    quantities
+        Metric to the label of its panel, with unit, in the order of the panels.
+    interval
+        What the whiskers are, for example "mean with 95 % bootstrap interval, 10 seeds".
+    group_names
+        Names of groups 0, 1, ...; by default "group 0", "group 1", ...
+    styles
+        Styles of methods the library does not know.
+
+    Returns
+    -------
+    Figure
+        Its data are the rows drawn.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, a table is empty or a method or group has no style.
+    """
+    frame = require(frame, ["method", "metric", "group", "value", "low", "high"], "frame")
+    shown = require(
+        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
+        ["method"],
+        f"frame, for {' and '.join(quantities)}",
+    )
+    several = several_variants(shown)
+    names = [
+        label(method_style(method, variant, styles), variant, several=several)
+        for method, variant, _ in arms(shown)
+    ]
+    groups = sorted(int(group) for group in shown["group"].unique())
+    height = 1.3 + 0.28 * len(names) * len(groups)
+    figure, panels = canvas(
+        2.2 + 1.8 * len(quantities), height, columns=len(quantities), sharey=True
+    )
+    with styled():
+        for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
+            _bars(axes, shown[shown["metric"] == metric], groups, group_names)
+            axes.set_xlabel(text)
+            axes.set_yticks(range(len(names)), names)
+            axes.grid(axis="y", visible=False)
+        panels[0].invert_yaxis()
+        legend(figure)
+    alt_text = _describe_bars(shown, quantities, interval, group_names, styles)
+    return Figure(figure, alt_text, shown)
+
+
+def group_curves(
+    frame: pd.DataFrame,
+    *,
+    quantities: Mapping[str, str],
+    interval: str,
+    group_names: Sequence[str] = (),
+) -> Figure:
+    """Draw one panel per quantity and one curve with a band per group, for one method.
+
+    Parameters
+    ----------
+    frame
+        Columns metric, group, step, value, low, high of a single method and variant.
+    quantities
+        Metric to the label of its panel, with unit, in the order of the panels.
+    interval
+        What the bands are.
+    group_names
+        Names of groups 0, 1, ...; by default "group 0", "group 1", ...
+
+    Returns
+    -------
+    Figure
+        Its data are the rows drawn.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, a table is empty or a group has no style.
+    """
+    frame = require(frame, ["metric", "group", "step", "value", "low", "high"], "frame")
+    shown = require(
+        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
+        ["metric"],
+        f"frame, for {' and '.join(quantities)}",
+    )
+    figure, panels = canvas(0.7 + 2.3 * len(quantities), 3.0, columns=len(quantities))
+    last = float(shown["step"].max())
+    with styled():
+        for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
+            _curves(axes, shown[shown["metric"] == metric], group_names)
+            across = steps_axis(axes, last)
+            axes.set(xlabel="", ylabel=text)
+        figure.supxlabel(across, fontsize="medium")
+        legend(figure)
+    alt_text = _describe_curves(shown, quantities, across, interval, group_names)
+    return Figure(figure, alt_text, shown)
+
+
+def _name(group: int, names: Sequence[str]) -> str:
+    return group_style(group, names[group] if group < len(names) else "").label
+
+
+def _bars(axes: Axes, rows: pd.DataFrame, groups: Sequence[int], names: Sequence[str]) -> None:
+    thickness = 0.8 / len(groups)
+    for place, group in enumerate(groups):
+        style = group_style(group)
+        values = [part[part["group"] == group].iloc[0] for _, _, part in arms(rows)]
+        middle = np.array([row["value"] for row in values], dtype=float)
+        low = np.array([row["low"] for row in values], dtype=float)
+        high = np.array([row["high"] for row in values], dtype=float)
+        axes.barh(
+            np.arange(len(values)) + (place - (len(groups) - 1) / 2) * thickness,
+            middle,
+            height=thickness * 0.92,
+            xerr=np.maximum(0.0, [middle - low, high - middle]),
+            color=style.colour,
+            alpha=0.85,
+            hatch=_HATCHES[group],
+            edgecolor="white",
+            error_kw={"ecolor": BLACK, "capsize": 2.5, "elinewidth": 1.2},
+            label=_name(group, names),
+        )
+
+
+def _curves(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
+    for group, part in rows.groupby("group", sort=True):
+        style = group_style(int(str(group)))
+        part = part.sort_values("step")
+        axes.fill_between(
+            part["step"], part["low"], part["high"], color=style.colour, alpha=0.22, lw=0
+        )
+        axes.plot(
+            part["step"],
+            part["value"],
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markersize=5,
+            markevery=max(1, len(part) // 6),
+            label=_name(int(str(group)), names),
+        )
+
+
+def _describe_bars(
+    rows: pd.DataFrame,
+    quantities: Mapping[str, str],
+    interval: str,
+    names: Sequence[str],
+    styles: Mapping[str, LineStyle] | None,
+) -> str:
+    several = several_variants(rows)
+    parts = [f"Bar charts of {', '.join(quantities.values())} by method and group; {interval}."]
+    for method, variant, of_method in arms(rows):
+        name = label(method_style(method, variant, styles), variant, several=several)
+        clauses = []
+        for metric, text in quantities.items():
+            of_metric = of_method[of_method["metric"] == metric].sort_values("group")
+            values = [
+                f"{_name(int(row['group']), names)} {number(row['value'])}"
+                for _, row in of_metric.iterrows()
+            ]
+            clauses.append(f"{text} {', '.join(values)}")
+        parts.append(f"{name}: {'; '.join(clauses)}.")
+    return " ".join(parts)
+
+
+def _describe_curves(
+    rows: pd.DataFrame,
+    quantities: Mapping[str, str],
+    across: str,
+    interval: str,
+    names: Sequence[str],
+) -> str:
+    parts = [f"Line charts of {', '.join(quantities.values())} against {across}; {interval}."]
+    for metric, text in quantities.items():
+        clauses = []
+        for group, part in rows[rows["metric"] == metric].groupby("group", sort=True):
+            part = part.sort_values("step")
+            begin, end = part["value"].iloc[0], part["value"].iloc[-1]
+            clauses.append(f"{_name(int(str(group)), names)} from {number(begin)} to {number(end)}")
+        parts.append(f"{text}: {', '.join(clauses)}.")
+    return " ".join(parts)

@@ -1,0 +1,171 @@
+"""A quantity against training steps, with intervals, single seeds and reference lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from scipy.optimize import isotonic_regression
+
+from longfair.figures._frames import arms, require, several_variants
+from longfair.figures.display import Figure
+from longfair.figures.style import (
+    LineStyle,
+    canvas,
+    label,
+    legend,
+    method_style,
+    number,
+    steps_axis,
+    styled,
+)
+
+
+def learning_curves(
+    bands: pd.DataFrame,
+    *,
+    quantity: str,
+    band: str,
+    runs: pd.DataFrame | None = None,
+    references: pd.DataFrame | None = None,
+    styles: Mapping[str, LineStyle] | None = None,
+) -> Figure:
+    """Draw one curve with a band per method, over thin lines of its single seeds.
+
+    Parameters
+    ----------
+    bands
+        Columns method, step, value, low, high; variant if methods come in several.
+    quantity
+        What is on the vertical axis, with its unit, in lower case.
+    band
+        What value and band are, for example "mean with 95 % bootstrap interval, 10 seeds".
+    runs
+        Columns method, seed, step, value (and variant): the single runs.
+    references
+        Columns method, value: policies that learn nothing, drawn as horizontal lines that carry
+        their names at the right edge.
+    styles
+        Styles of methods the library does not know.
+
+    Returns
+    -------
+    Figure
+        Its data hold the single runs if given, otherwise the bands.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, a table is empty or a method has no style.
+    """
+    bands = require(bands, ["method", "step", "value", "low", "high"], "bands")
+    figure, (axes,) = canvas(7.2, 4.2)
+    last = float(bands["step"].max())
+    several = several_variants(bands)
+    with styled():
+        if runs is not None:
+            runs = require(runs, ["method", "seed", "step", "value"], "runs")
+            _single_runs(axes, runs, styles)
+        for method, variant, rows in arms(bands):
+            style = method_style(method, variant, styles)
+            rows = rows.sort_values("step")
+            axes.fill_between(
+                rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0
+            )
+            axes.plot(
+                rows["step"],
+                rows["value"],
+                color=style.colour,
+                linestyle=style.line,
+                marker=style.marker,
+                markerfacecolor=style.face,
+                markevery=max(1, len(rows) // 8),
+                clip_on=False,
+                zorder=3,
+                label=label(style, variant, several=several),
+            )
+        across = steps_axis(axes, last)
+        axes.set_ylabel(quantity)
+        axes.set_xlim(left=float(bands["step"].min()), right=last)
+        if references is not None:
+            references = require(references, ["method", "value"], "references")
+            _reference_lines(axes, references, last, styles)
+        legend(figure)
+    alt_text = _describe(bands, references, quantity, across, band, styles)
+    return Figure(figure, alt_text, bands if runs is None else runs)
+
+
+def _single_runs(axes: Axes, runs: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
+    for method, variant, rows in arms(runs):
+        style = method_style(method, variant, styles)
+        for _, run in rows.groupby("seed", sort=True):
+            run = run.sort_values("step")
+            axes.plot(run["step"], run["value"], color=style.colour, lw=0.6, alpha=0.35)
+
+
+def _reference_lines(
+    axes: Axes, references: pd.DataFrame, last: float, styles: Mapping[str, LineStyle] | None
+) -> None:
+    """Draw horizontal lines and write their names beside the right edge, pushed apart."""
+    values = references["value"].to_numpy(dtype=float)
+    low, high = axes.get_ylim()
+    low, high = min(low, float(values.min())), max(high, float(values.max()))
+    margin = 0.03 * (high - low)
+    axes.set_ylim(low - margin, high + margin)
+    places = _apart(values, 0.055 * (high - low + 2 * margin))
+    for (_, row), place in zip(references.iterrows(), places, strict=True):
+        style = method_style(str(row["method"]), "", styles)
+        axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
+        axes.annotate(
+            style.label,
+            xy=(1.0, row["value"]),
+            xytext=(14, place),
+            xycoords=axes.get_yaxis_transform(),
+            textcoords=("offset points", "data"),
+            va="center",
+            fontsize=9.5,
+            arrowprops={"arrowstyle": "-", "color": style.colour, "lw": 1.2, "relpos": (0, 0.5)},
+            annotation_clip=False,
+        )
+
+
+def _apart(values: np.ndarray, gap: float) -> np.ndarray:
+    """Move values as little as possible so that neighbours are at least a gap apart."""
+    order = np.argsort(values, kind="stable")
+    room = gap * np.arange(len(values))
+    places = np.empty_like(values)
+    places[order] = isotonic_regression(values[order] - room).x + room
+    return places
+
+
+def _describe(
+    bands: pd.DataFrame,
+    references: pd.DataFrame | None,
+    quantity: str,
+    across: str,
+    band: str,
+    styles: Mapping[str, LineStyle] | None,
+) -> str:
+    several = several_variants(bands)
+    first, last = float(bands["step"].min()), float(bands["step"].max())
+    parts = [
+        f"Line chart of {quantity} against {across}, from {number(first)} to {number(last)} "
+        f"steps; {band}."
+    ]
+    for method, variant, rows in arms(bands):
+        name = label(method_style(method, variant, styles), variant, several=several)
+        rows = rows.sort_values("step")
+        begin, end = rows.iloc[0], rows.iloc[-1]
+        parts.append(
+            f"{name} goes from {number(begin['value'])} to {number(end['value'])} "
+            f"(band {number(end['low'])} to {number(end['high'])})."
+        )
+    if references is not None:
+        named = [
+            f"{method_style(str(row['method']), '', styles).label} {number(row['value'])}"
+            for _, row in references.iterrows()
+        ]
+        parts.append(f"Horizontal reference lines: {', '.join(named)}.")
+    return " ".join(parts)

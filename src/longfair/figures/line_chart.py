@@ -1,0 +1,66 @@
+"""A plain line chart for worked examples: a few named series over one variable."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from longfair.figures._frames import require
+from longfair.figures.display import Figure
+from longfair.figures.style import canvas, group_style, legend, number, styled
+
+
+def line_chart(
+    frame: pd.DataFrame,
+    *,
+    across: str,
+    up: str,
+    logarithmic: bool = False,
+) -> Figure:
+    """Draw one line per column over the index.
+
+    Parameters
+    ----------
+    frame
+        One column of numbers per line, under the name of the line; the index is the horizontal
+        variable.
+    across, up
+        Axis labels in lower case, with units.
+    logarithmic
+        Whether the horizontal axis is logarithmic.
+
+    Returns
+    -------
+    Figure
+        Its data are the frame, with the horizontal variable as first column.
+
+    Raises
+    ------
+    UsageError
+        If the table is empty or has missing values, or there are more lines than styles.
+    """
+    frame = require(frame, list(frame.columns), "frame").drop(columns="variant").sort_index()
+    figure, (axes,) = canvas(7.2, 3.8)
+    places = frame.index.to_numpy()
+    parts = [
+        f"Line chart of {up} against {across}, from {number(places[0])} to {number(places[-1])}."
+    ]
+    with styled():
+        for index, (name, values) in enumerate(frame.items()):
+            style = group_style(index, str(name))
+            axes.plot(
+                places,
+                values,
+                color=style.colour,
+                linestyle=style.line,
+                marker=style.marker,
+                markevery=max(1, len(frame) // 8),
+                label=style.label,
+            )
+            begin, end = number(values.iloc[0]), number(values.iloc[-1])
+            parts.append(f"{name} goes from {begin} to {end}.")
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set(xlabel=across, ylabel=up)
+        legend(figure)
+    return Figure(figure, " ".join(parts), frame.rename_axis(across).reset_index())

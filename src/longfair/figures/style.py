@@ -1,0 +1,251 @@
+"""How every figure looks: one palette, one style per method, a light card as background.
+
+The colours are those of Okabe and Ito, which readers with the common colour-vision deficiencies
+can tell apart.  Colour never stands alone: each method also has its own marker and line, and each
+variant its own marker filling.  Every figure brings its own white card, so that it reads the same
+on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from longfair.errors import UsageError, near_misses
+
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+YELLOW = "#F0E442"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+PURPLE = "#CC79A7"
+GREY = "#595959"
+CARD = "#FFFFFF"
+
+PIXELS_PER_INCH = 100
+"""Displayed size; the file holds twice as many pixels for sharp screens."""
+
+SETTINGS: Final[Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.facecolor": CARD,
+    "axes.grid": True,
+    "axes.labelcolor": BLACK,
+    "axes.labelsize": 11,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": CARD,
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "grid.color": "#D9D9D9",
+    "grid.linewidth": 0.7,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 7,
+    "savefig.facecolor": CARD,
+    "text.color": BLACK,
+    "xtick.color": GREY,
+    "xtick.labelcolor": BLACK,
+    "xtick.labelsize": 10,
+    "ytick.color": GREY,
+    "ytick.labelcolor": BLACK,
+    "ytick.labelsize": 10,
+}
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """How one method, or one group, is drawn wherever it appears.
+
+    Attributes
+    ----------
+    label
+        What the legend calls it.
+    colour
+        A hexadecimal colour.
+    marker, line
+        Matplotlib marker and line style.
+    filled
+        Whether the marker is filled.
+    """
+
+    label: str
+    colour: str
+    marker: str
+    line: Any = "-"
+    filled: bool = True
+
+    @property
+    def face(self) -> str:
+        """Colour inside the marker."""
+        return self.colour if self.filled else CARD
+
+
+METHODS: Mapping[str, LineStyle] = {
+    "g-ppo": LineStyle("G-PPO", VERMILION, "s"),
+    "r-ppo": LineStyle("R-PPO", PURPLE, "^", (0, (5, 1.5))),
+    "a-ppo": LineStyle("A-PPO", ORANGE, "D", (0, (3, 1, 1, 1))),
+    "elbert-po": LineStyle("ELBERT-PO", BLUE, "o"),
+    "reject-all": LineStyle("reject all", GREY, "x", ":"),
+    "accept-all": LineStyle("accept all", GREY, "+", ":"),
+    "accept-half": LineStyle("accept half", GREY, "1", ":"),
+    "threshold-3-3": LineStyle("threshold 3 / 3 (myopic)", BLACK, "v", ":"),
+    "threshold-2-2": LineStyle("threshold 2 / 2", BLACK, "<", ":"),
+    "threshold-1-1": LineStyle("threshold 1 / 1", BLACK, ">", ":"),
+    "threshold-2-1": LineStyle("threshold 2 / 1", GREEN, "*", ":"),
+    "equal-opportunity": LineStyle("equal-opportunity oracle", SKY, "P", ":"),
+}
+"""Fixed styles by method id.  A new method gets a line here."""
+
+GROUPS: tuple[LineStyle, ...] = (
+    LineStyle("group 0", BLUE, "o"),
+    LineStyle("group 1", VERMILION, "s", (0, (5, 1.5))),
+    LineStyle("group 2", GREEN, "^", (0, (3, 1, 1, 1))),
+    LineStyle("group 3", PURPLE, "D", ":"),
+    LineStyle("group 4", ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
+)
+"""Fixed styles by group number."""
+
+VARIANT_NAMES: Mapping[str, str] = {
+    "as_coded": "as coded",
+    "as_published": "as published",
+    "reference": "",
+}
+
+
+def method_style(
+    method: str, variant: str = "", extra: Mapping[str, LineStyle] | None = None
+) -> LineStyle:
+    """Look up the style of a method.
+
+    Parameters
+    ----------
+    method
+        Method id.
+    variant
+        "as_published" turns the marker hollow and the line dashed; every other variant leaves
+        the style as it is.
+    extra
+        Styles of methods the library does not know.
+
+    Returns
+    -------
+    LineStyle
+        Its label names the method only; `label` adds the variant.
+
+    Raises
+    ------
+    UsageError
+        If the method has no style.
+    """
+    known = {**METHODS, **(extra or {})}
+    if method not in known:
+        raise UsageError(
+            f"method {method!r} has no figure style; pass one as styles= "
+            f"({near_misses(method, known)})"
+        )
+    style = known[method]
+    return replace(style, line="--", filled=False) if variant == "as_published" else style
+
+
+def group_style(group: int, name: str = "") -> LineStyle:
+    """Look up the style of a group, under a name of its own if it has one.
+
+    Raises
+    ------
+    UsageError
+        If there is no style for that many groups.
+    """
+    if not 0 <= group < len(GROUPS):
+        raise UsageError(f"group {group} has no figure style; 0 to {len(GROUPS) - 1} have one")
+    style = GROUPS[group]
+    return replace(style, label=name) if name else style
+
+
+def label(style: LineStyle, variant: str, *, several: bool) -> str:
+    """Name a method, with its variant where several variants share the figure."""
+    suffix = VARIANT_NAMES.get(variant, variant)
+    return f"{style.label} ({suffix})" if several and suffix else style.label
+
+
+def canvas(
+    width: float, height: float, *, columns: int = 1, rows: int = 1, **keywords: Any
+) -> tuple[MatplotlibFigure, list[Axes]]:
+    """Create an empty styled figure without touching any global plotting state.
+
+    Parameters
+    ----------
+    width, height
+        In inches; one inch is shown as `PIXELS_PER_INCH` pixels.
+    columns, rows
+        Panels.
+    **keywords
+        Passed on to `matplotlib.figure.Figure.subplots`, for example ``sharey=True``.
+
+    Returns
+    -------
+    tuple
+        The figure and its panels, row by row.
+    """
+    with matplotlib.rc_context(SETTINGS):
+        figure = MatplotlibFigure(
+            figsize=(width, height),
+            layout=ConstrainedLayoutEngine(wspace=0.06),
+            dpi=PIXELS_PER_INCH,
+        )
+        panels = figure.subplots(rows, columns, squeeze=False, **keywords)
+    return figure, [panel for row in panels for panel in row]
+
+
+def legend(figure: MatplotlibFigure, handles: Sequence[Any] | None = None) -> None:
+    """Put one legend above all panels, in as many columns as fit, inside the figure.
+
+    Parameters
+    ----------
+    figure
+        A figure of `canvas`, drawn.
+    handles
+        What to list; by default every labelled artist of the first panel.
+    """
+    if handles is None:
+        handles, _ = figure.axes[0].get_legend_handles_labels()
+    for rows in range(1, len(handles) + 1):
+        columns = -(-len(handles) // rows)
+        box = figure.legend(handles=handles, loc="outside upper center", ncols=columns)
+        if columns == 1 or box.get_window_extent().width <= 0.98 * figure.bbox.width:
+            return
+        box.remove()
+
+
+def styled() -> Any:
+    """Return the context in which artists must be created to take the house style."""
+    return matplotlib.rc_context(SETTINGS)
+
+
+def steps_axis(axes: Axes, last: float) -> str:
+    """Write training steps in a readable unit and return the axis label."""
+    factor, unit = (1e6, "millions") if last >= 1e6 else (1e3, "thousands")
+    if last < 1e4:
+        axes.set_xlabel("training steps")
+        return "training steps"
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
+    text = f"training steps ({unit})"
+    axes.set_xlabel(text)
+    return text
+
+
+def number(value: float) -> str:
+    """Write a number for reading aloud: three significant digits, no exponent."""
+    if value == 0 or not abs(value) >= 5e-4:
+        return "0" if abs(value) < 5e-4 else str(value)
+    text = f"{value:.3g}"
+    return f"{value:,.0f}" if "e" in text or abs(value) >= 1000 else text

@@ -1,0 +1,275 @@
+"""Reward against bias: every method as a point with its interval, every seed as a dot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from longfair.figures._frames import arms, require, several_variants
+from longfair.figures.display import Figure
+from longfair.figures.style import (
+    GREY,
+    PIXELS_PER_INCH,
+    LineStyle,
+    canvas,
+    label,
+    legend,
+    method_style,
+    number,
+    styled,
+)
+
+_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+_SUMMARY = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
+
+
+def trade_off(
+    summaries: pd.DataFrame,
+    *,
+    interval: str,
+    seeds: pd.DataFrame | None = None,
+    references: pd.DataFrame | None = None,
+    reward_label: str = "reward per step",
+    bias_label: str = "bias",
+    styles: Mapping[str, LineStyle] | None = None,
+) -> Figure:
+    """Draw bias across and reward up, so that the best corner is the upper left.
+
+    Parameters
+    ----------
+    summaries
+        One row per method with columns method, reward, reward_low, reward_high, bias, bias_low,
+        bias_high; variant if methods come in several.
+    interval
+        What the crosses are, for example "mean with 95 % bootstrap interval, 10 seeds".
+    seeds
+        Columns method, seed, reward, bias (and variant): the single runs, drawn as dots.
+    references
+        Columns method, reward, bias: policies that learn nothing, labelled in the figure.
+    reward_label, bias_label
+        Axis labels.
+    styles
+        Styles of methods the library does not know.
+
+    Returns
+    -------
+    Figure
+        Its data hold the single runs and the references.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, a table is empty or a method has no style.
+    """
+    summaries = require(summaries, ["method", *_SUMMARY], "summaries")
+    figure, (axes,) = canvas(7.2, 4.8)
+    several = several_variants(summaries)
+    drawn = [summaries]
+    with styled():
+        if seeds is not None:
+            seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
+            drawn = [seeds]
+            _dots(axes, seeds, styles)
+        _crosses(axes, summaries, styles)
+        axes.set_xlabel(bias_label)
+        axes.set_ylabel(reward_label)
+        legend(figure, _handles(summaries, several, styles))
+        if references is not None:
+            references = require(references, ["method", "reward", "bias"], "references")
+            drawn.append(references)
+            _references(axes, references, styles)
+            obstacles = [summaries] if seeds is None else [summaries, seeds]
+            _write_names(figure, axes, references, obstacles, styles)
+    alt_text = _describe(summaries, references, interval, reward_label, bias_label, styles)
+    return Figure(figure, alt_text, pd.concat(drawn, ignore_index=True))
+
+
+def _dots(axes: Axes, seeds: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
+    for method, variant, rows in arms(seeds):
+        style = method_style(method, variant, styles)
+        axes.plot(
+            rows["bias"],
+            rows["reward"],
+            linestyle="none",
+            marker=style.marker,
+            markersize=4,
+            color=style.colour,
+            markerfacecolor=style.face,
+            alpha=0.45,
+        )
+
+
+def _crosses(
+    axes: Axes,
+    summaries: pd.DataFrame,
+    styles: Mapping[str, LineStyle] | None,
+) -> None:
+    for method, variant, rows in arms(summaries):
+        style = method_style(method, variant, styles)
+        row = rows.iloc[0]
+        axes.errorbar(
+            row["bias"],
+            row["reward"],
+            xerr=_reach(row, "bias"),
+            yerr=_reach(row, "reward"),
+            marker=style.marker,
+            markersize=10,
+            color=style.colour,
+            markerfacecolor=style.face,
+            markeredgewidth=1.5,
+            capsize=4,
+            elinewidth=1.8,
+            linestyle="none",
+            zorder=4,
+        )
+
+
+def _handles(
+    summaries: pd.DataFrame, several: bool, styles: Mapping[str, LineStyle] | None
+) -> list[Line2D]:
+    handles = []
+    for method, variant, _ in arms(summaries):
+        style = method_style(method, variant, styles)
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker=style.marker,
+                markersize=10,
+                color=style.colour,
+                markerfacecolor=style.face,
+                label=label(style, variant, several=several),
+            )
+        )
+    return handles
+
+
+def _reach(row: pd.Series, quantity: str) -> np.ndarray:
+    """How far the interval reaches below and above the value, never negative."""
+    below = row[quantity] - row[f"{quantity}_low"]
+    above = row[f"{quantity}_high"] - row[quantity]
+    reach: np.ndarray = np.maximum(0.0, np.array([[below], [above]], dtype=float))
+    return reach
+
+
+def _references(
+    axes: Axes, references: pd.DataFrame, styles: Mapping[str, LineStyle] | None
+) -> None:
+    for _, row in references.iterrows():
+        style = method_style(str(row["method"]), "", styles)
+        axes.plot(
+            row["bias"],
+            row["reward"],
+            linestyle="none",
+            marker=style.marker,
+            color=style.colour,
+            zorder=5,
+        )
+
+
+def _write_names(
+    figure: MatplotlibFigure,
+    axes: Axes,
+    references: pd.DataFrame,
+    obstacles: Sequence[pd.DataFrame],
+    styles: Mapping[str, LineStyle] | None,
+) -> None:
+    """Write the name of each reference policy where it covers nothing."""
+    axes.margins(0.12)
+    figure.draw_without_rendering()  # from here on the panel keeps its place
+    points = pd.concat([frame[["bias", "reward"]] for frame in (references, *obstacles)])
+    taken = [
+        Bbox.from_bounds(x - 7, y - 7, 14, 14)
+        for x, y in axes.transData.transform(np.asarray(points, dtype=float))
+    ]
+    for _, row in references.iterrows():
+        style = method_style(str(row["method"]), "", styles)
+        taken.append(_write(axes, style.label, (row["bias"], row["reward"]), taken))
+
+
+def _write(axes: Axes, name: str, point: tuple[float, float], taken: Sequence[Bbox]) -> Bbox:
+    """Try places around the point, nearest first; keep the one that covers least."""
+    text = axes.annotate(
+        name,
+        xy=point,
+        xytext=(0, 0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=9.5,
+        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 5},
+        zorder=6,
+    )
+    text.set_in_layout(False)  # else the words would move the panel they were placed in
+    size = Text.get_window_extent(text)
+    frame, origin = axes.get_window_extent(), axes.transData.transform(point)
+    best = min(
+        (
+            _box(origin, size, across * reach, up * reach)
+            for reach in (10, 16, 24, 36, 50, 70, 95)
+            for across, up in _DIRECTIONS
+        ),
+        key=lambda box: (
+            sum(_shared(box, other) for other in taken)
+            + 20 * _outside(box, frame)
+            + 0.5 * float(np.hypot(*(np.mean(box.get_points(), axis=0) - origin)))
+        ),
+    )
+    middle = np.mean(best.get_points(), axis=0)
+    text.set_position((middle - origin) * 72 / PIXELS_PER_INCH)
+    return best
+
+
+def _box(origin: np.ndarray, size: Bbox, across: float, up: float) -> Bbox:
+    """Rectangle of the words when their nearest edge is that far from the point, in pixels."""
+    left = origin[0] + across + size.width / 2 * (np.sign(across) - 1)
+    bottom = origin[1] + up + size.height / 2 * (np.sign(up) - 1)
+    return Bbox.from_bounds(left, bottom, size.width, size.height)
+
+
+def _shared(first: Bbox, second: Bbox) -> float:
+    common = Bbox.intersection(first, second)
+    return 0.0 if common is None else float(common.width * common.height)
+
+
+def _outside(box: Bbox, frame: Bbox) -> float:
+    return float(box.width * box.height - _shared(box, frame))
+
+
+def _describe(
+    summaries: pd.DataFrame,
+    references: pd.DataFrame | None,
+    interval: str,
+    reward_label: str,
+    bias_label: str,
+    styles: Mapping[str, LineStyle] | None,
+) -> str:
+    several = several_variants(summaries)
+    parts = [
+        f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
+        f"axis, best in the upper left corner; {interval}."
+    ]
+    for method, variant, rows in arms(summaries):
+        name = label(method_style(method, variant, styles), variant, several=several)
+        row = rows.iloc[0]
+        parts.append(
+            f"{name}: bias {number(row['bias'])} "
+            f"({number(row['bias_low'])} to {number(row['bias_high'])}), "
+            f"reward {number(row['reward'])} "
+            f"({number(row['reward_low'])} to {number(row['reward_high'])})."
+        )
+    if references is not None:
+        for _, row in references.iterrows():
+            name = method_style(str(row["method"]), "", styles).label
+            parts.append(
+                f"Reference {name}: bias {number(row['bias'])}, reward {number(row['reward'])}."
+            )
+    return " ".join(parts)

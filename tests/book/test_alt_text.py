@@ -1,0 +1,58 @@
+"""Every figure of a notebook reaches the page with its words, or the build complains."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import alt_text
+
+
+def image(**metadata: Any) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": {"image/png": "AA=="}, "metadata": metadata}
+
+
+def notebook(*outputs: dict[str, Any]) -> str:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": list(outputs)}
+    return json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}}, cell]})
+
+
+def read(text: str, suffix: str = "ipynb") -> tuple[list[dict[str, Any]], list[str]]:
+    """Cells and complaints after the extension has seen a page."""
+    app = SimpleNamespace(env=SimpleNamespace(doc2path=lambda page: f"{page}.{suffix}"))
+    source, complaints = [text], []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alt_text.logger, "warning", lambda text, **_: complaints.append(text))
+        alt_text.describe_images(app, "page", source)  # type: ignore[arg-type]  # a stand-in
+    return json.loads(source[0])["cells"] if suffix == "ipynb" else [], complaints
+
+
+@pytest.mark.parametrize("metadata", [{"image/png": {"alt": "A line."}}, {"alt": "A line."}])
+def test_words_go_from_the_output_to_the_cell(metadata: dict[str, Any]) -> None:
+    (_, cell), complaints = read(notebook(image(**metadata)))
+    assert cell["metadata"]["mystnb"]["image"]["alt"] == "A line."
+    assert complaints == []
+
+
+def test_figure_without_words_is_a_warning() -> None:
+    _, (complaint,) = read(notebook(image()))
+    assert complaint.startswith("cell 1: a figure without alternative text")
+
+
+def test_two_figures_with_different_words_are_a_warning() -> None:
+    two = notebook(image(alt="A line."), image(alt="Another line."))
+    _, (complaint,) = read(two)
+    assert "two figures in one cell" in complaint
+
+
+def test_cell_without_figures_stays_as_it_is() -> None:
+    (_, cell), complaints = read(notebook({"output_type": "stream", "text": "x"}))
+    assert cell["metadata"] == {}
+    assert complaints == []
+
+
+def test_other_pages_are_not_touched() -> None:
+    assert read("# Not a notebook", suffix="md") == ([], [])

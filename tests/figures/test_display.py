@@ -1,0 +1,130 @@
+"""What a notebook receives: picture, alternative text, caption, data and claims."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.utils.capture import capture_output
+
+from longfair.errors import UsageError
+from longfair.figures import Figure, claim_box, line_chart, show, source_of
+
+FRAME = pd.DataFrame({"a": [1 / 3, 0.5]}, index=[1, 2])
+
+
+@pytest.fixture
+def figure() -> Figure:
+    return line_chart(FRAME, across="crowd", up="bias")
+
+
+def test_the_alternative_text_travels_with_the_picture(figure: Figure) -> None:
+    data, metadata = figure._repr_mimebundle_()
+    assert base64.b64decode(data["image/png"]) == figure.png()
+    assert metadata["image/png"] == {"alt": figure.alt_text, "width": 720}
+    assert data["text/plain"] == figure.alt_text
+
+
+def shown(figure: Figure, caption: str) -> list[dict[str, Any]]:
+    with capture_output() as captured:
+        show(figure, caption, name="crowds")
+    return [output.data for output in captured.outputs]
+
+
+def test_the_caption_offers_the_data_without_a_network(figure: Figure, ipython: None) -> None:
+    picture, text = shown(figure, "Bias grows with the crowd & more.")
+    assert "image/png" in picture
+    assert "Bias grows with the crowd &amp; more." in text["text/html"]
+    assert "http" not in text["text/html"]
+    assert 'download="crowds.csv"' in text["text/html"]
+    payload = re.search(r"base64,([^\"]+)", text["text/html"])
+    assert payload is not None
+    table = pd.read_csv(io.BytesIO(base64.b64decode(payload.group(1))))
+    pd.testing.assert_frame_equal(table, figure.data, rtol=1e-5)
+    assert text["text/plain"].endswith("[2 rows of data behind this figure]")
+
+
+@pytest.fixture
+def ipython() -> None:
+    """Give `display` the shell it publishes to."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    InteractiveShell.instance()
+
+
+def test_a_caption_is_required(figure: Figure) -> None:
+    with pytest.raises(UsageError, match="caption"):
+        show(figure, " ")
+
+
+EXACT = {
+    "id": "elbert-23", "paper": "elbert", "statement": "signed < squared", "source": "Section 2.3",
+    "reported": None, "estimate": 0.99, "interval": None, "seeds": 0, "profile": "book",
+    "variant": "as_published", "verdict": "reproduced",
+}  # fmt: skip
+TRAINED = EXACT | {
+    "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
+    "seeds": 10, "variant": "as_coded", "verdict": "direction only",
+}  # fmt: skip
+
+
+def test_claims_are_text_in_a_terminal() -> None:
+    lines = repr(claim_box([EXACT, TRAINED])).splitlines()
+    assert lines[0].split() == ["claim", "statement", "reported", "ours", "verdict", "rests", "on"]
+    assert lines[1].endswith("reproduced      exact check")
+    assert "0.03112 [0.02, 0.041]  direction only  book, as coded, 10 seeds" in lines[2]
+
+
+def test_claims_are_a_table_on_a_page() -> None:
+    html = claim_box([EXACT, TRAINED])._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "signed &lt; squared (Section 2.3)" in html
+    assert 'class="verdict verdict-direction-only"' in html
+    assert html == claim_box([EXACT, TRAINED])._repr_html_()
+
+
+def test_what_was_not_attempted_rests_on_nothing() -> None:
+    row = TRAINED | {"verdict": "not attempted", "estimate": None, "interval": None, "seeds": 0}
+    assert repr(claim_box([EXACT, row])).splitlines()[2].endswith("not attempted  \N{EN DASH}")
+    few = TRAINED | {"verdict": "inconclusive", "seeds": 0}
+    assert repr(claim_box([few])).endswith("book, as coded, 0 seeds")
+
+
+def test_columns_without_any_content_are_left_out() -> None:
+    bare = EXACT | {"estimate": None}
+    assert repr(claim_box([bare])).splitlines()[0].split() == [
+        "claim", "statement", "verdict", "rests", "on",
+    ]  # fmt: skip
+    html = claim_box([bare])._repr_html_()
+    assert html.count("<th ") == html.count("<td>") == 4
+
+
+def test_bad_claims_are_named() -> None:
+    with pytest.raises(UsageError, match="no claim to show"):
+        claim_box([])
+    with pytest.raises(UsageError, match="claim elbert-23 lacks seeds"):
+        claim_box([{key: value for key, value in EXACT.items() if key != "seeds"}])
+    with pytest.raises(UsageError, match="unknown verdict 'reproducd': did you mean 'reproduced'"):
+        claim_box([EXACT | {"verdict": "reproducd"}])
+
+
+def documented(value: int) -> int:
+    """Say something that the page says already."""
+    return value + 1
+
+
+def bare(value: int) -> int:
+    return value - 1
+
+
+def test_source_is_shown_without_docstrings() -> None:
+    source = source_of(documented, bare)
+    assert repr(source) == (
+        "def documented(value: int) -> int:\n    return value + 1\n\n\n"
+        "def bare(value: int) -> int:\n    return value - 1"
+    )
+    assert source._repr_markdown_() == f"```python\n{source!r}\n```"

@@ -1,0 +1,328 @@
+"""Figures: what they draw, what they say, and that nothing in them covers anything else."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.text import Annotation, Text
+from PIL import Image
+
+from longfair.errors import UsageError
+from longfair.figures import (
+    GROUPS,
+    METHODS,
+    Figure,
+    LineStyle,
+    group_curves,
+    group_rates,
+    group_style,
+    learning_curves,
+    line_chart,
+    method_style,
+    trade_off,
+    trajectories,
+)
+from longfair.figures.style import canvas, number
+
+SEEDS = 10
+INTERVAL = "mean with 95 % bootstrap interval, 10 seeds"
+LEARNED = (
+    ("g-ppo", "as_coded", 0.148, 0.161),
+    ("elbert-po", "as_coded", 0.18, 0.023),
+    ("elbert-po", "as_published", 0.17, 0.04),
+)
+REFERENCES = pd.DataFrame(
+    [
+        ("reject-all", 0.0, 0.0),
+        ("accept-all", -0.099, 0.0),
+        ("accept-half", -0.03, 0.004),
+        ("threshold-3-3", 0.15, 0.172),
+        ("threshold-2-2", 0.187, 0.09),
+        ("threshold-1-1", 0.186, 0.058),
+        ("threshold-2-1", 0.187, 0.026),
+        ("equal-opportunity", 0.17, 0.02),
+    ],
+    columns=["method", "reward", "bias"],
+)
+
+
+def bands() -> pd.DataFrame:
+    rows = [
+        (method, variant, step, final * step / 2e6, final * step / 2e6 - 0.01, final + 0.01)
+        for method, variant, _, final in LEARNED
+        for step in range(0, 2_000_001, 100_000)
+    ]
+    return pd.DataFrame(rows, columns=["method", "variant", "step", "value", "low", "high"])
+
+
+def runs() -> pd.DataFrame:
+    generator = np.random.default_rng(1)
+    frames = [
+        bands()[["method", "variant", "step", "value"]].assign(
+            seed=seed, value=lambda frame: frame["value"] + generator.normal(0, 0.01, len(frame))
+        )
+        for seed in range(SEEDS)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def summaries() -> pd.DataFrame:
+    rows = [
+        (method, variant, reward, reward - 0.01, reward + 0.01, bias, bias - 0.01, bias + 0.01)
+        for method, variant, reward, bias in LEARNED
+    ]
+    names = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
+    return pd.DataFrame(rows, columns=["method", "variant", *names])
+
+
+def seeds() -> pd.DataFrame:
+    generator = np.random.default_rng(2)
+    rows = [
+        (method, variant, seed, generator.normal(reward, 0.01), generator.normal(bias, 0.01))
+        for method, variant, reward, bias in LEARNED
+        for seed in range(SEEDS)
+    ]
+    return pd.DataFrame(rows, columns=["method", "variant", "seed", "reward", "bias"])
+
+
+def groups(**columns: object) -> pd.DataFrame:
+    rows = [
+        (metric, group, value + group / 10, value + group / 10 - 0.02, value + group / 10 + 0.02)
+        for metric, value in (("rate", 0.7), ("demand", 0.3))
+        for group in (0, 1)
+    ]
+    frame = pd.DataFrame(rows, columns=["metric", "group", "value", "low", "high"])
+    return frame.assign(**columns)
+
+
+def paths() -> pd.DataFrame:
+    rows = [
+        ("A", "blue", 0, 0, 1), ("A", "blue", 1, 5, 5), ("A", "red", 0, 0, 5),
+        ("A", "red", 1, 1, 1), ("B", "blue", 0, 0, 1), ("B", "blue", 1, 5, 5),
+        ("B", "red", 0, 1, 5), ("B", "red", 1, 0, 1),
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["trajectory", "group", "step", "supply", "demand"])
+
+
+def every_figure() -> dict[str, Figure]:
+    both = pd.concat(
+        [
+            groups(method="g-ppo", variant="as_coded"),
+            groups(method="threshold-2-1", variant="reference"),
+        ]
+    )
+    over_steps = pd.concat([groups(step=step) for step in (0, 1_000_000, 2_000_000)])
+    quantities = {"rate": "benefit rate", "demand": "demand per step"}
+    series = pd.DataFrame({"a": [0, 1], "b": [1, 3]}, index=[1, 2])
+    values = REFERENCES.rename(columns={"bias": "value"})
+    return {
+        "curves": learning_curves(
+            bands(), runs=runs(), references=values, quantity="bias", band=INTERVAL
+        ),
+        "trade_off": trade_off(
+            summaries(), seeds=seeds(), references=REFERENCES, interval=INTERVAL
+        ),
+        "bars": group_rates(both, quantities=quantities, interval=INTERVAL),
+        "group_curves": group_curves(over_steps, quantities=quantities, interval=INTERVAL),
+        "trajectories": trajectories(paths()),
+        "lines": line_chart(series, across="crowd", up="bias"),
+    }
+
+
+FIGURES, AGAIN = every_figure(), every_figure()
+
+
+def words(figure: Figure) -> list[Text]:
+    figure.figure.draw_without_rendering()
+    found = [text for text in figure.figure.findobj(Text) if text.get_text().strip()]
+    return [text for text in found if text.get_visible()]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_word_is_inside_the_picture_and_large_enough(name: str) -> None:
+    figure = FIGURES[name].figure
+    figure.draw_without_rendering()
+    drawn = figure.get_tightbbox().transformed(figure.dpi_scale_trans)
+    names = [Text.get_window_extent(text) for text in figure.findobj(Annotation)]
+    for box in (drawn, *names):
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert box.y1 <= figure.bbox.y1 + 1
+    assert min(text.get_fontsize() for text in words(FIGURES[name])) >= 9
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_word_has_contrast_with_the_card(name: str) -> None:
+    for text in words(FIGURES[name]):
+        channels = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            for part in to_rgb(text.get_color())
+        ]
+        luminance = float(np.dot(channels, [0.2126, 0.7152, 0.0722]))
+        assert 1.05 / (luminance + 0.05) >= 4.5, text.get_text()
+
+
+@pytest.mark.parametrize("name", ["curves", "trade_off"])
+def test_names_of_references_do_not_cover_each_other(name: str) -> None:
+    figure = FIGURES[name]
+    figure.figure.draw_without_rendering()
+    names = [text for text in figure.figure.findobj(Annotation) if text.get_text()]
+    assert len(names) == len(REFERENCES)
+    boxes = [Text.get_window_extent(text) for text in names]
+    for first, second in itertools.combinations(boxes, 2):
+        assert not first.overlaps(second)
+
+
+def test_names_in_the_trade_off_cover_no_point() -> None:
+    figure = FIGURES["trade_off"].figure
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    points = pd.concat([REFERENCES, summaries(), seeds()])[["bias", "reward"]].to_numpy(float)
+    pixels = axes.transData.transform(points)
+    for text in figure.findobj(Annotation):
+        box = Text.get_window_extent(text)
+        assert not any(box.contains(x, y) for x, y in pixels), text.get_text()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_file_is_a_sharp_picture_on_a_white_card_and_always_the_same(name: str) -> None:
+    figure, again = FIGURES[name], AGAIN[name]
+    first = figure.png()
+    assert again.png() == first
+    picture = Image.open(io.BytesIO(first)).convert("RGB")
+    width, height = figure.figure.get_size_inches()
+    assert picture.size == pytest.approx((200 * width, 200 * height), abs=1)
+    assert picture.getpixel((2, 2)) == (255, 255, 255)
+    assert len(first) < 300_000
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_title_is_embedded_and_labels_are_lower_case(name: str) -> None:
+    for axes in FIGURES[name].figure.axes:
+        assert axes.get_title() == ""
+        for text in (axes.get_xlabel(), axes.get_ylabel()):
+            assert text == text.lower()
+
+
+def test_curves_say_where_they_end_and_hold_the_single_runs() -> None:
+    figure = FIGURES["curves"]
+    assert "Line chart of bias against training steps (millions)" in figure.alt_text
+    assert "ELBERT-PO (as published) goes from 0 to 0.04 (band 0.03 to 0.05)" in figure.alt_text
+    assert "threshold 3 / 3 (myopic) 0.172" in figure.alt_text
+    assert INTERVAL in figure.alt_text
+    assert len(figure.data) == len(runs())
+    assert set(figure.data["seed"]) == set(range(SEEDS))
+
+
+def test_curves_draw_every_seed_and_every_method() -> None:
+    lines = FIGURES["curves"].figure.axes[0].get_lines()
+    thin = [line for line in lines if line.get_linewidth() < 1]
+    thick = [line for line in lines if line.get_linewidth() >= 2]
+    assert len(thin) == SEEDS * len(LEARNED)
+    np.testing.assert_allclose(thick[0].get_ydata()[-1], 0.161)
+
+
+def test_curves_keep_their_data_without_single_runs() -> None:
+    figure = learning_curves(bands(), quantity="bias", band=INTERVAL)
+    assert list(figure.data.columns) == list(bands().columns)
+
+
+def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:
+    figure = FIGURES["trade_off"]
+    assert "G-PPO (as coded): bias 0.161 (0.151 to 0.171), reward 0.148" in figure.alt_text
+    assert "Reference threshold 2 / 1: bias 0.026, reward 0.187." in figure.alt_text
+    assert len(figure.data) == len(seeds()) + len(REFERENCES)
+
+
+def test_bars_say_every_value_and_use_the_names_of_the_groups() -> None:
+    assert "G-PPO: benefit rate group 0 0.7, group 1 0.8" in FIGURES["bars"].alt_text
+    frame = groups(method="g-ppo", variant="as_coded")
+    named = group_rates(
+        frame, quantities={"rate": "rate"}, interval=INTERVAL, group_names=["rich", "poor"]
+    )
+    assert "rich 0.7, poor 0.8" in named.alt_text
+    assert set(named.data["metric"]) == {"rate"}
+
+
+def test_group_curves_say_where_every_group_goes() -> None:
+    assert "benefit rate: group 0 from 0.7 to 0.7" in FIGURES["group_curves"].alt_text
+
+
+def test_trajectories_say_the_corners_and_the_slopes() -> None:
+    figure = FIGURES["trajectories"]
+    assert "red passes (0, 0), (5, 0), (6, 1), long-term rate 0.167" in figure.alt_text
+    assert "red passes (0, 0), (5, 1), (6, 1), long-term rate 0.167" in figure.alt_text
+    corner = figure.data.query("trajectory == 'B' and group == 'red' and step == 1").iloc[0]
+    assert (corner["cumulative_demand"], corner["cumulative_supply"]) == (5, 1)
+
+
+def test_line_chart_says_the_ends_and_can_be_logarithmic() -> None:
+    figure = FIGURES["lines"]
+    assert figure.alt_text == (
+        "Line chart of bias against crowd, from 1 to 2. a goes from 0 to 1. b goes from 1 to 3."
+    )
+    assert list(figure.data.columns) == ["crowd", "a", "b"]
+    backwards = pd.DataFrame({"a": [2, 1, 0]}, index=[100, 10, 1])
+    figure = line_chart(backwards, across="crowd", up="bias", logarithmic=True)
+    axes = figure.figure.axes[0]
+    assert axes.get_xscale() == "log"
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), [0, 1, 2])
+
+
+def test_styles_are_distinct_even_without_colour() -> None:
+    markers = [style.marker for style in METHODS.values()]
+    assert len(set(markers)) == len(markers)
+    group_marks = {(style.marker, str(style.line)) for style in GROUPS}
+    assert len(group_marks) == len(GROUPS)
+
+
+def test_variants_differ_in_filling_and_line() -> None:
+    coded, published = method_style("elbert-po"), method_style("elbert-po", "as_published")
+    assert (coded.filled, published.filled) == (True, False)
+    assert coded.line != published.line
+    assert coded.colour == published.colour
+
+
+def test_a_method_of_ones_own_can_bring_its_style() -> None:
+    frame = bands().assign(method="mine", variant="")
+    own = {"mine": LineStyle("Mine", "#009E73", "h")}
+    figure = learning_curves(frame, quantity="bias", band=INTERVAL, styles=own)
+    assert "Mine goes from" in figure.alt_text
+    with pytest.raises(UsageError, match="method 'mine' has no figure style; pass one as styles="):
+        learning_curves(frame, quantity="bias", band=INTERVAL)
+    with pytest.raises(UsageError, match="did you mean 'elbert-po'"):
+        method_style("elbert")
+
+
+def test_bad_tables_are_named() -> None:
+    with pytest.raises(UsageError, match="bands lacks the column low"):
+        learning_curves(bands().drop(columns="low"), quantity="bias", band=INTERVAL)
+    with pytest.raises(UsageError, match="summaries has no rows"):
+        trade_off(summaries().iloc[:0], interval=INTERVAL)
+    with pytest.raises(UsageError, match="frame has missing values"):
+        trajectories(paths().assign(supply=np.nan))
+    with pytest.raises(UsageError, match="frame, for nothing has no rows"):
+        group_rates(groups(method="g-ppo"), quantities={"nothing": "x"}, interval=INTERVAL)
+    with pytest.raises(UsageError, match="group 7 has no figure style; 0 to 4 have one"):
+        group_style(7)
+
+
+def test_a_figure_needs_words() -> None:
+    drawing, _ = canvas(2, 2)
+    with pytest.raises(UsageError, match="alternative text"):
+        Figure(drawing, "  ", pd.DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.0004, "0"), (-0.1025, "-0.102"), (0.16149, "0.161"), (12.0, "12"),
+     (2_000_000.0, "2,000,000"), (1234.5, "1,234"), (999.6, "1,000")],
+)  # fmt: skip
+def test_numbers_are_written_for_reading_aloud(value: float, text: str) -> None:
+    assert number(value) == text

@@ -1,0 +1,120 @@
+"""Every command in the README does what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCES = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+PROGRAMS = Path(sys.executable).parent
+
+
+def commands(language: str) -> list[str]:
+    """Lines of all code blocks of a language."""
+    return [line for kind, text in FENCES if kind == language for line in text.splitlines()]
+
+
+def test_the_two_commands_are_the_first_ones() -> None:
+    assert commands("")[:2] == ["make book", "make test"]
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`?make ([a-z]+)", README))))
+def test_make_target_exists(target: str) -> None:
+    assert target in TARGETS
+
+
+def test_make_help_names_every_target() -> None:
+    answer = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    named = {line.split()[0] for line in answer.stdout.splitlines()[1:]}
+    assert named == TARGETS
+
+
+def test_continuous_integration_calls_the_readme_commands() -> None:
+    assert re.search(r"\bmake test$", (ROOT / ".ci/run").read_text("utf-8"), re.MULTILINE)
+    workflow = yaml.safe_load((ROOT / ".github/workflows/check.yml").read_text("utf-8"))
+    runs = [step.get("run") for step in workflow["jobs"]["test"]["steps"]]
+    assert ".ci/run" in runs
+    assert "make book" in runs
+
+
+@pytest.mark.parametrize("command", commands("sh"))
+def test_command_runs(command: str) -> None:
+    assert command.startswith(".venv/bin/longfair ")
+    answer = subprocess.run(
+        ["sh", "-c", command.replace(".venv/bin/", "")],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # `doctor` may find something to fix on this machine and says so with 1; 2 is a usage error.
+    allowed = {0, 1} if command.endswith("doctor") else {0}
+    assert answer.returncode in allowed, answer.stderr
+    assert answer.stdout.strip()
+
+
+def test_long_command_is_one_that_the_program_knows() -> None:
+    (command,) = [line for line in commands("") if "longfair" in line]
+    experiment = command.split()[2]
+    answer = subprocess.run(
+        [PROGRAMS / "longfair", "list", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert experiment in {row["experiment"] for row in json.loads(answer.stdout)}
+
+
+def test_python_example_runs() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", "\n".join(commands("python"))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.strip()
+
+
+def test_linked_files_exist() -> None:
+    for link in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_layout_names_folders_that_exist() -> None:
+    table = README.partition("## Layout")[2].partition("\n## ")[0]
+    for row in table.splitlines():
+        for folder in re.findall(r"`([\w/]+)/?`", row.partition("|")[2].partition("|")[0]):
+            assert (ROOT / folder).is_dir(), folder
+
+
+@pytest.mark.parametrize("page", ["how_to_rerun", "reference"])
+def test_examples_of_the_book_run(page: str) -> None:
+    """Python examples of prose pages run; commands name targets and subcommands that exist."""
+    text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+    for program in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert set(re.findall(r"make ([a-z]+)`", text)) <= TARGETS
+    usage = subprocess.run(
+        [PROGRAMS / "longfair", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    for command in re.findall(r"longfair ([a-z]+)", text):
+        assert re.search(rf"^\s*{command}\b", usage, re.MULTILINE), command

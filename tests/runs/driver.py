@@ -1,0 +1,19 @@
+"""Run the toy experiment through the command, as a process of its own that tests can kill.
+
+Usage: python driver.py DIARY SECONDS ARGUMENT...
+"""
+
+from __future__ import annotations
+
+import sys
+
+from toy_experiment import toy_experiment
+
+from longfair.cli import main
+from longfair.papers import registry
+
+if __name__ == "__main__":
+    diary, seconds, *arguments = sys.argv[1:]
+    experiment = toy_experiment(seconds=float(seconds), diary=diary)
+    registry.experiments()[experiment.id] = experiment
+    main(["run", experiment.id, *arguments])

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from longfair.errors import UsageError
+from longfair.runs.claims import (
+    AllRule,
+    AtLeastRule,
+    ExactRule,
+    ExtremeRule,
+    Quantity,
+    ReductionRule,
+    Reported,
+    ValueRule,
+    load_claims,
+    methods_of,
+)
+
+COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
+
+
+def claim(**changes: Any) -> dict[str, Any]:
+    content = {
+        "id": "toy-1",
+        "source": "Figure 1",
+        "statement": "The fair method\n  is fair.",
+        "experiment": "toy/lending",
+        "seeds": 10,
+        "variants": ["as_coded", "as_published"],
+        "rule": {"kind": "lowest", **COMPARISON},
+    }
+    content.update(changes)
+    return {key: value for key, value in content.items() if value is not None}
+
+
+def load(folder: Path, *claims: dict[str, Any], **top: Any) -> list[Any]:
+    path = folder / "claims.yaml"
+    content = {"paper": "toy", "claims": list(claims), **top}
+    path.write_text(yaml.safe_dump(content))
+    return load_claims(path)
+
+
+def quantity(metric: str = "bias", **changes: Any) -> Quantity:
+    return Quantity({"as_coded": metric, "as_published": metric}, **changes)
+
+
+def test_a_claim_is_read(tmp_path: Path) -> None:
+    reported = {"value": 0.02, "how": "read off a plot", "error": 0.003}
+    (read,) = load(tmp_path, claim(reported=reported, horizon=5_000_000, note="A note."))
+    assert read.id == "toy-1"
+    assert read.paper == "toy"
+    assert read.statement == "The fair method is fair."
+    assert read.experiment == "toy/lending"
+    assert read.horizon == 5_000_000
+    assert read.seeds == 10
+    assert read.variants == ("as_coded", "as_published")
+    assert read.reported == Reported(0.02, "read off a plot", 0.003)
+    assert read.note == "A note."
+    assert read.rule == ExtremeRule(quantity(), "fair", ("greedy",), "all", lowest=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            {"kind": "value", "method": "fair", "metric": "bias", "tolerance": 0.01},
+            ValueRule(quantity(), "fair", target=0.02, tolerance=0.01),
+        ),
+        (
+            {"kind": "value", "method": "fair", "metric": "bias", "tolerance": 0.01, "target": 1},
+            ValueRule(quantity(), "fair", target=1.0, tolerance=0.01),
+        ),
+        (
+            {"kind": "highest", **COMPARISON, "margin": 0.1, "among": "available"},
+            ExtremeRule(quantity(), "fair", ("greedy",), "available", lowest=False, margin=0.1),
+        ),
+        (
+            {"kind": "reduction", **COMPARISON, "threshold": 0.875},
+            ReductionRule(quantity(), "fair", ("greedy",), "all", threshold=0.875),
+        ),
+        (
+            {"kind": "at_least", **COMPARISON, "margin": 0.01, "group": 1},
+            AtLeastRule(quantity(group=1), "fair", ("greedy",), "all", margin=0.01),
+        ),
+        (
+            {"kind": "lowest", **COMPARISON, "phase": "curve", "window": [0.9, 1]},
+            ExtremeRule(
+                quantity(phase="curve", window=(0.9, 1.0)), "fair", ("greedy",), "all", lowest=True
+            ),
+        ),
+        (
+            {
+                "kind": "lowest",
+                **COMPARISON,
+                "metric": {"as_coded": "bias", "as_published": "bias_exact"},
+            },
+            ExtremeRule(
+                Quantity({"as_coded": "bias", "as_published": "bias_exact"}),
+                "fair",
+                ("greedy",),
+                "all",
+                lowest=True,
+            ),
+        ),
+        ({"kind": "exact", "check": "halves", "shows": "half"}, ExactRule("halves", "half")),
+        (
+            {
+                "kind": "all",
+                "rules": [{"kind": "exact", "check": "a"}, {"kind": "exact", "check": "b"}],
+            },
+            AllRule((ExactRule("a"), ExactRule("b"))),
+        ),
+    ],
+)
+def test_every_kind_of_rule_is_read(tmp_path: Path, content: Any, expected: Any) -> None:
+    is_exact = content["kind"] == "exact" or isinstance(expected, AllRule)
+    extra = {"experiment": None, "seeds": None} if is_exact else {}
+    reported = {"value": 0.02, "how": "text"}
+    (read,) = load(tmp_path, claim(rule=content, reported=reported, **extra))
+    assert read.rule == expected
+
+
+def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
+    lowest = ExtremeRule(quantity(), "fair", ("greedy:as_coded", "idle"), "all", lowest=True)
+    value = ValueRule(quantity(), "fair", 0.0, 0.1)
+    assert methods_of(AllRule((value, lowest, ExactRule("a")))) == ("fair", "greedy", "idle")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sauce": "Figure 1"}, r"\(toy-1\): unknown key 'sauce': did you mean 'source'"),
+        ({"statement": None}, "key 'statement' is missing"),
+        ({"id": "Toy 1"}, "id 'Toy 1' is not allowed"),
+        ({"seeds": 1}, "seeds is 1; it must be a whole number, at least 2"),
+        ({"seeds": True}, "seeds is True"),
+        ({"seeds": None}, "key 'seeds' is missing"),
+        ({"experiment": None}, "key 'experiment' is missing"),
+        ({"experiment": "lending"}, "has no slash"),
+        ({"variants": []}, "at least one variant"),
+        ({"variants": "as_coded"}, "variants is 'as_coded'; it must be a list"),
+        ({"reported": {"value": 1, "how": "guessed"}}, "how is 'guessed': .*allowed: read off"),
+        ({"reported": {"value": "1", "how": "text"}}, "value is '1'; it must be a number"),
+        ({"reported": {"value": 1, "how": "text", "error": -1}}, "error is -1"),
+        ({"rule": {"kind": "lowst", **COMPARISON}}, "kind is 'lowst': did you mean 'lowest'"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "margn": 1}}, "'margn': did you mean 'margin'"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "margin": -1}}, "margin is -1"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "others": []}}, "list of distinct methods"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "others": ["fair"]}}, "which is the method"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "among": "some"}}, "among is 'some'"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "phase": "curve"}}, "window is None"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "window": [0, 1]}}, "only then"),
+        (
+            {"rule": {"kind": "lowest", **COMPARISON, "phase": "curve", "window": [0.9, 0.1]}},
+            "fractions of the training steps",
+        ),
+        ({"rule": {"kind": "lowest", **COMPARISON, "metric": {"as_coded": "bias"}}}, "each of"),
+        ({"rule": {"kind": "reduction", **COMPARISON}}, "key 'threshold' is missing"),
+        ({"rule": {"kind": "value", "method": "fair", "metric": "bias"}}, "'target' is missing"),
+        ({"rule": {"kind": "all", "rules": [{"kind": "exact", "check": "a"}]}}, "at least two"),
+        ({"rule": "lowest"}, "expected keys and values, found 'lowest'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        load(tmp_path, claim(**changes))
+    assert "\n" not in str(caught.value)
+    assert "claims.yaml" in str(caught.value)
+
+
+def test_ids_are_unique(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'toy-1' is used twice"):
+        load(tmp_path, claim(), claim())
+
+
+def test_the_file_is_read_as_strictly_as_its_claims(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown key 'claim': did you mean 'claims'"):
+        load(tmp_path, claim(), claim=[])
+    (tmp_path / "broken.yaml").write_text("paper: [")
+    with pytest.raises(UsageError, match="cannot read the claims") as caught:
+        load_claims(tmp_path / "broken.yaml")
+    assert "\n" not in str(caught.value)

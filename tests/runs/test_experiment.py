@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from toy_experiment import ToySettings, toy_experiment, toy_work
+
+from longfair.errors import UsageError
+from longfair.runs.experiment import Arm, Experiment, Run, plan
+
+
+@dataclass
+class Thawed:
+    bias: float = 0.1
+
+
+def test_plan_finishes_a_seed_for_all_arms_before_the_next_seed() -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=2, first_seed=5)
+    assert [run.name for run in runs] == [
+        "toy/lending/smoke/fair.as_coded.005",
+        "toy/lending/smoke/greedy.as_coded.005",
+        "toy/lending/smoke/reject-all.reference.005",
+        "toy/lending/smoke/fair.as_coded.006",
+        "toy/lending/smoke/greedy.as_coded.006",
+        "toy/lending/smoke/reject-all.reference.006",
+    ]
+
+
+def test_plan_uses_the_default_seeds_of_the_profile() -> None:
+    assert len(plan(toy_experiment(), "book")) == 9
+
+
+def test_plan_selects_methods_and_variants() -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1, methods=["fair", "reject-all"])
+    assert [run.arm.method for run in runs] == ["fair", "reject-all"]
+    runs = plan(toy_experiment(), "smoke", seeds=1, variants=["reference"])
+    assert [run.arm.method for run in runs] == ["reject-all"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"profile": "bok"}, "unknown profile 'bok'.*did you mean 'book'"),
+        ({"methods": ["fare"]}, "unknown method 'fare'.*did you mean 'fair'"),
+        ({"variants": ["as_code"]}, "unknown variant 'as_code'.*'as_coded'"),
+        ({"seeds": 0}, "seeds is 0: at least 1"),
+        ({"seeds": -3}, "seeds is -3: at least 1"),
+        ({"first_seed": -1}, "first seed is -1"),
+        ({"methods": ["fair"], "variants": ["reference"]}, "no arm with method"),
+    ],
+)
+def test_plan_explains_bad_input(options: dict[str, object], message: str) -> None:
+    arguments = {"profile": "smoke", **options}
+    with pytest.raises(UsageError, match=message) as caught:
+        plan(toy_experiment(), **arguments)  # type: ignore[arg-type]  # wrong on purpose
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "Fair PO"}, "method 'Fair PO'"),
+        ({"method": "fair.po"}, "method 'fair.po'"),
+        ({"variant": ""}, "variant ''"),
+        ({"config": Thawed()}, "config of fair.as_coded is a Thawed"),
+        ({"config": {"bias": 1}}, "config of fair.as_coded is a dict"),
+        ({"config": ToySettings}, "config of fair.as_coded is a type"),
+        ({"work": lambda config, seed: None}, "work of fair.as_coded"),
+        ({"work": toy_experiment().arms["smoke"]}, "work of fair.as_coded"),
+    ],
+)
+def test_an_arm_explains_what_is_wrong(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(Arm("fair", "as_coded", ToySettings(), toy_work), **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "lending"}, "no slash"),
+        ({"id": "toy/lending/more"}, "experiment name 'lending/more'"),
+        ({"arms": {}, "seeds": {}, "horizon": {}}, "no profile"),
+        ({"seeds": {"smoke": 1}}, "seeds has profiles"),
+        ({"horizon": {"smoke": 1, "book": 1, "paper": 1}}, "horizon has profiles"),
+        ({"seeds": {"smoke": 0, "book": 1}}, "0 seeds"),
+        ({"horizon": {"smoke": -1, "book": 1}}, "horizon -1 is negative"),
+        ({"arms": {"smoke": (), "book": ()}}, "has no arm"),
+    ],
+)
+def test_an_experiment_explains_what_is_wrong(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(toy_experiment(), **change)
+
+
+def test_an_arm_may_not_appear_twice() -> None:
+    arm = Arm("fair", "as_coded", ToySettings(), toy_work)
+    with pytest.raises(UsageError, match=r"fair\.as_coded appears twice"):
+        Experiment("toy/lending", "Toy", {"smoke": (arm, arm)}, {"smoke": 1}, {"smoke": 1})
+
+
+def test_a_run_needs_a_seed_that_is_not_negative() -> None:
+    with pytest.raises(UsageError, match="seed -1"):
+        Run("toy/lending", "smoke", toy_experiment().arms["smoke"][0], -1)
+
+
+def test_an_experiment_cannot_be_changed_after_the_fact() -> None:
+    with pytest.raises(TypeError):
+        toy_experiment().arms["smoke"] = ()  # type: ignore[index]  # wrong on purpose

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from toy_experiment import toy_experiment
+
+from longfair.runs.experiment import plan
+from longfair.runs.progress import ConsoleReporter, TimeLeft, duration
+
+
+def test_the_time_left_follows_the_durations_of_the_same_method() -> None:
+    fair, greedy, idle, *rest = plan(toy_experiment(), "smoke", seeds=2)
+    left = TimeLeft([fair, greedy, idle, *rest], workers=1)
+    assert left.seconds(0.0) is None
+    left.started(fair, 0.0)
+    left.ended(fair, 10.0)
+    assert left.seconds(10.0) == pytest.approx(50.0)
+    left.started(greedy, 10.0)
+    left.ended(greedy, 2.0)
+    # Left: one fair (10), one greedy (2), two of unknown length (the mean of 10 and 2).
+    assert left.seconds(12.0) == pytest.approx(10 + 2 + 6 + 6)
+    left.started(rest[0], 12.0)
+    assert left.running == 1
+    assert left.seconds(16.0) == pytest.approx(24 - 4)
+
+
+def test_workers_share_the_time_left_but_a_run_is_not_split() -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    left = TimeLeft(runs, workers=8)
+    left.started(runs[0], 0.0)
+    left.ended(runs[0], 10.0)
+    assert left.seconds(10.0) == pytest.approx(10.0)
+
+
+def test_a_run_that_takes_longer_than_expected_does_not_make_time_negative() -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)[:2]
+    left = TimeLeft(runs, workers=1)
+    left.started(runs[0], 0.0)
+    left.ended(runs[0], 1.0)
+    left.started(runs[1], 1.0)
+    assert left.seconds(100.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (61.25, "61.2 s"), (600.0, "10 min"), (11_100.0, "3 h 05 min")],
+)
+def test_durations_are_written_for_people(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_a_terminal_gets_a_live_line_and_only_what_needs_attention_stays() -> None:
+    screen = io.StringIO()
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    reporter = ConsoleReporter(Console(file=screen, force_terminal=True, width=100))
+    reporter.start(runs, kept=2, capacity=1)
+    for run in runs[:2]:
+        reporter.started(run)
+        reporter.finished(run, 3.0)
+    reporter.started(runs[2])
+    reporter.failed(runs[2], "it broke [badly]")
+    reporter.stop()
+    shown = screen.getvalue()
+    assert "3 runs to execute, 2 already stored and fresh" in shown
+    assert "0/3 runs" in shown
+    assert "3/3 runs" in shown
+    assert "about 0.0 s left" in shown
+    assert "failed: it broke [badly]" in shown
+    assert "done in" not in shown

@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from rich.console import Console
+from toy_experiment import ToySettings, toy_experiment, toy_work
+
+from longfair.errors import UsageError
+from longfair.runs.digest import run_key
+from longfair.runs.experiment import Arm, Experiment, Run, plan
+from longfair.runs.progress import ConsoleReporter, Reporter
+from longfair.runs.runner import Summary, run_all
+from longfair.runs.store import Store
+
+DRIVER = Path(__file__).with_name("driver.py")
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Path:
+    folder = tmp_path / "diary"
+    folder.mkdir()
+    return folder
+
+
+def in_threads(runs: list[Run], store: Store, reporter: Reporter | None = None) -> Summary:
+    with ThreadPoolExecutor(2) as executor:
+        return run_all(runs, store, executor=executor, workers=2, reporter=reporter)
+
+
+def with_trouble(trouble: str) -> list[Run]:
+    """One run in trouble between two that are well."""
+    arms = (
+        Arm("before", "as_coded", ToySettings(), toy_work),
+        Arm("troubled", "as_coded", ToySettings(trouble=trouble), toy_work),
+        Arm("after", "as_coded", ToySettings(), toy_work),
+    )
+    one = {"smoke": 1}
+    return plan(Experiment("toy/trouble", "Trouble", {"smoke": arms}, one, one), "smoke")
+
+
+def test_runs_are_executed_once_and_then_kept(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke")
+    summary = run_all(runs, store, workers=2)
+    assert sorted(summary.finished) == sorted(run.name for run in runs)
+    assert summary.exit_code == 0
+    again = run_all(runs, store, workers=2)
+    assert again.finished == []
+    assert again.kept == [run.name for run in runs]
+
+
+def test_results_do_not_depend_on_the_executor(tmp_path: Path) -> None:
+    runs = plan(toy_experiment(), "smoke")
+    tables = []
+    for name, workers in (("one", 1), ("two", 2)):
+        store = Store(tmp_path / name)
+        run_all(runs, store, workers=workers)
+        tables.append(store.load(experiment="toy/lending"))
+    threads = Store(tmp_path / "threads")
+    in_threads(runs, threads)
+    tables.append(threads.load(experiment="toy/lending"))
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+def test_provenance_is_recorded(store: Store) -> None:
+    in_threads(plan(toy_experiment(seconds=0.05), "smoke", seeds=1), store)
+    row = store.provenance(experiment="toy/lending").iloc[0]
+    assert row["wall_seconds"] >= 0.05
+    assert 0 <= row["core_seconds"] < row["wall_seconds"] + 1
+    assert row["steps"] == 100
+    assert row["steps_per_second"] == pytest.approx(100 / row["wall_seconds"])
+    assert row["cores"] >= 1
+    assert row["processor"]
+    assert row["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert row["versions"]["numpy"]
+    assert row["libraries"]["pandas"]
+    assert row["finished"].endswith("+00:00")
+    assert len(row["key"]) == 64
+    assert {"commit", "dirty", "longfair", "config", "source"} <= set(row.index)
+
+
+def test_a_changed_setting_is_computed_again(store: Store) -> None:
+    in_threads(plan(toy_experiment(), "smoke", seeds=1), store)
+    changed = plan(toy_experiment(seconds=0.001), "smoke", seeds=1)
+    assert len(in_threads(changed, store).finished) == 3
+    assert all(store.status(run) == "fresh" for run in changed)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message", "code"),
+    [
+        ("raises", "RuntimeError: the loan officer left", 1),
+        ("bad input", "interest is -1: use 0 or more", 2),
+        ("nan", "bias (curve) at step 50 is nan", 2),
+        ("not a table", "the work returned a int", 2),
+    ],
+)
+def test_a_run_that_fails_is_reported_and_the_others_go_on(
+    store: Store, trouble: str, message: str, code: int
+) -> None:
+    runs = with_trouble(trouble)
+    summary = in_threads(runs, store)
+    assert len(summary.finished) == 2
+    assert list(summary.failed) == [runs[1].name]
+    assert message in summary.failed[runs[1].name]
+    assert "\n" not in summary.failed[runs[1].name]
+    assert summary.exit_code == code
+    assert store.failure_path(runs[1]).read_text()
+    assert [store.status(run) for run in runs] == ["fresh", "missing", "fresh"]
+
+
+def test_the_traceback_of_a_failed_run_is_kept_until_it_succeeds(store: Store) -> None:
+    runs = with_trouble("raises")
+    in_threads(runs, store)
+    assert "Traceback" in store.failure_path(runs[1]).read_text()
+    assert "toy_experiment.py" in store.failure_path(runs[1]).read_text()
+    in_threads(with_trouble(""), store)
+    assert not store.failure_path(runs[1]).exists()
+
+
+def test_a_worker_that_dies_takes_no_other_run_with_it(store: Store, diary: Path) -> None:
+    arms = (
+        Arm("slow", "as_coded", ToySettings(0.1, 0.0, str(diary), "is slow at first"), toy_work),
+        Arm("deadly", "as_coded", ToySettings(0.2, 0.0, str(diary), "dies in company"), toy_work),
+        Arm("later", "as_coded", ToySettings(), toy_work),
+    )
+    one = {"smoke": 1}
+    runs = plan(Experiment("toy/trouble", "Trouble", {"smoke": arms}, one, one), "smoke")
+    events: list[str] = []
+
+    class Listening(Reporter):
+        def started(self, run: Run) -> None:
+            events.append(f"start {run.arm.method}")
+
+        def finished(self, run: Run, seconds: float) -> None:
+            events.append(f"finish {run.arm.method}")
+
+        def failed(self, run: Run, line: str) -> None:
+            events.append(f"fail {run.arm.method}")
+
+    summary = run_all(runs, store, workers=2, reporter=Listening())
+    # Both that were in flight are suspects, and are tried again one after the other.
+    assert events == [
+        "start slow", "start deadly",
+        "start slow", "finish slow",
+        "start deadly", "fail deadly",
+        "start later", "finish later",
+    ]  # fmt: skip
+    assert "worker process died" in summary.failed[runs[1].name]
+    assert summary.exit_code == 1
+
+
+def test_a_worker_with_other_code_is_not_believed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other_key(run: Run) -> object:
+        return replace(run_key(run), source="other code")
+
+    monkeypatch.setattr("longfair.runs.worker.run_key", other_key)
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    summary = in_threads(runs, store)
+    assert summary.finished == []
+    assert "the worker has other code or versions" in summary.failed[runs[0].name]
+    assert summary.exit_code == 2
+    assert store.status(runs[0]) == "missing"
+
+
+def test_a_damaged_result_is_set_aside_and_computed_again(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    in_threads(runs, store)
+    store.path(runs[0]).write_bytes(b"damage")
+    notes: list[str] = []
+
+    class Listening(Reporter):
+        def note(self, line: str) -> None:
+            notes.append(line)
+
+    summary = in_threads(runs, store, Listening())
+    assert summary.finished == [runs[0].name]
+    assert store.status(runs[0]) == "fresh"
+    aside = store.path(runs[0]).with_name(f"{store.path(runs[0]).name}.damaged")
+    assert aside.read_bytes() == b"damage"
+    assert len(notes) == 1
+    assert "\n" not in notes[0]
+    assert aside.name in notes[0]
+
+
+def test_a_run_that_another_runner_holds_is_left_to_it(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    other = store.lock_path(runs[0])
+    other.parent.mkdir(parents=True)
+    lock = FileLock(other, thread_local=False)
+    lock.acquire()
+
+    def finish_elsewhere() -> None:
+        time.sleep(1.0)
+        table = toy_work(runs[0].arm.config, runs[0].seed)
+        store.write(runs[0], table, {"key": run_key(runs[0]).digest})
+        lock.release()
+
+    thread = threading.Thread(target=finish_elsewhere)
+    thread.start()
+    summary = in_threads(runs, store)
+    thread.join()
+    assert summary.kept == [runs[0].name]
+    assert sorted(summary.finished) == sorted(run.name for run in runs[1:])
+
+
+def test_a_run_that_another_runner_gave_up_is_taken_over(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    store.lock_path(runs[0]).parent.mkdir(parents=True)
+    lock = FileLock(store.lock_path(runs[0]), thread_local=False)
+    lock.acquire()
+    timer = threading.Timer(1.0, lock.release)
+    timer.start()
+    summary = in_threads(runs, store)
+    timer.join()
+    assert len(summary.finished) == 3
+
+
+def test_at_most_so_many_runs_are_in_flight(store: Store, diary: Path) -> None:
+    flying, most = set(), []
+
+    class Counting(Reporter):
+        def started(self, run: Run) -> None:
+            flying.add(run.name)
+            most.append(len(flying))
+
+        def finished(self, run: Run, seconds: float) -> None:
+            flying.remove(run.name)
+
+    with ThreadPoolExecutor(8) as executor:
+        runs = plan(toy_experiment(seconds=0.01), "smoke", seeds=4)
+        run_all(runs, store, executor=executor, workers=3, reporter=Counting())
+    assert max(most) == 3
+
+
+def test_the_environment_is_as_before_afterwards(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    run_all(plan(toy_experiment(), "smoke", seeds=1), store, workers=1)
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+def threads_of_worker(settings: ToySettings, seed: int) -> object:
+    import torch
+    from toy_experiment import THREADS_AT_IMPORT, toy_table
+
+    return toy_table(float(THREADS_AT_IMPORT or 0) + 10 * torch.get_num_threads())
+
+
+def test_workers_have_one_thread(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    arm = Arm("counting", "as_coded", ToySettings(), threads_of_worker)  # type: ignore[arg-type]
+    one = {"smoke": 1}
+    experiment = Experiment("toy/threads", "Threads", {"smoke": (arm,)}, one, one)
+    summary = run_all(plan(experiment, "smoke"), store, workers=1)
+    assert summary.failed == {}
+    assert store.load(experiment="toy/threads")["value"].iloc[-1] == 11.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers is 0"),
+        ({"executor": ThreadPoolExecutor(1)}, "number of workers"),
+        ({"cluster": "tcp://127.0.0.1:1"}, "no Dask scheduler answers at 'tcp://127.0.0.1:1'"),
+    ],
+)
+def test_bad_options_are_explained(
+    store: Store, options: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longfair.runs.pools.CLUSTER_TIMEOUT", "1s")
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    with pytest.raises(UsageError, match=message) as caught:
+        run_all(runs, store, **options)  # type: ignore[arg-type]  # wrong on purpose
+    assert "\n" not in str(caught.value)
+    assert all(store.status(run) == "missing" for run in runs)
+
+
+def test_a_cluster_without_its_package_is_explained(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageError, match="needs the package 'distributed'"):
+        run_all(plan(toy_experiment(), "smoke", seeds=1), store, cluster="tcp://127.0.0.1:1")
+
+
+def test_a_dask_cluster_executes_runs(store: Store) -> None:
+    distributed = pytest.importorskip("distributed", reason="the optional cluster package")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    )
+    with cluster:
+        runs = plan(toy_experiment(), "smoke", seeds=2)
+        summary = run_all(runs, store, cluster=cluster.scheduler_address)
+    assert len(summary.finished) == 6
+
+
+def test_an_unwritable_store_stops_everything_before_it_starts(tmp_path: Path, diary: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    runs = plan(toy_experiment(diary=str(diary)), "smoke", seeds=1)
+    with pytest.raises(UsageError, match="cannot write to the store"):
+        in_threads(runs, Store(tmp_path / "file" / "results"))
+    assert list(diary.iterdir()) == []
+
+
+def test_lines_are_printed_where_there_is_no_terminal(store: Store, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as file:
+        reporter = ConsoleReporter(Console(file=file))
+        in_threads(with_trouble("raises"), store, reporter)
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines[0] == "3 runs to execute, 0 already stored and fresh"
+    assert len(lines) == 4
+    assert sum(line.startswith("failed: toy/trouble/smoke/troubled") for line in lines) == 1
+    assert sum("done in" in line and "left" in line for line in lines) == 2
+
+
+# --- killed at any moment ---------------------------------------------------------------------
+
+
+def start_driver(
+    store: Store, diary: Path, seconds: float, seeds: int, workers: int = 2
+) -> subprocess.Popen[str]:
+    command = [sys.executable, str(DRIVER), str(diary), str(seconds), "--store", str(store.root)]
+    return subprocess.Popen(
+        [*command, "--seeds", str(seeds), "--workers", str(workers)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def executed(diary: Path) -> Counter[str]:
+    return Counter(note.read_text() for note in diary.iterdir())
+
+
+def workers_of(diary: Path) -> set[int]:
+    return {int(note.name.partition(".")[0]) for note in diary.iterdir()}
+
+
+def is_alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in {"Z", "X"}
+
+
+def wait_until(condition: object, what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():  # type: ignore[operator]  # a function without arguments
+        assert time.monotonic() < end, f"waited in vain until {what}"
+        time.sleep(0.02)
+
+
+def finished_files(store: Store) -> list[Path]:
+    return sorted(store.root.glob("*/*/*/*.parquet"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130), (signal.SIGINT, 130)],
+)
+def test_killed_in_the_middle_nothing_finished_is_lost(
+    store: Store, diary: Path, number: signal.Signals, code: int
+) -> None:
+    seconds, seeds = 0.4, 4
+    driver = start_driver(store, diary, seconds, seeds)
+    wait_until(lambda: len(finished_files(store)) >= 2, "two runs are stored")
+    if number == signal.SIGINT:
+        os.killpg(driver.pid, number)  # as the terminal does: to the workers too
+    else:
+        driver.send_signal(number)
+    _, errors = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == code
+    if code == 130:
+        assert errors.startswith("longfair: stopped: finished runs are kept")
+        assert errors.count("\n") == 1
+    wait_until(lambda: not any(map(is_alive, workers_of(diary))), "the workers are dead")
+    runs = plan(toy_experiment(seconds=seconds, diary=str(diary)), "smoke", seeds=seeds)
+    states = [store.status(run) for run in runs]
+    assert set(states) == {"fresh", "missing"}
+    kept = {path: path.stat().st_mtime_ns for path in finished_files(store)}
+    again = start_driver(store, diary, seconds, seeds)
+    output, _ = again.communicate(timeout=PATIENCE)
+    assert again.returncode == 0
+    assert f"{len(kept)} already stored and fresh" in output
+    assert all(store.status(run) == "fresh" for run in runs)
+    assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
+    assert not list(store.root.rglob("*.tmp"))
+
+
+def test_two_runners_share_a_store_without_doing_anything_twice(store: Store, diary: Path) -> None:
+    drivers = [start_driver(store, diary, 0.1, 5, workers=1) for _ in range(2)]
+    for driver in drivers:
+        driver.communicate(timeout=PATIENCE)
+    assert [driver.returncode for driver in drivers] == [0, 0]
+    counts = executed(diary)
+    assert len(counts) == 15
+    assert set(counts.values()) == {1}
+    assert len(workers_of(diary)) == 2

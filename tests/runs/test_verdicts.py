@@ -1,0 +1,455 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.errors import UsageError
+from longfair.runs.claims import (
+    AllRule,
+    AtLeastRule,
+    CheckResult,
+    Claim,
+    ExactRule,
+    ExtremeRule,
+    Quantity,
+    ReductionRule,
+    Reported,
+    Rule,
+    ValueRule,
+)
+from longfair.runs.store import Store, no_results
+from longfair.runs.verdicts import (
+    FROM_WEAK_TO_STRONG,
+    Verdict,
+    judge,
+    judge_all,
+    of_effect,
+    of_no_loss,
+    of_value,
+    weakest,
+)
+
+BIAS = Quantity({"as_coded": "bias", "as_published": "bias"})
+SPREAD = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
+
+
+def rows(
+    method: str,
+    values: Sequence[float],
+    *,
+    variant: str = "as_coded",
+    metric: str = "bias",
+    phase: str = "final",
+    step: int = 100,
+    group: int = -1,
+    first_seed: int = 0,
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "method": method,
+            "variant": variant,
+            "seed": np.arange(first_seed, first_seed + len(values)),
+            "phase": phase,
+            "step": step,
+            "metric": metric,
+            "group": group,
+            "value": np.asarray(values, dtype=np.float64),
+        }
+    )
+
+
+def claim_of(rule: Rule, seeds: int = 5, variants: tuple[str, ...] = ("as_coded",)) -> Claim:
+    return Claim(
+        id="toy-1",
+        paper="toy",
+        source="Figure 1",
+        statement="It is so.",
+        rule=rule,
+        variants=variants,
+        experiment="toy/lending",
+        seeds=seeds,
+        reported=Reported(0.1, "text"),
+    )
+
+
+def verdict_of(rule: Rule, *tables: pd.DataFrame, seeds: int = 5) -> Verdict:
+    results = pd.concat(tables, ignore_index=True) if tables else no_results()
+    (verdict,) = judge(claim_of(rule, seeds), results, profile="book")
+    return verdict
+
+
+def lowest(*others: str, margin: float = 0.0, among: Any = "all") -> ExtremeRule:
+    return ExtremeRule(BIAS, "fair", others or ("greedy",), among, lowest=True, margin=margin)
+
+
+# --- the words, as functions of an interval ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (0.9, 1.1, "reproduced"),
+        (1.0, 1.0, "reproduced"),
+        (0.75, 1.25, "reproduced"),
+        (0.74, 1.2, "inconclusive"),
+        (0.8, 1.26, "inconclusive"),
+        (0.5, 2.0, "inconclusive"),
+        (0.5, 0.75, "inconclusive"),
+        (1.25, 1.5, "inconclusive"),
+        (0.5, 0.74, "not reproduced"),
+        (1.26, 1.3, "not reproduced"),
+    ],
+)
+def test_words_for_a_value(low: float, high: float, word: str) -> None:
+    assert of_value(low, high, target=1.0, tolerance=0.25) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "size", "word"),
+    [
+        (0.1, 0.2, 0.0, "reproduced"),
+        (0.0, 0.2, 0.0, "inconclusive"),
+        (-0.1, 0.2, 0.0, "inconclusive"),
+        (0.0, 0.0, 0.0, "not reproduced"),
+        (-0.1, 0.0, 0.0, "not reproduced"),
+        (-0.2, -0.1, 0.0, "contradicted"),
+        (0.5, 0.9, 0.5, "reproduced"),
+        (0.4, 0.9, 0.5, "direction only"),
+        (0.1, 0.4, 0.5, "direction only"),
+        (0.0, 0.4, 0.5, "not reproduced"),
+        (-0.1, 0.4, 0.5, "not reproduced"),
+        (-0.1, 0.5, 0.5, "inconclusive"),
+        (-0.2, -0.1, 0.5, "contradicted"),
+    ],
+)
+def test_words_for_an_effect(low: float, high: float, size: float, word: str) -> None:
+    assert of_effect(low, high, size) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "word"),
+    [
+        (0.0, 0.1, 0.0, "reproduced"),
+        (0.0, 0.0, 0.0, "reproduced"),
+        (-0.1, 0.1, 0.0, "inconclusive"),
+        (-0.1, 0.0, 0.0, "inconclusive"),
+        (-0.2, -0.1, 0.0, "contradicted"),
+        (-0.1, 0.1, 0.1, "reproduced"),
+        (-0.2, -0.1, 0.1, "inconclusive"),
+        (-0.3, -0.2, 0.1, "contradicted"),
+    ],
+)
+def test_words_for_no_loss(low: float, high: float, margin: float, word: str) -> None:
+    assert of_no_loss(low, high, margin) == word
+
+
+def test_the_weakest_word_decides_a_conjunction() -> None:
+    assert weakest(["reproduced", "direction only"]) == "direction only"
+    assert weakest(["reproduced", "not attempted", "inconclusive"]) == "not attempted"
+    assert weakest(["not attempted", "not reproduced"]) == "not reproduced"
+    assert weakest(FROM_WEAK_TO_STRONG) == "contradicted"
+
+
+# --- rules on tables --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("centre", "word"), [(0.1, "reproduced"), (0.3, "not reproduced"), (0.15, "inconclusive")]
+)
+def test_a_value_is_judged(centre: float, word: str) -> None:
+    verdict = verdict_of(ValueRule(BIAS, "fair", 0.1, 0.05), rows("fair", centre + SPREAD))
+    assert verdict.word == word
+    assert verdict.estimate == pytest.approx(centre)
+    assert verdict.interquartile_mean == pytest.approx(centre)
+    assert verdict.interval is not None
+    assert verdict.interval[0] < centre < verdict.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [(0.3, "reproduced"), (0.101, "inconclusive"), (0.01, "contradicted")],
+)
+def test_the_lowest_is_judged(other: float, word: str) -> None:
+    uneven = other + SPREAD[[2, 0, 4, 1, 3]]
+    verdict = verdict_of(lowest(), rows("fair", 0.1 + SPREAD), rows("greedy", uneven))
+    assert verdict.word == word
+    assert verdict.estimate == pytest.approx(other - 0.1)
+
+
+def test_the_highest_is_the_mirror_image() -> None:
+    rule = ExtremeRule(BIAS, "fair", ("greedy",), "all", lowest=False)
+    fair, greedy = rows("fair", 0.3 + SPREAD), rows("greedy", 0.1 + SPREAD)
+    verdict = verdict_of(rule, fair, greedy)
+    assert verdict.word == "reproduced"
+    assert verdict.estimate == pytest.approx(0.2)
+    assert verdict_of(lowest(), fair, greedy).word == "contradicted"
+
+
+def test_a_tie_is_not_the_lowest() -> None:
+    verdict = verdict_of(lowest(), rows("fair", [0.0] * 5), rows("greedy", [0.0] * 5))
+    assert verdict.word == "not reproduced"
+    assert verdict.interval == (0.0, 0.0)
+
+
+def test_comparisons_are_paired_by_seed() -> None:
+    noise = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    shuffled = rows("greedy", noise + 0.1 + 0.01 * SPREAD).sample(frac=1, random_state=1)
+    verdict = verdict_of(lowest(), rows("fair", noise), shuffled)
+    assert verdict.word == "reproduced"
+    assert verdict.interval is not None
+    assert verdict.interval[1] - verdict.interval[0] < 0.01
+
+
+def test_every_other_method_must_be_beaten() -> None:
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD), rows("idle", 0.0 + SPREAD)]
+    verdict = verdict_of(lowest("greedy", "idle"), *tables)
+    assert verdict.word == "contradicted"
+    assert verdict.estimate == pytest.approx(-0.1)
+    assert "idle" in verdict.detail
+
+
+def test_a_margin_that_is_missed_leaves_the_direction() -> None:
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD)]
+    assert verdict_of(lowest(margin=0.1), *tables).word == "reproduced"
+    assert verdict_of(lowest(margin=0.25), *tables).word == "direction only"
+
+
+@pytest.mark.parametrize(
+    ("fair", "threshold", "word"),
+    [
+        (0.05, 0.75, "reproduced"),
+        (0.2, 0.75, "direction only"),
+        (0.4, 0.75, "not reproduced"),
+        (0.6, 0.75, "contradicted"),
+    ],
+)
+def test_a_reduction_is_judged(fair: float, threshold: float, word: str) -> None:
+    rule = ReductionRule(BIAS, "fair", ("greedy",), "all", threshold)
+    greedy = rows("greedy", 0.4 + SPREAD[[3, 0, 4, 1, 2]])
+    verdict = verdict_of(rule, rows("fair", fair + SPREAD), greedy)
+    assert verdict.word == word
+    assert verdict.estimate == pytest.approx(1 - fair / 0.4)
+    assert verdict.interquartile_mean == pytest.approx(1 - fair / 0.4)
+
+
+def test_the_smallest_of_several_reductions_counts() -> None:
+    rule = ReductionRule(BIAS, "fair", ("greedy", "idle"), "all", 0.75)
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 1 + SPREAD), rows("idle", 0.2 + SPREAD)]
+    verdict = verdict_of(rule, *tables)
+    assert verdict.word == "direction only"
+    assert verdict.estimate == pytest.approx(0.5)
+
+
+def test_nothing_can_be_reduced_from_zero() -> None:
+    rule = ReductionRule(BIAS, "fair", ("greedy",), "all", 0.75)
+    verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", [0.0] * 5))
+    assert verdict.word == "inconclusive"
+    assert verdict.interval is None
+    assert "not positive" in verdict.detail
+    almost = rows("greedy", [0.0, 0.0, 0.0, 0.0, 0.1])
+    verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), almost)
+    assert verdict.word == "inconclusive"
+    assert "undefined" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("fair", "margin", "word"),
+    [
+        (0.5, 0.0, "reproduced"),
+        (0.29, 0.1, "reproduced"),
+        (0.3, 0.0, "inconclusive"),
+        (0.1, 0.1, "contradicted"),
+    ],
+)
+def test_no_loss_is_judged(fair: float, margin: float, word: str) -> None:
+    rule = AtLeastRule(BIAS, "fair", ("greedy",), "all", margin)
+    greedy = rows("greedy", 0.3 + SPREAD[[3, 0, 4, 1, 2]])
+    assert verdict_of(rule, rows("fair", fair + SPREAD), greedy).word == word
+
+
+def test_exact_equality_is_no_loss() -> None:
+    rule = AtLeastRule(BIAS, "fair", ("greedy",), "all")
+    same = 0.3 + SPREAD
+    assert verdict_of(rule, rows("fair", same), rows("greedy", same)).word == "reproduced"
+
+
+def checks() -> dict[str, Any]:
+    return {
+        "halves": lambda: CheckResult(True, {"half": 0.5}, "it is a half"),
+        "thirds": lambda: CheckResult(False, {}, "it is not a third"),
+    }
+
+
+def exact(rule: Rule) -> Verdict:
+    claim = Claim("toy-2", "toy", "Section 2", "So it is.", rule, ("as_published",))
+    (verdict,) = judge(claim, no_results(), profile="book", checks=checks())
+    return verdict
+
+
+def test_an_exact_claim_is_judged_by_its_check() -> None:
+    verdict = exact(ExactRule("halves", "half"))
+    assert (verdict.word, verdict.estimate, verdict.interval) == ("reproduced", 0.5, None)
+    assert verdict.detail == "it is a half"
+    assert exact(ExactRule("thirds")).word == "contradicted"
+    assert exact(AllRule((ExactRule("halves"), ExactRule("thirds")))).word == "contradicted"
+
+
+def test_unknown_checks_and_numbers_name_the_near_miss() -> None:
+    with pytest.raises(UsageError, match="unknown check 'halve': did you mean 'halves'"):
+        exact(ExactRule("halve"))
+    with pytest.raises(UsageError, match="computes no 'hal': did you mean 'half'"):
+        exact(ExactRule("halves", "hal"))
+
+
+def test_a_conjunction_shows_its_first_part_and_the_weakest_word() -> None:
+    rule = AllRule((ValueRule(BIAS, "fair", 0.1, 0.05), lowest(margin=0.25)))
+    verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD))
+    assert [part.word for part in verdict.parts] == ["reproduced", "direction only"]
+    assert verdict.word == "direction only"
+    assert verdict.estimate == pytest.approx(0.1)
+
+
+# --- seeds, methods, variants -----------------------------------------------------------------
+
+
+def test_one_seed_decides_nothing() -> None:
+    verdict = verdict_of(lowest(), rows("fair", [0.1]), rows("greedy", [0.9]), seeds=0)
+    assert verdict.word == "inconclusive"
+    assert verdict.estimate == pytest.approx(0.8)
+    assert verdict.interval is None
+    assert "1 seeds of the 2 needed" in verdict.detail
+
+
+def test_fewer_seeds_than_needed_decide_nothing() -> None:
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)]
+    verdict = verdict_of(lowest(), *tables, seeds=6)
+    assert verdict.word == "inconclusive"
+    assert verdict.interval is not None
+    assert "5 seeds of the 6 needed" in verdict.detail
+
+
+def test_only_shared_seeds_count() -> None:
+    greedy = rows("greedy", 0.5 + SPREAD, first_seed=2)
+    verdict = verdict_of(lowest(), rows("fair", 0.1 + SPREAD), greedy, seeds=3)
+    assert verdict.seeds == (2, 3, 4)
+    assert verdict.word == "reproduced"
+    apart = rows("greedy", 0.5 + SPREAD, first_seed=7)
+    verdict = verdict_of(lowest(), rows("fair", 0.1 + SPREAD), apart, seeds=3)
+    assert verdict.word == "inconclusive"
+    assert "share no seed" in verdict.detail
+
+
+def test_a_method_that_was_not_run_is_named() -> None:
+    fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)
+    verdict = verdict_of(lowest("greedy", "idle"), fair, greedy)
+    assert verdict.word == "not attempted"
+    assert verdict.missing == ("idle",)
+    assert "idle" in verdict.detail
+    assert verdict_of(lowest(), greedy).missing == ("fair",)
+    assert verdict_of(ValueRule(BIAS, "fair", 0.1, 0.1), greedy).word == "not attempted"
+    assert verdict_of(lowest()).word == "not attempted"
+
+
+def test_among_available_judges_against_those_that_were_run() -> None:
+    rule = lowest("greedy", "idle", among="available")
+    fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)
+    verdict = verdict_of(rule, fair, greedy)
+    assert verdict.word == "reproduced"
+    assert verdict.missing == ("idle",)
+    assert "not compared with idle" in verdict.detail
+    assert verdict_of(rule, fair).word == "not attempted"
+    assert verdict_of(rule, greedy).word == "not attempted"
+
+
+def test_each_variant_is_judged_apart_with_shared_references() -> None:
+    results = pd.concat(
+        [
+            rows("fair", 0.1 + SPREAD),
+            rows("fair", 0.9 + SPREAD, variant="as_published"),
+            rows("idle", 0.5 + SPREAD, variant="reference"),
+        ]
+    )
+    claim = claim_of(lowest("idle"), variants=("as_coded", "as_published"))
+    verdicts = judge(claim, results, profile="book")
+    assert [(verdict.variant, verdict.word) for verdict in verdicts] == [
+        ("as_coded", "reproduced"),
+        ("as_published", "contradicted"),
+    ]
+
+
+def test_a_variant_can_be_pinned() -> None:
+    results = pd.concat(
+        [rows("fair", 0.1 + SPREAD, variant="as_published"), rows("greedy", 0.5 + SPREAD)]
+    )
+    claim = claim_of(lowest("greedy:as_coded"), variants=("as_published",))
+    (verdict,) = judge(claim, results, profile="book")
+    assert verdict.word == "reproduced"
+    claim = claim_of(lowest("greedy"), variants=("as_published",))
+    (verdict,) = judge(claim, results, profile="book")
+    assert verdict.word == "not attempted"
+
+
+def test_metrics_groups_and_windows_are_selected() -> None:
+    results = pd.concat(
+        [
+            rows("fair", 9 + SPREAD),
+            rows("fair", 8 + SPREAD, metric="rate"),
+            rows("fair", 1 + SPREAD, metric="rate", group=1),
+            rows("fair", 5 + SPREAD, metric="rate", group=1, phase="curve", step=10),
+            rows("fair", 3 + SPREAD, metric="rate", group=1, phase="curve", step=80),
+            rows("fair", 2 + SPREAD, metric="rate", group=1, phase="curve", step=100),
+        ]
+    )
+
+    def estimate(**changes: Any) -> float | None:
+        quantity = Quantity({"as_coded": "rate"}, **changes)
+        return verdict_of(ValueRule(quantity, "fair", 1.0, 0.1), results).estimate
+
+    assert estimate() == pytest.approx(8)
+    assert estimate(group=1) == pytest.approx(1)
+    assert estimate(group=1, phase="curve", window=(0.8, 1.0)) == pytest.approx(2.5)
+    assert estimate(group=1, phase="curve", window=(0.0, 0.1)) == pytest.approx(5)
+    with pytest.raises(UsageError, match=r"no evaluation of fair falls into the window"):
+        estimate(group=1, phase="curve", window=(0.2, 0.3))
+    with pytest.raises(UsageError, match="no group '3'"):
+        estimate(group=3)
+    with pytest.raises(UsageError, match=r"no metric 'rat'.*did you mean 'rate'"):
+        verdict_of(ValueRule(Quantity({"as_coded": "rat"}), "fair", 1.0, 0.1), results)
+
+
+def test_a_verdict_names_everything_it_rests_on() -> None:
+    table = rows("fair", 0.1 + SPREAD, step=5_000)
+    verdict = verdict_of(ValueRule(BIAS, "fair", 0.1, 0.05), table)
+    assert verdict.profile == "book"
+    assert verdict.variant == "as_coded"
+    assert verdict.seeds == (0, 1, 2, 3, 4)
+    assert verdict.horizon == 5_000
+    assert verdict.interval is not None
+    assert verdict.as_json() == {
+        "id": "toy-1",
+        "paper": "toy",
+        "statement": "It is so.",
+        "source": "Figure 1",
+        "reported": 0.1,
+        "estimate": verdict.estimate,
+        "interval": list(verdict.interval),
+        "seeds": 5,
+        "profile": "book",
+        "variant": "as_coded",
+        "verdict": "reproduced",
+    }
+
+
+def test_the_same_results_give_the_same_verdict_twice() -> None:
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD)]
+    assert verdict_of(lowest(), *tables) == verdict_of(lowest(), *tables)
+
+
+def test_an_experiment_that_was_never_run_is_not_attempted(tmp_path: Path) -> None:
+    verdicts = judge_all([claim_of(lowest())], Store(tmp_path), "book", {})
+    assert [verdict.word for verdict in verdicts] == ["not attempted"]

@@ -1,0 +1,356 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import longfair.papers
+from longfair.cli import main
+from longfair.papers import registry
+
+TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
+CLAIM_KEYS = [
+    "id", "paper", "statement", "source", "reported", "estimate", "interval", "seeds", "profile",
+    "variant", "verdict",
+]  # fmt: skip
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def forget() -> None:
+    for function in (registry.experiments, registry.claims, registry.checks):
+        function.cache_clear()
+
+
+@pytest.fixture
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that takes the place of the papers; it holds a copy of the toy paper."""
+    folder = tmp_path / "papers"
+    shutil.copytree(TOY_PAPERS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.syspath_prepend(str(TOY_PAPERS.parent))
+    monkeypatch.setattr(longfair.papers, "__path__", [str(folder)])
+    monkeypatch.delitem(sys.modules, "longfair.papers.toy", raising=False)
+    forget()
+    yield folder
+    forget()
+    sys.modules.pop("longfair.papers.toy", None)
+
+
+@pytest.fixture
+def command(
+    papers: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """Run the command in this process; returns exit code, output and error output."""
+    monkeypatch.setenv("LONGFAIR_STORE", str(tmp_path / "results"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        shown = capsys.readouterr()
+        code = caught.value.code
+        assert isinstance(code, int)
+        return code, shown.out, shown.err
+
+    return call
+
+
+def one_line(text: str) -> str:
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    return text
+
+
+# --- the way through: list, run, claims -------------------------------------------------------
+
+
+def test_run_then_list_then_claims(command: Command) -> None:
+    code, out, err = command("run", "toy/lending", "--profile", "book", "--workers", "2")
+    assert (code, err) == (0, "")
+    assert "9 executed, 0 kept, 0 failed" in out
+    code, out, _ = command("run", "toy/lending", "--profile", "book")
+    assert "0 executed, 9 kept, 0 failed" in out
+
+    code, out, err = command("list", "--json")
+    assert code == 0
+    rows = {row["profile"]: row for row in json.loads(out)}
+    assert rows["book"] == {
+        "experiment": "toy/lending",
+        "title": "Toy lending",
+        "profile": "book",
+        "horizon": 100,
+        "seeds": 3,
+        "methods": ["fair", "greedy", "reject-all"],
+        "variants": ["as_coded", "reference"],
+        "runs": 9,
+        "fresh": 9,
+        "stale": 0,
+        "missing": 0,
+        "damaged": 0,
+    }
+    assert rows["smoke"]["missing"] == 6
+    code, out, err = command("list")
+    assert "toy/lending" in out
+
+    code, out, err = command("claims", "--json")
+    assert (code, err) == (0, "")
+    first, second = json.loads(out)
+    assert list(first) == CLAIM_KEYS
+    assert list(second) == CLAIM_KEYS
+    assert first["id"] == "toy-1"
+    assert first["verdict"] == "reproduced"
+    assert first["profile"] == "book"
+    assert first["variant"] == "as_coded"
+    assert first["seeds"] == 3
+    assert first["reported"] == 0.1
+    assert first["interval"][0] < first["estimate"] < first["interval"][1]
+    assert second["verdict"] == "reproduced"
+    assert second["estimate"] == 0.5
+    assert second["interval"] is None
+    assert second["seeds"] == 0
+
+    code, out, _ = command("claims")
+    assert "reproduced" in out
+    assert "toy-1 (as_coded, 100 steps): (1) reproduced: bias of fair is" in out
+
+
+def test_claims_without_results_are_not_attempted(command: Command) -> None:
+    code, out, _ = command("claims", "toy-1", "--paper", "toy", "--json")
+    assert code == 0
+    (claim,) = json.loads(out)
+    assert claim["verdict"] == "not attempted"
+    assert claim["estimate"] is None
+
+
+def test_a_part_of_an_experiment_can_be_run(command: Command) -> None:
+    options = ["--methods", "fair, greedy", "--seeds", "1", "--first-seed", "7"]
+    code, out, _ = command("run", "toy/lending", *options, "--variant", "as_coded")
+    assert code == 0
+    assert "2 executed" in out
+    assert "toy/lending/smoke/fair.as_coded.007" in out
+
+
+def test_a_store_can_be_named(command: Command, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    code, _, _ = command("run", "toy/lending", "--seeds", "1", "--store", str(elsewhere))
+    assert code == 0
+    assert len(list(elsewhere.rglob("*.parquet"))) == 3
+
+
+def test_stale_results_are_judged_but_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    from toy_experiment import toy_experiment
+
+    changed = toy_experiment(seconds=0.001)
+    monkeypatch.setitem(registry.experiments(), changed.id, changed)
+    code, out, err = command("claims", "toy-1", "--json")
+    assert code == 0
+    assert json.loads(out)[0]["verdict"] == "reproduced"
+    assert "9 of 9 results of toy/lending under book are stale (other settings)" in one_line(err)
+
+
+# --- bad input: one line, exit code 2 ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "toy/lendin"], "unknown experiment 'toy/lendin': did you mean 'toy/lending'"),
+        (["run", "toy/lending", "--profile", "boook"], "unknown profile 'boook'.*'book'"),
+        (["run", "toy/lending", "--methods", "fiar"], "unknown method 'fiar'.*'fair'"),
+        (["run", "toy/lending", "--variant", "coded"], "unknown variant 'coded'.*'as_coded'"),
+        (["run", "toy/lending", "--seeds", "0"], "seeds is 0: at least 1 is needed"),
+        (["run", "toy/lending", "--seeds", "-2"], "seeds is -2: at least 1 is needed"),
+        (["run", "toy/lending", "--first-seed", "-1"], "first seed is -1"),
+        (["run", "toy/lending", "--workers", "0"], "workers is 0: at least 1 is needed"),
+        (["claims", "toy-3"], "unknown claim 'toy-3': did you mean 'toy-"),
+        (["claims", "--paper", "tyo"], "unknown paper 'tyo': did you mean 'toy'"),
+        (["claims", "--profile", "bok"], "unknown profile 'bok': did you mean 'book'"),
+    ],
+)
+def test_unknown_names_and_bad_numbers(
+    command: Command, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert out == ""
+    assert re.search(message, one_line(err)), err
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_unwritable_store(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = str(tmp_path / "file" / "results")
+    code, out, err = command("run", "toy/lending", "--store", store)
+    assert (code, out) == (2, "")
+    assert "cannot write to the store" in one_line(err)
+    code, out, _ = command("doctor", "--store", store)
+    assert code == 1
+    assert f"FIX  cannot write to the store {store}" in out
+
+
+def test_a_damaged_result(command: Command, tmp_path: Path) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    (path,) = tmp_path.rglob("book/fair.as_coded.001.parquet")
+    path.write_bytes(path.read_bytes()[:100])
+
+    code, out, err = command("claims", "--json")
+    assert (code, out) == (2, "")
+    assert "fair.as_coded.001.parquet" in one_line(err)
+    assert path.exists()
+
+    code, out, _ = command("doctor")
+    assert code == 1
+    assert "FIX  damaged result" in out
+    code, out, _ = command("list", "--json")
+    assert [row["damaged"] for row in json.loads(out)] == [0, 1]
+
+    code, out, err = command("run", "toy/lending", "--profile", "book")
+    assert (code, err) == (0, "")
+    assert "1 executed, 8 kept, 0 failed" in out
+    assert "it is now fair.as_coded.001.parquet.damaged" in out
+    assert command("claims", "--json")[0] == 0
+
+
+def test_a_result_that_is_not_a_number(command: Command, papers: Path) -> None:
+    (papers / "toy" / "__init__.py").write_text(
+        "from toy_experiment import toy_experiment\n"
+        "EXPERIMENTS = (toy_experiment(trouble='nan'),)\n"
+    )
+    (papers / "toy" / "claims.yaml").unlink()
+    code, out, _ = command("run", "toy/lending", "--seeds", "1", "--methods", "fair")
+    assert code == 2
+    assert "fair.as_coded.000: bias (curve) at step 50 is nan" in out
+
+
+def test_a_run_that_fails(command: Command, papers: Path) -> None:
+    (papers / "toy" / "__init__.py").write_text(
+        "from toy_experiment import toy_experiment\n"
+        "EXPERIMENTS = (toy_experiment(trouble='raises'),)\n"
+    )
+    (papers / "toy" / "claims.yaml").unlink()
+    code, out, _ = command("run", "toy/lending", "--seeds", "1")
+    assert code == 1
+    assert out.count("RuntimeError: the loan officer left") == 3
+    assert "0 executed, 0 kept, 3 failed" in out
+
+
+def test_a_missing_optional_dependency(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, err = command("run", "toy/lending", "--cluster", "tcp://127.0.0.1:1")
+    assert code == 2
+    assert "needs the package 'distributed'" in one_line(err)
+
+
+def test_claims_that_name_what_does_not_exist(command: Command, papers: Path) -> None:
+    file = papers / "toy" / "claims.yaml"
+    content = file.read_text()
+    file.write_text(content.replace("toy/lending", "toy/landing"))
+    code, _, err = command("claims")
+    assert code == 2
+    assert "unknown experiment 'toy/landing' of claim toy-1" in one_line(err)
+    forget()
+    file.write_text(content.replace("check: halves", "check: halfs"))
+    code, _, err = command("claims")
+    assert code == 2
+    assert "unknown check 'halfs' of claim toy-2: did you mean 'halves'" in one_line(err)
+
+
+def test_an_experiment_must_belong_to_its_paper(command: Command, papers: Path) -> None:
+    (papers / "toy").rename(papers / "other")
+    code, _, err = command("list")
+    assert code == 2
+    assert "its id must start with 'other/'" in one_line(err)
+
+
+# --- bench and doctor -------------------------------------------------------------------------
+
+
+def test_bench_prints_what_the_papers_measure(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmarks: Any = ModuleType("longfair.papers.benchmarks")
+    row = {"environment": "Lending", "preset": "elbert", "copies": 256, "steps_per_second": 1e6}
+    benchmarks.environment_benchmarks = lambda quick: [{**row, "copies": 1 if quick else 256}]
+    benchmarks.training_benchmarks = lambda quick: [{"method": "elbert-po"}]
+    monkeypatch.setitem(sys.modules, "longfair.papers.benchmarks", benchmarks)
+    code, out, _ = command("bench", "env", "--json")
+    assert (code, json.loads(out)) == (0, [row])
+    assert json.loads(command("bench", "env", "--json", "--quick")[1])[0]["copies"] == 1
+    assert json.loads(command("bench", "train", "--json")[1]) == [{"method": "elbert-po"}]
+    code, out, _ = command("bench", "env")
+    assert "1,000,000" in out
+
+
+def test_bench_without_benchmarks_is_explained(command: Command) -> None:
+    code, _, err = command("bench", "env")
+    assert code == 2
+    assert "no benchmarks" in one_line(err)
+
+
+def test_doctor_finds_nothing_wrong_with_a_new_store(command: Command) -> None:
+    _, out, _ = command("doctor")
+    assert "ok   python" in out
+    assert "can be written to" in out
+    assert "toy/lending: smoke: 6 missing; book: 9 missing" in out
+    assert "distributed" in out
+
+
+# --- as a process -----------------------------------------------------------------------------
+
+
+def process(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+
+
+def test_python_m_longfair_is_the_command(tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("longfair")
+    if not script.exists():
+        found = shutil.which("longfair")
+        assert found is not None
+        script = Path(found)
+    for arguments in (["--help"], ["run", "--help"], ["run", "no/such"], ["list", "--json"]):
+        store = str(tmp_path / "results")
+        by_name = process(str(script), *arguments, LONGFAIR_STORE=store)
+        by_module = process(sys.executable, "-m", "longfair", *arguments, LONGFAIR_STORE=store)
+        assert by_name.returncode == by_module.returncode
+        assert by_name.stdout == by_module.stdout
+        assert by_name.stderr == by_module.stderr
+        assert by_name.returncode == (2 if "no/such" in arguments else 0)
+
+
+def test_help_is_quick_and_does_not_load_torch() -> None:
+    code = (
+        "import sys\n"
+        "from longfair.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'torch', 'pandas', 'scipy', 'pyarrow'} & set(sys.modules)))\n"
+    )
+    start = time.perf_counter()
+    shown = process(sys.executable, "-c", code)
+    seconds = time.perf_counter() - start
+    assert shown.stdout.splitlines()[-1] == "[]"
+    assert "doctor" in shown.stdout
+    assert seconds < 5.0
