@@ -190,6 +190,13 @@ def bench_training(quick: QuickOption = False, as_json: JsonOption = False) -> N
     _print_json(rows) if as_json else _print_table("training", rows)
 
 
+@bench_app.command("networks")
+def bench_networks(quick: QuickOption = False, as_json: JsonOption = False) -> None:
+    """Measure policy and critics in one batched product against one network at a time."""
+    rows = _benchmarks().network_benchmarks(quick)
+    _print_json(rows) if as_json else _print_table("networks, microseconds", rows)
+
+
 @app.command()
 def doctor(store: StoreOption = None) -> None:
     """Check this installation and the store, and say what to do."""

@@ -245,7 +245,7 @@ def test_the_bounds_of_the_action_space_are_allowed_after_rounding() -> None:
     env = AttentionVectorEnv(1, AttentionParams(logit_limit=2.7))
     env.reset(seed=0)
     env.step(env.action_space.high)
-    env.step(env.action_space.low)
+    env.step(env.action_space.low.astype(np.float64))
 
 
 # Episodes ----------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class AnybodyAtRandom(AllocationPolicy):
 
 
 class SomebodyThereAtRandom(AllocationPolicy):
-    """Choose among those who are there with equal probability: the best policy without memory.
+    """Choose among those who are there with equal probability: what can be had without memory.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ class SomebodyThereAtRandom(AllocationPolicy):
         self._rng = np.random.default_rng(seed)
 
     def _choose(self, there: BoolArray) -> IntArray:
-        return (self._rng.random(there.shape) * there).argmax(axis=1)
+        chosen: IntArray = (self._rng.random(there.shape) * there).argmax(axis=1)
+        return chosen
 
 
 class AlwaysTheSame(AllocationPolicy):
@@ -201,7 +202,8 @@ class LeastServedThere(AllocationPolicy):
     def _choose(self, there: BoolArray) -> IntArray:
         if self._received is None:
             raise UsageError("the policy does not know what anybody received: call observe(info)")
-        return np.where(there, self._received, np.inf).argmin(axis=1)
+        chosen: IntArray = np.where(there, self._received, np.inf).argmin(axis=1)
+        return chosen
 
 
 class LaggingGroupBestCredit(AllocationPolicy):
@@ -234,4 +236,5 @@ class LaggingGroupBestCredit(AllocationPolicy):
             raise UsageError("the lender does not know the loans made: call observe(info)")
         loans, credit = self._seen[..., 0], self._seen[..., 1]
         lagging = (loans @ self._sign)[:, None] * self._sign < 0
-        return np.where(there, credit + lagging, -1.0).argmax(axis=1)
+        chosen: IntArray = np.where(there, credit + lagging, -1.0).argmax(axis=1)
+        return chosen

@@ -42,7 +42,8 @@ class FiniteHorizonSolution:
     @property
     def actions(self) -> IntArray:
         """(H, S): an optimal action at every step; of equally good ones the lowest."""
-        return self.action_values.argmax(axis=2)
+        best: IntArray = self.action_values.argmax(axis=2)
+        return best
 
 
 def backward_induction(

@@ -87,7 +87,7 @@ def fixed_priority(presence: Sequence[float]) -> Controller:
 
 
 def strict_rotation(presence: Sequence[float]) -> Controller:
-    """Turns follow the steps; the turn of a person who is not there is lost."""
+    """Let turns follow the steps; the turn of a person who is not there is lost."""
     people = len(presence)
     serving = np.zeros((people, people, people + 1))
     for turn, chance in enumerate(presence):
@@ -97,7 +97,7 @@ def strict_rotation(presence: Sequence[float]) -> Controller:
 
 
 def rotation_skipping_absent(presence: Sequence[float]) -> Controller:
-    """The turn passes to the next person who is there; the one after the served is next."""
+    """Pass the turn on to the next person who is there; the one after the served is next."""
     people = len(presence)
     serving = np.zeros((people, people, people + 1))
     for turn in range(people):
@@ -158,9 +158,9 @@ def least_served_score(
     smoothing
         Added inside the logarithm, as in the environment.
     negligible
-        Sorted counts that are less probable than this are dropped, and the rest is scaled up. Zero
-        makes the score exact for short episodes; with the default the score of the paper's longest
-        problem is exact to nine digits.
+        Sorted counts that are less probable than this are dropped, and the rest is scaled up. With
+        0 nothing is dropped, which short episodes allow. With the default the score of the paper's
+        100 doughnuts is exact to eleven digits.
     """
     position = presence * (1.0 - presence) ** np.arange(people)
     vectors, chance = np.zeros((1, people), dtype=np.int64), np.ones(1)

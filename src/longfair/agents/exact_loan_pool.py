@@ -181,7 +181,8 @@ class OptimalLender:
         if "supply" not in info:
             self._state = _Seen(0, gap, np.zeros(copies, np.int64), level)
             return
-        assert self._state is not None
+        if self._state is None:
+            raise UsageError("the lender has not seen the start: call observe(info) after reset()")
         ended = "_final_obs" in info
         step = 0 if ended else self._state.step + 1
         profit = np.zeros(copies, np.int64) if ended else info["profit"]

@@ -209,10 +209,10 @@ class AttentionVectorEnv(FairVectorEnv):
 
     def _checked_actions(self, actions: Any) -> FloatArray:
         array = np.asarray(actions)
-        if array.shape != (self.num_envs, self.num_groups) or array.dtype.kind not in "fiu":
+        if array.shape != self.action_space.shape or array.dtype.kind not in "fiu":
             raise UsageError(
                 f"actions have dtype {array.dtype} and shape {array.shape}: "
-                f"give numbers of shape ({self.num_envs}, {self.num_groups})"
+                f"give numbers of shape {self.action_space.shape}"
             )
         # A logit that is not a number fails this comparison as well.
         if not np.abs(array).max() <= self._limit:

@@ -52,12 +52,12 @@ class DoughnutParams:
 
     @classmethod
     def deep(cls) -> DoughnutParams:
-        """Problem of the deep agents: 5 people, 100 doughnuts."""
+        """Return the problem of the deep agents: 5 people, 100 doughnuts."""
         return cls()
 
     @classmethod
     def tabular(cls) -> DoughnutParams:
-        """Problem of the tabular agents: 3 people, 12 doughnuts."""
+        """Return the problem of the tabular agents: 3 people, 12 doughnuts."""
         return cls(presence_probability=(0.8, 0.8, 0.8), episode_length=12)
 
 

@@ -182,6 +182,8 @@ class EpidemicVectorEnv(FairVectorEnv):
     | `wasted` | (N,) | true where a vaccine was spent on somebody not susceptible |
 
     Infections before the episode starts are not in the demand; renewed infections are.
+    `health_counts`, like `group_state`, belongs to the observation returned; after the last step
+    of an episode, that is the first one of the next.
 
     ## Arguments
 
@@ -285,7 +287,8 @@ class EpidemicVectorEnv(FairVectorEnv):
         self._counts = counts.reshape(self.num_envs, self.num_groups, _STATES)
 
     def _observation(self) -> Any:
-        return self._seen.copy()
+        # A new array after every change of state, so it can be given away.
+        return self._seen
 
     def _group_state(self) -> FloatArray:
         shares: FloatArray = self._counts / self._size[:, None]

@@ -98,12 +98,12 @@ class LoanPoolParams:
 
     @classmethod
     def discrete(cls) -> LoanPoolParams:
-        """Credit on a grid of eight levels, repayment probabilities 0.2 to 0.9."""
+        """Return the pool whose credit has eight levels, repayment probabilities 0.2 to 0.9."""
         return cls()
 
     @classmethod
     def continuous(cls) -> LoanPoolParams:
-        """Real-valued credit with Gaussian changes; the standard deviation 0.05 is our choice."""
+        """Return the pool with real-valued credit; the standard deviation 0.05 is our choice."""
         return cls(credit_noise=0.05)
 
     @property
@@ -353,29 +353,40 @@ def make_scalar(
 def tabular(
     preset: str = "discrete",
     params: LoanPoolParams | None = None,
-    episode_length: int | None = 4,
+    episode_length: int | None = None,
 ) -> TabularModel:
     """Write a short discrete loan pool out in full, with time and the groups' gap in the state.
+
+    Parameters
+    ----------
+    preset, params
+        As in `make_vector`.
+    episode_length
+        Replaces that of `params`. A preset is cut to 4 steps unless a length is given: its 40 steps
+        are out of reach of this face. The exact solver of `longfair.agents.exact_loan_pool` reaches
+        them, by using that the people of a group are alike.
 
     Returns
     -------
     TabularModel
-        A state is the step (0 to `episode_length`), who asks (P numbers, 0 or 1), everybody's
-        credit level counted from 0 (P numbers), the gap (loans of group 0 minus loans of group 1)
-        and the profit. Only states that an episode can reach are listed. After the last step
-        nothing happens any more.
+        A state is the step, everybody's credit level counted from 0 (P numbers), the gap (loans of
+        group 0 minus loans of group 1), the profit, and who asks (P numbers, 0 or 1). Only states
+        that an episode can reach are listed. After the last step nothing happens any more.
 
     Raises
     ------
     UsageError
-        When credit is real-valued, or when there are too many states. The default is 4 steps; the
-        authors' 40 are out of reach of this face, and within reach of
-        `longfair.agents.exact_loan_pool`, which uses that people of a group are alike.
+        When credit is real-valued, or the problem is too large.
     """
+    if params is None and episode_length is None:
+        episode_length = _WRITTEN_LENGTH
     chosen = loan_pool_params(preset, params, episode_length)
     if chosen.credit_noise is not None:
         raise UsageError("credit is real-valued: give a problem with credit_noise=None")
     return _written_out(chosen)
+
+
+_WRITTEN_LENGTH = 4
 
 
 def _written_out(params: LoanPoolParams) -> TabularModel:

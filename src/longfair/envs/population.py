@@ -512,9 +512,7 @@ class PopulationVectorEnv(FairVectorEnv):
         return observation, reward, terminated, truncated, info
 
 
-def _starts_of_copies(
-    starts: Sequence[tuple[float, float]], num_envs: int
-) -> FloatArray | None:
+def _starts_of_copies(starts: Sequence[tuple[float, float]], num_envs: int) -> FloatArray | None:
     """Return the start (N, 2) of every copy, or None when starts are drawn."""
     return np.array(starts)[np.arange(num_envs) % len(starts)] if starts else None
 

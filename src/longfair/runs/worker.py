@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 import traceback
-import warnings
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -136,8 +135,6 @@ def prepare(lifeline: Connection) -> None:
         Reading end of a pipe whose writing end only the parent holds.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not sys.warnoptions:
-        warnings.simplefilter("once")  # not once per run, which would drown the progress
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 

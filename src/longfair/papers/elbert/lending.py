@@ -195,7 +195,7 @@ LEARNING = {
     "paper": Learning(),
     "book": Learning(copies=8, minibatch=1024, epochs=4, learning_rate=3e-4, hidden=(64, 64)),
     "smoke": Learning(
-        copies=4, minibatch=512, epochs=2, learning_rate=1e-3, hidden=(32,), total_steps=8_000
+        copies=4, minibatch=500, epochs=2, learning_rate=1e-3, hidden=(32,), total_steps=8_000
     ),
 }
 """Settings by profile: the authors' own; ours; a few seconds.

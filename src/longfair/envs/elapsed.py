@@ -1,0 +1,44 @@
+"""A vector wrapper that appends how much of the episode has passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from longfair.envs.wrappers import AppendedMemory, Float32Array
+from longfair.errors import UsageError
+
+
+class ElapsedTime(AppendedMemory):
+    """Append the steps taken in this episode, divided by its length: one number in [0, 1].
+
+    An agent whose objective depends on time, such as R-TD3 in the population problem, needs it: its
+    penalty grows from step to step. Without time it faces a problem that is not Markov.
+
+    Parameters
+    ----------
+    env
+        A batch environment of `longfair.envs`, possibly wrapped.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        length = getattr(env.unwrapped, "episode_length", None)
+        if length is None:
+            raise UsageError(
+                f"{env} has no episode length: give an environment of longfair.envs"
+            )
+        super().__init__(env, size=1, low=0.0, high=1.0)
+        self._length = int(length)
+        self._taken = np.zeros(self.num_envs, np.int64)
+
+    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
+        self._taken[copies] = 0
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._taken += 1
+
+    def _memory(self) -> Float32Array:
+        return (self._taken[:, None] / self._length).astype(np.float32)
