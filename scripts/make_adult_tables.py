@@ -151,7 +151,7 @@ def rows_of_files(contents: list[bytes]) -> pd.DataFrame:
 
 def rows_of_openml() -> pd.DataFrame:
     """Fetch the same rows from OpenML; needs the network."""
-    rows = fetch_openml("adult", version=2, as_frame=True, parser="auto").frame
+    rows: pd.DataFrame = fetch_openml("adult", version=2, as_frame=True, parser="auto").frame
     return rows.rename(columns={"class": "income"})
 
 
@@ -209,9 +209,7 @@ def attribute_matrix(rows: pd.DataFrame) -> FloatArray:
 
 def group_label_cells(second_group: BoolArray, qualified: BoolArray) -> list[list[BoolArray]]:
     """Return the masks of the rows of each group (outer list) and label (inner list)."""
-    return [
-        [group & ~qualified, group & qualified] for group in (~second_group, second_group)
-    ]
+    return [[group & ~qualified, group & qualified] for group in (~second_group, second_group)]
 
 
 def row_weights(cells: list[list[BoolArray]], rates: tuple[float, float]) -> FloatArray:
@@ -224,9 +222,7 @@ def row_weights(cells: list[list[BoolArray]], rates: tuple[float, float]) -> Flo
     return weights
 
 
-def fitted_scores(
-    attributes: FloatArray, qualified: BoolArray, weights: FloatArray
-) -> FloatArray:
+def fitted_scores(attributes: FloatArray, qualified: BoolArray, weights: FloatArray) -> FloatArray:
     """Return the fitted probability of being qualified for every row."""
     model = LogisticRegression(C=1 / RIDGE, solver="newton-cholesky", fit_intercept=False, tol=1e-8)
     model.fit(attributes, qualified, sample_weight=weights)

@@ -281,7 +281,11 @@ def test_the_optimum_of_the_papers_pool() -> None:
     assert loan_pool_value(replace(pool, largest_gap=10)) == pytest.approx(-22.856, abs=5e-4)
     # A bank that may go further has a little more.
     assert loan_pool_value(pool) == pytest.approx(-22.5936, abs=5e-4)
-    assert loan_pool_value(replace(pool, largest_gap=40)) == loan_pool_value(pool)
+
+
+def test_a_limit_on_the_gap_costs_something_if_it_binds() -> None:
+    values = [loan_pool_value(replace(SHORT, largest_gap=limit)) for limit in (1, 2, 5)]
+    assert values[0] < values[1] <= values[2] == loan_pool_value(SHORT)
 
 
 def test_heuristic_lenders_score_as_printed() -> None:

@@ -127,9 +127,7 @@ RATES = [
 
 
 @pytest.mark.parametrize(("policy", "first", "second"), RATES)
-def test_true_positive_rates_of_threshold_lenders(
-    policy: str, first: float, second: float
-) -> None:
+def test_true_positive_rates_of_threshold_lenders(policy: str, first: float, second: float) -> None:
     rates = around_the_rates(played(10_000)[policy], offset=1.0)
     digits = 2 if policy == "accept all" else 3
     assert_mean(rates[:, 0], first, 30, digits)
@@ -145,9 +143,7 @@ def test_true_positive_rates_of_threshold_lenders(
         (">=2 / >=1", 10_000, 0.0304, 0.0010),
     ],
 )
-def test_means_of_per_episode_biases(
-    policy: str, length: int, value: float, error: float
-) -> None:
+def test_means_of_per_episode_biases(policy: str, length: int, value: float, error: float) -> None:
     totals = played(length)[policy]
     rates = totals.supply / totals.demand
     biases = rates.max(axis=1) - rates.min(axis=1)

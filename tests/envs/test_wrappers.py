@@ -153,9 +153,7 @@ def test_a_partial_reset_forgets_those_copies_only(wrapper: Any, expected: Any) 
             diary.forget(mask)
             diary.now = observation
         for copy in range(COPIES):
-            np.testing.assert_allclose(
-                seen[copy, 9:], expected(diary, copy), rtol=0, atol=1e-6
-            )
+            np.testing.assert_allclose(seen[copy, 9:], expected(diary, copy), rtol=0, atol=1e-6)
 
 
 def test_elapsed_time_runs_from_zero_to_one() -> None:

@@ -27,9 +27,7 @@ class ElapsedTime(AppendedMemory):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         length = getattr(env.unwrapped, "episode_length", None)
         if length is None:
-            raise UsageError(
-                f"{env} has no episode length: give an environment of longfair.envs"
-            )
+            raise UsageError(f"{env} has no episode length: give an environment of longfair.envs")
         super().__init__(env, size=1, low=0.0, high=1.0)
         self._length = int(length)
         self._taken = np.zeros(self.num_envs, np.int64)

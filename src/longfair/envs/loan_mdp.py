@@ -136,13 +136,17 @@ class LoanModel:
             Shape (..., 3): repayments, defaults, denials.
         """
         prior = self._prior.take(group, axis=0)
-        alpha = prior[..., 0] + counts[..., 0]
-        beta = prior[..., 1] + counts[..., 1] + self._beta_per_denial * counts[..., 2]
+        alpha: FloatArray = prior[..., 0] + counts[..., 0]
+        beta: FloatArray = prior[..., 1] + counts[..., 1] + self._beta_per_denial * counts[..., 2]
         return alpha, beta
 
     def profit(self, alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
-        """Return what a loan adds to the reward (...) under beliefs (...): expected profit, minus
-        the price of its risk.
+        """Return the expected profit of a loan (...) minus the price of its risk.
+
+        Parameters
+        ----------
+        alpha, beta
+            Beliefs (...).
         """
         params = self.params
         first, second = np.asarray(alpha, np.float64), np.asarray(beta, np.float64)

@@ -226,5 +226,7 @@ def _unit_of_person(env: VectorEnv[Any, Any, Any]) -> IntArray:
     """Return (P,): whose count each person's share is added to."""
     units: IntArray | None = getattr(env.unwrapped, "memory_units", None)
     if units is None:
-        raise UsageError(f"{env} hands nothing to single people: give longfair/Doughnut-v0 or LoanPool-v0")
+        raise UsageError(
+            f"{env} hands nothing to single people: give longfair/Doughnut-v0 or LoanPool-v0"
+        )
     return units

@@ -308,7 +308,8 @@ class PopulationModel:
 
     def thresholds(self, actions: ArrayLike) -> FloatArray:
         """Return the thresholds that actions in [0, 1] stand for, of the same shape."""
-        return self._low + self._width * np.asarray(actions, dtype=np.float64)
+        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
+        return thresholds
 
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
         """Return what actions (..., G) do in states (..., G)."""
@@ -324,8 +325,9 @@ class PopulationModel:
         )
 
     def group_reward(self, outcome: Outcome) -> FloatArray:
-        """Return the reward (..., G) if everybody were treated as, and were like, one group."""
-        return self._worth(outcome) / self.shares
+        """Return the reward (..., G) that each group alone would bring as the whole population."""
+        rewards: FloatArray = self._worth(outcome) / self.shares
+        return rewards
 
     def reward(self, outcome: Outcome) -> FloatArray:
         """Return the reward (...): weighted true positives and true negatives."""

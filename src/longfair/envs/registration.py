@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gymnasium
 
-NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool")
+NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool", "Population")
 """Names without the prefix `longfair/` and the version `-v0`."""
 
 
