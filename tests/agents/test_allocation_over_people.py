@@ -125,5 +125,5 @@ def test_impossible_policies_are_refused() -> None:
         LeastServedThere(0)
     with pytest.raises(UsageError, match=r"person=3: give an integer in 0..2"):
         AlwaysTheSame(3, 3)
-    with pytest.raises(UsageError, match="give each of 0..2 once"):
+    with pytest.raises(UsageError, match=r"give each of 0..2 once"):
         FixedPriority((0, 0, 2))

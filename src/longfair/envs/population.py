@@ -111,6 +111,8 @@ class PopulationParams:
             )
         _require_range("threshold_range", self.threshold_range)
         require_distribution("group_probability", self.group_probability, size=_GROUPS)
+        if min(self.group_probability) == 0:
+            raise UsageError("group_probability has a 0: give two groups with people in them")
         require_number("true_positive_weight", self.true_positive_weight, low=0.0, high=1.0)
         require_number("true_negative_weight", self.true_negative_weight, low=0.0, high=1.0)
         require_number("rate_margin", self.rate_margin, low=0.0, high=0.5)
@@ -337,13 +339,12 @@ class PopulationModel:
     def disparities(self, rates: ArrayLike, outcome: Outcome) -> FloatArray:
         """Return the squared gaps (..., 4) between the groups, in the order of `DISPARITIES`."""
         rate = np.asarray(rates, dtype=np.float64)
-        label_gap = outcome.acceptance[..., 0, :] - outcome.acceptance[..., 1, :]
-        accepted = outcome.true_positives + self.shares * (1 - rate) - outcome.true_negatives
-        of_group = accepted / self.shares
-        squares = label_gap**2
+        acceptance = outcome.acceptance
+        accepted = rate * acceptance[..., 1] + (1.0 - rate) * acceptance[..., 0]
+        squares = (acceptance[..., 0, :] - acceptance[..., 1, :]) ** 2
         return np.stack(
             [
-                (of_group[..., 0] - of_group[..., 1]) ** 2,
+                (accepted[..., 0] - accepted[..., 1]) ** 2,
                 squares[..., 1],
                 0.5 * (squares[..., 0] + squares[..., 1]),
                 (rate[..., 0] - rate[..., 1]) ** 2,
@@ -363,7 +364,8 @@ class PopulationModel:
         qualified = rate * fitness[..., 1]
         following = qualified / (qualified + (1.0 - rate) * fitness[..., 0])
         margin = self.params.rate_margin
-        return np.minimum(np.maximum(following, margin), 1.0 - margin)
+        kept: FloatArray = np.minimum(np.maximum(following, margin), 1.0 - margin)
+        return kept
 
 
 class PopulationVectorEnv(FairVectorEnv):

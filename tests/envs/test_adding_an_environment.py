@@ -1,0 +1,62 @@
+"""The worked example of the page *Adding an environment* works as printed."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as check_env_of_sb3
+
+from longfair.errors import UsageError
+
+PAGE = Path(__file__).parents[2] / "book" / "environments" / "adding_an_environment.md"
+BLOCK = re.compile(r"```\{code-block\} python\n:class: worked-example\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[types.ModuleType]:
+    """Execute the blocks of the page, in order, as one module."""
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(blocks) == 4
+    module = types.ModuleType("worked_example")
+    sys.modules[module.__name__] = module
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), module.__dict__)
+    yield module
+    del sys.modules[module.__name__]
+
+
+def test_both_faces_pass_the_checkers(example: types.ModuleType) -> None:
+    check_env(example.make_scalar(), skip_render_check=True)
+    check_env_of_sb3(example.make_scalar())
+
+
+def test_nobody_is_lost(example: types.ModuleType) -> None:
+    env = example.make_vector(num_envs=50, preset="busy")
+    _, info = env.reset(seed=1)
+    waiting = info["group_state"][..., 0]
+    rng = np.random.default_rng(1)
+    for _ in range(99):
+        _, reward, _, _, info = env.step(rng.integers(0, 2, 50))
+        waiting = waiting + info["demand"] - info["supply"]
+        np.testing.assert_array_equal(waiting, info["group_state"][..., 0])
+        np.testing.assert_array_equal(reward, -waiting.sum(axis=1))
+
+
+def test_the_page_tells_the_truth_about_the_longest_list(example: types.ModuleType) -> None:
+    assert example.rates[0] < example.rates[1]
+    assert 0.0 < example.bias(example.rates) < 0.1
+
+
+def test_bad_input_is_refused(example: types.ModuleType) -> None:
+    env = example.make_vector(num_envs=2)
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="action 2"):
+        env.step(np.array([0, 2]))
+    with pytest.raises(UsageError, match="quiet"):
+        example.make_vector(preset="quite")

@@ -1,0 +1,454 @@
+"""The population under replicator dynamics: regression values, long runs, Adult tables.
+
+Values marked exact were computed in double precision and are given to the digits shown. Values of
+long runs over the Adult tables were computed with a table of another resolution, so they agree to
+about the error of interpolation; the tolerance is written beside each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from longfair.envs import population
+from longfair.envs.population import (
+    DISPARITIES,
+    FitnessTable,
+    PopulationModel,
+    PopulationParams,
+    PopulationVectorEnv,
+    SurvivalTable,
+    adult_table,
+    start_grid,
+)
+from longfair.errors import UsageError
+
+SYNTHETIC = PopulationParams.synthetic()
+MILD = PopulationParams.synthetic_mild()
+ADULT_1, ADULT_2 = PopulationParams.adult_easier(), PopulationParams.adult()
+
+
+def action(threshold: Any) -> Any:
+    """Return the action that stands for a threshold between -4 and 4."""
+    return (np.asarray(threshold, dtype=float) + 4) / 8
+
+
+def adult_action(threshold: Any) -> Any:
+    """Return the action that stands for a threshold between 1/32 and 31/32."""
+    return (np.asarray(threshold, dtype=float) - 1 / 32) / (30 / 32)
+
+
+def play(params: PopulationParams, policy: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """Play one episode from each of the 16 evaluation states; axes are step, copy, ..."""
+    env = PopulationVectorEnv(16, params.starting_at(start_grid()))
+    _, info = env.reset(seed=0)
+    loss, disparity, rates = [], [], [info["group_state"][:, :, 0]]
+    for _ in range(params.episode_length):
+        _, reward, _, truncated, info = env.step(policy(env.model, rates[-1]))
+        state = info["final_info"] if truncated.any() else info
+        loss.append(1 - reward)
+        disparity.append(info["disparity"])
+        rates.append(state["group_state"][:, :, 0])
+    return {key: np.array(value) for key, value in locals().items() if key in _SERIES}
+
+
+_SERIES = ("loss", "disparity", "rates")
+
+
+def constant(actions: Any) -> Callable[[Any, Any], Any]:
+    return lambda _, rates: np.broadcast_to(actions, rates.shape)
+
+
+# Synthetic features: one step --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("threshold", "change"),
+    [
+        (-4, -1.7034), (-2, -1.5361), (-1, -1.0411), (0, -0.0384), (0.3, 0.3447),
+        (0.5, 0.6073), (1, 1.2136), (2, 1.6863), (3, 1.6302), (4, 1.6108),
+    ],
+)  # fmt: skip
+def test_change_of_the_log_odds_by_threshold(threshold: float, change: float) -> None:
+    """Exact to four decimals. From rate 1/2 the log-odds after the step are the change itself."""
+    rates = PopulationModel(SYNTHETIC).outcome([0.5, 0.5], action([threshold] * 2)).next_rates
+    np.testing.assert_allclose(np.log(rates / (1 - rates)), change, rtol=0, atol=5.1e-5)
+
+
+@pytest.mark.parametrize(
+    ("params", "threshold", "qualified", "unqualified"),
+    [(SYNTHETIC, 0.0310, 0.8337, 0.1513), (MILD, -0.9157, 0.9723, 0.4664)],
+)
+def test_neutral_threshold(
+    params: PopulationParams, threshold: float, qualified: float, unqualified: float
+) -> None:
+    """Exact to four decimals: at this threshold qualification stays where it is."""
+    outcome = PopulationModel(params).outcome([0.3, 0.6], action([threshold] * 2))
+    np.testing.assert_allclose(outcome.next_rates, [0.3, 0.6], rtol=0, atol=3e-5)
+    np.testing.assert_allclose(
+        outcome.acceptance, [[unqualified, qualified]] * 2, rtol=0, atol=6e-5
+    )
+
+
+def test_one_step_of_the_environment() -> None:
+    """Exact to six decimals."""
+    params = replace(SYNTHETIC.starting_at([[0.2, 0.8], [0.5, 0.5]]), true_negative_weight=0.7)
+    actions = action([[-1, 0.5], [0, 1]])
+    for weight, loss in ((0.0, 0.625690), (0.7, 0.420367)):
+        env = PopulationVectorEnv(2, replace(params, true_negative_weight=weight))
+        observation, _ = env.reset(seed=0)
+        np.testing.assert_array_equal(observation, np.float32([[0.2, 0.8], [0.5, 0.5]]))
+        observation, reward, _, _, info = env.step(actions)
+        assert 1 - reward[0] == pytest.approx(loss, abs=6e-7)
+        expected = [[0.081110, 0.880126], [0.490395, 0.770930]]
+        np.testing.assert_allclose(info["group_state"][..., 0], expected, rtol=0, atol=6e-7)
+        np.testing.assert_array_equal(observation, np.float32(info["group_state"][..., 0]))
+        # Acceptance rates, and the four gaps between the groups.
+        accepted = (info["acceptance"] * [[[0.8, 0.2], [0.2, 0.8]]]).sum(axis=2)[0]
+        np.testing.assert_allclose(accepted, [0.595450, 0.566531], rtol=0, atol=6e-7)
+        gaps = [0.000836, 0.081674, 0.134665, 0.36]
+        np.testing.assert_allclose(info["disparity"][0], gaps, rtol=0, atol=6e-7)
+    assert len(DISPARITIES) == info["disparity"].shape[1]
+
+
+def test_supply_and_demand_are_probability_masses() -> None:
+    rng = np.random.default_rng(0)
+    params = replace(SYNTHETIC, group_probability=(0.3, 0.7), true_negative_weight=0.4)
+    env = PopulationVectorEnv(50, params)
+    _, info = env.reset(seed=1)
+    for _ in range(30):
+        rates = info["group_state"][..., 0]
+        actions = rng.random((50, 2))
+        outcome = env.model.outcome(rates, actions)
+        _, reward, _, _, info = env.step(actions)
+        np.testing.assert_allclose(info["demand"], rates * [0.3, 0.7], rtol=1e-12)
+        np.testing.assert_allclose(
+            info["supply"], info["demand"] * info["acceptance"][..., 1], rtol=1e-12
+        )
+        # Qualified or not, accepted or not: the four masses make up the groups.
+        rejected = info["demand"] * (1 - info["acceptance"][..., 1])
+        unqualified = [0.3, 0.7] - info["demand"]
+        accepted = unqualified * info["acceptance"][..., 0]
+        total = info["supply"] + rejected + accepted + outcome.true_negatives
+        np.testing.assert_allclose(total, np.tile([0.3, 0.7], (50, 1)), rtol=1e-12)
+        np.testing.assert_allclose(
+            reward, (info["supply"] + 0.4 * outcome.true_negatives).sum(axis=1), rtol=1e-12
+        )
+
+
+def test_the_update_is_the_replicator_equation() -> None:
+    """The form with log-odds, which is written differently from the code, gives the same."""
+    table = FitnessTable(0.2, 3.0, 0.7, 1.1)
+    model = PopulationModel(replace(SYNTHETIC, fitness=table))
+    rng = np.random.default_rng(0)
+    rates, actions = rng.uniform(0.05, 0.95, (200, 2)), rng.random((200, 2))
+    outcome = model.outcome(rates, actions)
+    unqualified = 0.2 + (3.0 - 0.2) * outcome.acceptance[..., 0]
+    qualified = 0.7 + (1.1 - 0.7) * outcome.acceptance[..., 1]
+    odds = rates / (1 - rates) * qualified / unqualified
+    np.testing.assert_allclose(outcome.next_rates, odds / (1 + odds), rtol=1e-12)
+
+
+def test_groups_do_not_touch_each_other() -> None:
+    model = PopulationModel(SYNTHETIC)
+    one = model.outcome([0.4, 0.1], action([0.2, -1.0]))
+    other = model.outcome([0.4, 0.9], action([0.2, 3.0]))
+    assert one.next_rates[0] == other.next_rates[0]
+    assert one.next_rates[1] != other.next_rates[1]
+
+
+def test_rates_stay_off_the_ends() -> None:
+    for actions, end in ((0.0, 0.001), (0.7, 0.999)):
+        rates = play(SYNTHETIC, constant(actions))["rates"]
+        np.testing.assert_allclose(rates[-1], end, rtol=0, atol=1e-12)
+        assert (rates >= 0.001).all()
+        assert (rates <= 0.999).all()
+
+
+# Synthetic features: episodes --------------------------------------------------------------------
+
+
+def test_rates_under_a_constant_threshold() -> None:
+    """Exact to four decimals."""
+    env = PopulationVectorEnv(1, SYNTHETIC.starting_at([[0.2, 0.8]]))
+    env.reset(seed=0)
+    states = [env.step(action([[0.3, 0.3]]))[4]["group_state"][0, :, 0] for _ in range(10)]
+    expected = [[0.2608, 0.8495], [0.5835, 0.9573], [0.8870, 0.9921]]
+    np.testing.assert_allclose([states[i] for i in (0, 4, 9)], expected, rtol=0, atol=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("params", "threshold", "loss", "rate"),
+    [
+        (SYNTHETIC, -4.0, 0.988, 0.001),
+        (SYNTHETIC, 0.3, 0.278, 0.999),
+        (MILD, -4.0, 0.975, 0.001),
+        (MILD, -0.4, 0.115, 0.999),
+    ],
+)
+def test_constant_thresholds_from_the_evaluation_states(
+    params: PopulationParams, threshold: float, loss: float, rate: float
+) -> None:
+    """Mean losses to 0.0015: the reference kept rates less far from 0 and 1."""
+    series = play(params, constant(action(threshold)))
+    assert series["loss"].mean() == pytest.approx(loss, abs=1.5e-3)
+    np.testing.assert_allclose(series["rates"][-1], rate, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("params", "loss"), [(SYNTHETIC, 0.182), (MILD, 0.046)])
+def test_the_best_policy_with_a_finite_horizon(params: PopulationParams, loss: float) -> None:
+    """Groups are independent, so each is a problem of its own: dynamic programming on a grid.
+
+    Mean losses to 0.003, for the grids differ; the reference found 0.182 and 0.046.
+    """
+    log_odds = np.linspace(*(np.log(r / (1 - r)) for r in (0.001, 0.999)), 401)
+    rates, thresholds = 1 / (1 + np.exp(-log_odds)), np.linspace(0, 1, 81)
+    model = PopulationModel(params)
+    outcome = model.outcome(np.repeat(rates[:, None, None], 2, 2), thresholds[:, None] * np.ones(2))
+    reward, following = (x[..., 0] for x in (outcome.true_positives, outcome.next_rates))
+    landing = np.log(following / (1 - following))
+    policy, value = [], np.zeros(len(rates))
+    for _ in range(params.episode_length):
+        future = reward + np.interp(landing, log_odds, value)
+        value = future.max(axis=1)
+        policy.append(thresholds[future.argmax(axis=1)])
+
+    def act(_: Any, state: Any) -> Any:
+        return np.interp(np.log(state / (1 - state)), log_odds, policy.pop())
+
+    series = play(params, act)
+    assert series["loss"].mean() == pytest.approx(loss, abs=3e-3)
+    # Patience costs something at first: a decider who accepts everybody starts lower.
+    assert series["loss"][0].mean() > play(params, constant(0.0))["loss"][0].mean() + 0.05
+
+
+# Adult scores ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rates", "threshold", "qualified", "unqualified"),
+    [
+        ((0.5, 0.5), 1 / 32, (0.9987, 0.9982), (0.809, 0.737)),
+        ((0.5, 0.5), 0.5, (0.816, 0.842), (0.241, 0.137)),
+        ((0.99, 0.01), 1 / 32, (0.997, 0.877), (0.782, 0.422)),
+    ],
+)
+def test_acceptance_of_adult_scores(
+    rates: Any, threshold: float, qualified: Any, unqualified: Any
+) -> None:
+    """To 0.0012: the reference does not say how exactly its regression was penalised."""
+    outcome = PopulationModel(ADULT_2).outcome(rates, adult_action([threshold] * 2))
+    np.testing.assert_allclose(outcome.acceptance[:, 1], qualified, rtol=0, atol=1.2e-3)
+    np.testing.assert_allclose(outcome.acceptance[:, 0], unqualified, rtol=0, atol=1.2e-3)
+
+
+def test_the_adult_table_is_a_table_of_survival_functions() -> None:
+    survival = adult_table().survival
+    assert survival.shape == (10, 10, 2, 2, 33)
+    assert (survival[..., 0] == 1).all()
+    assert (survival[..., -1] == 0).all()
+    assert (np.diff(survival, axis=-1) <= 0).all()
+    # Scores tell the qualified from the unqualified in every group and state. Where nearly all
+    # of a group pass or fail, single rows can stand the other way round.
+    advantage = survival[..., 1, :] - survival[..., 0, :]
+    assert advantage.min() > -0.002
+    assert (advantage.max(axis=-1) > 0.3).all()
+
+
+def test_interpolation_is_linear_between_knots_and_flat_beyond() -> None:
+    table = adult_table()
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        rates, thresholds = rng.uniform(0.0, 1.0, 2), rng.random(2)
+        inside = np.clip(rates, 0.01, 0.99)
+        expected = np.empty((2, 2))
+        for group in range(2):
+            for label in range(2):
+                edge = [
+                    np.interp(thresholds[group], np.arange(33) / 32, row)
+                    for row in table.survival[:, :, group, label].reshape(100, 33)
+                ]
+                columns = np.array(edge).reshape(10, 10)
+                by_first = [np.interp(inside[0], table.knots, column) for column in columns.T]
+                expected[group, label] = np.interp(inside[1], table.knots, by_first)
+        np.testing.assert_allclose(table(rates, thresholds), expected, rtol=0, atol=1e-12)
+
+
+def test_a_table_of_any_size_is_read_at_its_entries() -> None:
+    rng = np.random.default_rng(1)
+    knots, survival = np.linspace(0.2, 0.8, 3), rng.random((3, 3, 2, 2, 5))
+    table = SurvivalTable(knots, survival)
+    for first in range(3):
+        for second in range(3):
+            for edge in range(5):
+                shares = table(knots[[first, second]], np.full(2, edge / 4))
+                np.testing.assert_allclose(shares, survival[first, second, ..., edge], rtol=1e-12)
+
+
+def test_adult_groups_are_coupled_through_the_score() -> None:
+    model = PopulationModel(ADULT_2)
+    one, other = (model.outcome([0.4, rate], adult_action([0.5, 0.5])) for rate in (0.1, 0.9))
+    assert abs(one.acceptance[0, 1] - other.acceptance[0, 1]) > 0.01
+
+
+def short_sighted(fair: bool) -> Callable[[Any, Any], Any]:
+    """Choose the thresholds, out of 31 x 31, that minimise the loss now; ties go to the larger.
+
+    If `fair`, minimise the mean of the loss and the squared gap in acceptance rates.
+    """
+    knots = adult_action(np.arange(1, 32) / 32).clip(0, 1)[::-1]
+
+    def act(model: PopulationModel, rates: Any) -> Any:
+        states = np.repeat(rates[:, None, :], len(knots), axis=1)
+        outcome = model.outcome(states, np.repeat(knots[:, None], 2, axis=1))
+        # A group's share depends on its own threshold only, so pairs are sums and differences.
+        first, second = np.moveaxis(outcome.true_positives, 2, 0)
+        score = 1 - first[:, :, None] - second[:, None, :]
+        if fair:
+            accepted = states * outcome.acceptance[..., 1]
+            accepted += (1 - states) * outcome.acceptance[..., 0]
+            gap = accepted[:, :, None, 0] - accepted[:, None, :, 1]
+            score = 0.5 * score + 0.5 * gap**2
+        best = score.reshape(len(rates), -1).argmin(axis=1)
+        return knots[np.stack(np.divmod(best, len(knots)), axis=1)]
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("params", "fair", "loss", "final", "gap", "parity"),
+    [
+        (ADULT_1, False, 0.507, (0.23, 0.71), 0.48, (0.059, 0.011)),
+        (ADULT_2, False, 0.511, (0.22, 0.70), 0.48, (0.076, 0.012)),
+        (ADULT_1, True, 0.366, (0.52, 0.77), 0.68, (0.0270, 0.0260)),
+        (ADULT_2, True, 0.376, (0.51, 0.77), 0.69, (0.0272, 0.0305)),
+    ],
+)
+def test_short_sighted_deciders_over_adult_scores(
+    params: PopulationParams, fair: bool, loss: float, final: Any, gap: float, parity: Any
+) -> None:
+    """Mean loss to 0.003, final rates and their gap to 0.015, early and late gaps to 0.005."""
+    series = play(params, short_sighted(fair))
+    last = series["rates"][-1]
+    assert series["loss"].mean() == pytest.approx(loss, abs=3e-3)
+    np.testing.assert_allclose(last.mean(axis=0), final, rtol=0, atol=0.015)
+    assert np.abs(last[:, 0] - last[:, 1]).mean() == pytest.approx(gap, abs=0.015)
+    demographic = series["disparity"][..., 0].mean(axis=1)
+    assert demographic[:10].mean() == pytest.approx(parity[0], abs=5e-3)
+    assert demographic[-10:].mean() == pytest.approx(parity[1], abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("params", "loss", "final"),
+    [(ADULT_1, 0.022, (0.98, 1.0)), (ADULT_2, 0.038, (0.98, 1.0))],
+)
+def test_a_strict_threshold_over_adult_scores(
+    params: PopulationParams, loss: float, final: Any
+) -> None:
+    """To 0.0025 and 0.006: it gives up reward at first and ends with everybody qualified."""
+    series = play(params, constant(adult_action(0.7)))
+    assert series["loss"].mean() == pytest.approx(loss, abs=2.5e-3)
+    assert series["loss"][0].mean() == pytest.approx(0.590, abs=2e-3)
+    np.testing.assert_allclose(series["rates"][-1].mean(axis=0), final, rtol=0, atol=6e-3)
+
+
+@pytest.mark.parametrize(("params", "loss"), [(ADULT_1, 0.952), (ADULT_2, 0.942)])
+def test_accepting_everybody_over_adult_scores(params: PopulationParams, loss: float) -> None:
+    """To 0.001: no score is out of reach, no gap remains, and nobody stays qualified."""
+    series = play(replace(params, threshold_range=(0.0, 1.0)), constant(0.0))
+    assert series["loss"].mean() == pytest.approx(loss, abs=1e-3)
+    assert not series["disparity"][..., :3].any()
+    np.testing.assert_allclose(series["rates"][-1], 0.001, rtol=0, atol=1e-9)
+
+
+# Starts, parameters, errors ----------------------------------------------------------------------
+
+
+def test_starts_are_uniform_in_their_range() -> None:
+    env = PopulationVectorEnv(20_000, replace(SYNTHETIC, start_range=(0.2, 0.6)))
+    state = env.reset(seed=1)[1]["group_state"][..., 0]
+    assert state.min() >= 0.2
+    assert state.max() <= 0.6
+    error = 0.4 / np.sqrt(12 * 20_000)
+    np.testing.assert_allclose(state.mean(axis=0), 0.4, rtol=0, atol=4 * error)
+    assert abs(np.corrcoef(state.T)[0, 1]) < 4 / np.sqrt(20_000)
+
+
+def test_given_starts_go_round_the_copies_in_every_episode() -> None:
+    grid = start_grid()
+    assert grid.shape == (16, 2)
+    np.testing.assert_allclose(np.unique(grid), [0.01, 0.336667, 0.663333, 0.99], atol=1e-6)
+    env = PopulationVectorEnv(20, replace(SYNTHETIC.starting_at(grid), episode_length=3))
+    expected = np.concatenate([grid, grid[:4]])
+    observation, _ = env.reset(seed=1)
+    np.testing.assert_array_equal(observation, np.float32(expected))
+    for _ in range(3):
+        observation = env.step(np.full((20, 2), 0.4))[0]
+    np.testing.assert_array_equal(observation, np.float32(expected))
+
+
+def test_a_fitness_table_can_be_chosen_by_name() -> None:
+    env = gymnasium.make_vec("longfair/Population-v0", num_envs=1, preset="adult", fitness="cited")
+    assert env.unwrapped.params == replace(ADULT_2, fitness=FitnessTable.cited())  # type: ignore[attr-defined]  # VectorEnv has no params
+    tables = {
+        "cited": (0.1, 5.5, 0.5, 1.0),
+        "mild": (0.1, 2.0, 0.5, 1.0),
+        "adult_1": (0.1, 1.25, 0.5, 1.0),
+        "adult_2": (0.3, 1.2, 0.4, 1.0),
+    }
+    assert {name: FitnessTable(*values) for name, values in tables.items()} == {
+        name: getattr(FitnessTable, name)() for name in FitnessTable.PRESETS
+    }
+    with pytest.raises(UsageError, match="no preset 'mildd': did you mean 'mild'"):
+        gymnasium.make_vec("longfair/Population-v0", num_envs=1, fitness="mildd")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": "gausian"}, "did you mean 'gaussian'"),
+        ({"threshold_range": (1.0, 0.0)}, r"threshold_range\[1\]=0.0"),
+        ({"threshold_range": (1.0,)}, "threshold_range has 1 entries"),
+        ({"group_probability": (0.5, 0.6)}, "sums to 1.1"),
+        ({"group_probability": (1.0, 0.0)}, "group_probability has a 0"),
+        ({"true_positive_weight": 1.5}, "true_positive_weight=1.5"),
+        ({"start_range": (0.0, 0.5)}, r"start_range\[0\]=0.0"),
+        ({"starts": ((0.2,),)}, r"starts\[0\] has 1 rates: give 2"),
+        ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
+        ({"rate_margin": 0.7}, "rate_margin=0.7"),
+    ],
+)
+def test_impossible_parameters_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(SYNTHETIC, **change)
+
+
+def test_other_bad_input_is_refused() -> None:
+    with pytest.raises(UsageError, match="unqualified_rejected=0: give a number above 0"):
+        FitnessTable(unqualified_rejected=0)
+    with pytest.raises(UsageError, match=r"states have shape \(2,\): give \(M, 2\)"):
+        SYNTHETIC.starting_at([0.2, 0.3])
+    with pytest.raises(UsageError, match="size=0"):
+        start_grid(0)
+    env = PopulationVectorEnv(2, SYNTHETIC)
+    env.reset(seed=1)
+    with pytest.raises(UsageError, match=r"threshold 1\.2 is not allowed"):
+        env.step(np.array([[0.1, 1.2], [0.3, 0.4]]))
+
+
+def test_a_missing_or_damaged_adult_table_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    adult_table.cache_clear()
+    monkeypatch.setattr(population, "_ADULT_TABLE", tmp_path / "table.npz")
+    with pytest.raises(UsageError, match=r"is missing: run `python scripts/make_adult_tables.py`"):
+        PopulationVectorEnv(1, ADULT_2)
+    (tmp_path / "table.npz").write_bytes(b"damaged")
+    with pytest.raises(UsageError, match="is not the table of this version"):
+        PopulationVectorEnv(1, ADULT_2)
