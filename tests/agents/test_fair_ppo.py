@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,13 @@ def test_one_update_is_the_textbook_gradient() -> None:
     model = learner(strategy=strategy, batch_size=4 * EPISODE, n_epochs=1, max_grad_norm=1e9)
     model.learn(4 * EPISODE)
     model.learning_rate = 0.0
-    batch = next(model.rollout_buffer.minibatches(model._samples, 4 * EPISODE, model.rng))
+    minibatches = model.rollout_buffer.minibatches(
+        model._samples, 4 * EPISODE, model.rng, partial(strategy.advantage, plan=model._plan)
+    )
+    batch = next(minibatches)
     values, log_prob, _ = model.policy.evaluate_actions(batch.observations, batch.actions)
     ratio = (log_prob - batch.old_log_prob).exp()
-    advantage = strategy.advantage(batch, model._plan)
+    advantage = batch.advantage
     surrogate = torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
     loss = -surrogate + 0.5 * (values - batch.returns).square().mean(dim=0).sum()
     expected = torch.cat(
@@ -117,7 +121,9 @@ def test_bootstrapping_adds_the_value_of_the_final_observation() -> None:
     for model in (terminal, bootstrapped):
         model._setup_learn(1000)
         model.collect_rollouts(model.env, _silent(model), model.rollout_buffer, EPISODE)
-    difference = (bootstrapped._samples[4] - terminal._samples[4]).reshape(EPISODE, 4, 5)
+    difference = (bootstrapped._samples.advantages - terminal._samples.advantages).reshape(
+        EPISODE, 4, 5
+    )
     assert (difference[-1].abs() > 0).sum() >= 18
     # The value added to the last return reaches the step before discounted and decayed.
     torch.testing.assert_close(difference[-2], 0.99 * 0.95 * difference[-1], rtol=1e-3, atol=1e-5)
@@ -212,3 +218,18 @@ def test_bad_model_files_are_refused(tmp_path: Path) -> None:
     plain = BatchVecEnv(LendingVectorEnv(2, LendingParams(episode_length=EPISODE)))
     with pytest.raises(UsageError, match="was trained on"):
         FairPPO.load(tmp_path / "agent.npz", plain)
+
+
+@pytest.mark.parametrize("batch_size", [100, 64, 300])
+def test_every_sample_is_used_once_per_epoch(batch_size: int) -> None:
+    model = learner(batch_size=batch_size)
+    model.learn(4 * EPISODE)
+    combine = partial(model.strategy.advantage, plan=model._plan)
+    batches = list(model.rollout_buffer.minibatches(model._samples, batch_size, model.rng, combine))
+    sizes = [len(batch.advantage) for batch in batches]
+    assert sum(sizes) == 4 * EPISODE
+    assert all(size == batch_size for size in sizes[:-1])
+    returns = torch.cat([batch.returns for batch in batches])[:, 0]
+    torch.testing.assert_close(returns.sort().values, model._samples.returns[:, 0].sort().values)
+    for batch in batches:
+        assert batch.advantage.mean().abs() < 1e-4

@@ -8,7 +8,7 @@ import torch
 
 from longfair.agents.ppo import APPO, RPPO, ElbertPO, Strategy
 from longfair.agents.ppo.elbert_po import advantage_weights
-from longfair.agents.ppo.rollout import Minibatch, generalised_advantages
+from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.ppo.strategy import Rollout, running_rates, standardised
 from longfair.errors import UsageError
 
@@ -28,13 +28,7 @@ def make_rollout(
     )
 
 
-def make_minibatch(advantages: torch.Tensor, features: torch.Tensor | None = None) -> Minibatch:
-    """Make a minibatch of which only advantages and features matter."""
-    count = len(advantages)
-    empty = torch.zeros(count, 0)
-    return Minibatch(
-        empty, empty, empty, advantages, empty, empty if features is None else features
-    )
+NOTHING = torch.zeros(50, 0)
 
 
 TWO_EPISODES = make_rollout(
@@ -84,16 +78,19 @@ def test_elbert_totals_as_published_are_discounted() -> None:
 def test_elbert_standardises_every_signal_or_the_sum() -> None:
     torch.manual_seed(0)
     advantages = torch.randn(50, 5) * torch.tensor([1.0, 5.0, 0.1, 3.0, 2.0]) + 7.0
-    batch = make_minibatch(advantages)
     coded, published = ElbertPO.as_coded(1.0), ElbertPO.as_published(1.0)
     plan = coded.plan(TWO_EPISODES)
     separately = (advantages - advantages.mean(0)) / (advantages.std(0) + 1e-8)
-    torch.testing.assert_close(coded.advantage(batch, plan), separately @ plan.weights)
     torch.testing.assert_close(
-        published.advantage(batch, plan), standardised(advantages @ plan.weights)
+        coded.advantage(advantages, NOTHING, plan), separately @ plan.weights
+    )
+    combined = advantages @ plan.weights
+    torch.testing.assert_close(
+        published.advantage(advantages, NOTHING, plan),
+        (combined - combined.mean()) / (combined.std() + 1e-8),
     )
     raw = ElbertPO(alpha=1.0, standardise="none")
-    torch.testing.assert_close(raw.advantage(batch, plan), advantages @ plan.weights)
+    torch.testing.assert_close(raw.advantage(advantages, NOTHING, plan), combined)
 
 
 def test_greedy_ppo_ignores_signals_it_trains() -> None:
@@ -104,8 +101,8 @@ def test_greedy_ppo_ignores_signals_it_trains() -> None:
     assert strategy.plan(TWO_EPISODES).signals.shape == (5, 1, 4)
     assert Strategy().num_signals(2) == 0
     torch.testing.assert_close(
-        strategy.advantage(make_minibatch(advantages), strategy.plan(TWO_EPISODES)),
-        standardised(advantages[:, 0]),
+        strategy.advantage(advantages, NOTHING, strategy.plan(TWO_EPISODES)),
+        standardised(advantages[:, :1])[:, 0],
     )
 
 
@@ -137,11 +134,12 @@ def test_a_ppo_scales_every_term_over_the_minibatch() -> None:
     torch.manual_seed(0)
     advantages, features = torch.randn(40, 1), torch.randn(40, 2)
     strategy = APPO(level_weight=0.5, change_weight=0.25)
-    mine = strategy.advantage(make_minibatch(advantages, features), strategy.plan(TWO_EPISODES))
+    mine = strategy.advantage(advantages, features, strategy.plan(TWO_EPISODES))
     terms = torch.cat([advantages, features], dim=1)
     scaled = (terms - terms.min(0).values) / (terms.max(0).values - terms.min(0).values)
     expected = scaled @ torch.tensor([1.0, 0.5, 0.25])
-    torch.testing.assert_close(mine, standardised(expected), rtol=1e-4, atol=1e-4)
+    expected = (expected - expected.mean()) / expected.std()
+    torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -167,3 +165,18 @@ def test_generalised_advantages_stop_at_episode_ends() -> None:
         following = delta + 0.9 * 0.8 * going_on * following
         np.testing.assert_allclose(advantages[step], following)
     np.testing.assert_allclose(returns, advantages + values)
+
+
+@pytest.mark.parametrize(
+    "strategy", [Strategy(True), ElbertPO.as_coded(9.0), ElbertPO.as_published(9.0), APPO()]
+)
+def test_minibatches_are_combined_on_their_own(strategy: Strategy) -> None:
+    """All minibatches in one call give what one call per minibatch gives."""
+    torch.manual_seed(0)
+    advantages, features = torch.randn(6, 10, 5), torch.randn(6, 10, 2)
+    plan = strategy.plan(TWO_EPISODES)
+    if not isinstance(strategy, APPO):
+        features = features[..., :0]
+    together = strategy.advantage(advantages, features, plan)
+    apart = [strategy.advantage(a, f, plan) for a, f in zip(advantages, features, strict=True)]
+    torch.testing.assert_close(together, torch.stack(apart), rtol=1e-4, atol=1e-4)

@@ -240,7 +240,7 @@ def test_the_environment_moves_as_the_model_says(chances: tuple[float, ...]) -> 
     model = tabular(params=params)
     people = len(chances)
     number = {tuple(row): index for index, row in enumerate(model.states.tolist())}
-    env = make_vector(3000, params=params)
+    env = DoughnutVectorEnv(3000, params, AutoresetMode.DISABLED)
     observation, info = env.reset(seed=2)
     rng = np.random.default_rng(0)
 
@@ -250,7 +250,7 @@ def test_the_environment_moves_as_the_model_says(chances: tuple[float, ...]) -> 
 
     start = np.bincount(numbers(), minlength=len(model.states)) / 3000
     assert np.abs(start - model.initial_distribution).max() < WIDTH * math.sqrt(0.25 / 3000)
-    for _ in range(5):
+    for _ in range(6):
         state, action = numbers(), rng.integers(people, size=3000)
         observation, reward, _, _, info = env.step(action)
         np.testing.assert_allclose(reward, model.reward[state, action], atol=1e-12)

@@ -164,6 +164,13 @@ def test_a_real_valued_change_has_the_mean_and_deviation_it_should() -> None:
     np.testing.assert_allclose(info["group_state"][:, 1:, 1], 0.5)
 
 
+@pytest.mark.parametrize("preset", LoanPoolParams.PRESETS)
+def test_without_a_loan_no_credit_moves(preset: str) -> None:
+    params = replace(getattr(LoanPoolParams, preset)(), request_probability=NEVER)
+    info = lend(params, [0, 1, 2, 3])[-1][4]
+    np.testing.assert_allclose(info["group_state"][0, :, 1], [0.6, 0.6, 0.9, 0.9], rtol=1e-12)
+
+
 # Episode boundaries ------------------------------------------------------------------------------
 
 
@@ -210,13 +217,19 @@ def test_a_new_episode_starts_as_the_first_did() -> None:
 
 
 def test_without_autoreset_some_copies_can_be_restarted() -> None:
-    env = LoanPoolVectorEnv(2, replace(REPAYING, episode_length=3), AutoresetMode.DISABLED)
+    params = replace(REPAYING, initial_repayment=(0.9,) * 4, episode_length=3)
+    env = LoanPoolVectorEnv(2, params, AutoresetMode.DISABLED)
     env.reset(seed=0)
     for _ in range(3):
-        env.step(np.array([0, 1]))
+        profit = env.step(np.array([0, 1]))[4]["profit"]
     observation, info = env.reset(options={"reset_mask": np.array([True, False])})
     assert info["group_state"][..., 0].tolist() == [[0, 0, 0, 0], [0, 3, 0, 0]]
-    assert (observation[:, 4:7] @ [4, 2, 1] - 3).tolist() == [0, 3]
+    assert (observation[:, 4:7] @ [4, 2, 1] - 3).tolist() == [0, profit[1]]
+    level = observation[:, 7:].reshape(2, 4, 4) @ [8, 4, 2, 1]
+    np.testing.assert_allclose(level / 10, info["group_state"][..., 1])
+    # Three loans cannot leave person 1 where it began.
+    assert level[0].tolist() == [9, 9, 9, 9]
+    assert level[1, 1] != 9
 
 
 # Reference scores --------------------------------------------------------------------------------
@@ -315,6 +328,9 @@ def test_the_environment_moves_as_the_model_says(margin: float) -> None:
     assert model.horizon == 3
     assert model.fields[:1] + model.fields[5:7] == ("step", "gap", "profit")
     np.testing.assert_allclose(model.transition.sum(axis=1), 1.0, rtol=1e-12)
+    over = model.states[:, 0] == 3
+    assert not model.reward[over].any()
+    assert model.reward[~over].all(axis=1).any()
     number = {tuple(row): index for index, row in enumerate(model.states.tolist())}
     assert len(number) == len(model.states)
     copies = 5000

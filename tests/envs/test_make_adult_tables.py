@@ -10,7 +10,7 @@ import pytest
 
 import make_adult_tables as script
 
-RAW = b"""25, Private, 1, 11th, 7, Never-married, Sales, Own-child, Black, Male, 0, 0, 40, Cuba, <=50K
+RAW = b"""25, Private, 1, 11th, 7, Unmarried, Sales, Own-child, Black, Male, 0, 0, 40, Cuba, <=50K
 38, Private, 2, HS-grad, 9, Divorced, Sales, Husband, White, Female, 0, 0, 50, Cuba, >50K
 28, Local-gov, 3, 11th, 12, Divorced, Sales, Husband, White, Male, 0, 0, 40, Cuba, >50K
 44, Private, 4, 11th, 10, Divorced, Sales, Husband, Black, Female, 768, 0, 40, Cuba, <=50K

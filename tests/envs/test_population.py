@@ -257,8 +257,8 @@ def test_the_adult_table_is_a_table_of_survival_functions() -> None:
     # Scores tell the qualified from the unqualified in every group and state. Where nearly all
     # of a group pass or fail, single rows can stand the other way round.
     advantage = survival[..., 1, :] - survival[..., 0, :]
-    assert advantage.min() > -0.002
-    assert (advantage.max(axis=-1) > 0.3).all()
+    assert advantage.min() > -0.001
+    assert (advantage.max(axis=-1) > 0.2).all()
 
 
 def test_interpolation_is_linear_between_knots_and_flat_beyond() -> None:

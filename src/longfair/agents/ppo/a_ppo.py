@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from longfair.agents.ppo.rollout import Minibatch
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
 
 
@@ -65,11 +64,11 @@ class APPO(Strategy):
         increase = np.minimum(0.0, -change * (looked_at > self.tolerance))
         return super().plan(rollout)._replace(features=np.stack([level, increase], axis=2))
 
-    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
+    def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the fairness terms and standardise."""
-        terms = torch.cat([minibatch.advantages[:, :1], minibatch.features], dim=1)
+        terms = torch.cat([advantages[..., :1], features], dim=-1)
         if self.as_coded:
-            low, high = torch.aminmax(terms, dim=0)
+            low, high = torch.aminmax(terms, dim=-2, keepdim=True)
             terms = (terms - low) / (high - low + 1e-8)
         weights = terms.new_tensor([1.0, self.level_weight, self.change_weight])
-        return standardised(terms @ weights)
+        return standardised((terms @ weights)[..., None])[..., 0]

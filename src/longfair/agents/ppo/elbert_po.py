@@ -24,7 +24,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from longfair.agents.ppo.rollout import Minibatch
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
 from longfair.errors import UsageError
 from longfair.metrics.benefit import squared_bias_gradient
@@ -106,13 +105,14 @@ class ElbertPO(Strategy):
             torch.from_numpy(weights.astype(np.float32)),
         )
 
-    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
+    def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Combine the 1 + 2M advantages by the chain rule."""
-        advantages = minibatch.advantages
         if self.standardise == "signals":
-            return standardised(advantages) @ plan.weights
+            advantages = standardised(advantages)
         combined = advantages @ plan.weights
-        return standardised(combined) if self.standardise == "combined" else combined
+        if self.standardise == "combined":
+            combined = standardised(combined[..., None])[..., 0]
+        return combined
 
     def _total(self, signal: FloatArray, rollout: Rollout) -> FloatArray:
         """Return (G,): mean over episodes of the sum of a signal."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,8 +20,8 @@ from torch import Tensor
 
 from longfair.agents.ppo import saving
 from longfair.agents.ppo.policy import FairActorCriticPolicy
-from longfair.agents.ppo.rollout import SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Plan, Rollout, Strategy
+from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
+from longfair.agents.ppo.strategy import Rollout, Strategy
 from longfair.errors import UsageError
 
 
@@ -185,12 +186,12 @@ class FairPPO(PPO):
             self.gae_lambda,
         )
         self._plan = plan
-        self._samples = (
+        later = (returns, advantages, plan.features)
+        self._samples = Samples(
             observations,
             actions,
             log_prob,
-            *(torch.from_numpy(_flat(a).astype(np.float32)) for a in (advantages, returns)),
-            torch.from_numpy(_flat(plan.features).astype(np.float32)),
+            *(torch.from_numpy(_flat(array).astype(np.float32)) for array in later),
         )
 
     def _values(self, observations: Any) -> NDArray[np.float64]:
@@ -209,29 +210,32 @@ class FairPPO(PPO):
         self._update_learning_rate(self.policy.optimizer)
         clip_range = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
         for _ in range(self.n_epochs):
-            if not self._train_epoch(clip_range, self._plan):
+            if not self._train_epoch(clip_range):
                 break
         self._n_updates += self.n_epochs
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.seconds["update"] += time.perf_counter() - started
 
     @torch.no_grad()
-    def _train_epoch(self, clip_range: float, plan: Plan) -> bool:
+    def _train_epoch(self, clip_range: float) -> bool:
         """Go once through the samples; return False when the policy moved beyond `target_kl`.
 
         No graph is recorded: the slopes of the three parts of the loss, clipped surrogate,
         squared errors of the critics and entropy, are handed to the networks' own `backward`.
         """
         networks, head = self.policy.networks, self.policy.head
-        for batch in self.rollout_buffer.minibatches(self._samples, self.batch_size, self.rng):
+        combine = partial(self.strategy.advantage, plan=self._plan)
+        minibatches = self.rollout_buffer.minibatches(
+            self._samples, self.batch_size, self.rng, combine
+        )
+        for batch in minibatches:
             trace = networks.trace(batch.observations)
             outputs, values = networks.outputs(trace)
-            advantage = self.strategy.advantage(batch, plan)
             log_ratio = head.log_prob(outputs, batch.actions) - batch.old_log_prob
             if self.target_kl is not None and _approximate_kl(log_ratio) > 1.5 * self.target_kl:
                 return False
-            by_log_prob = surrogate_slope(log_ratio, advantage, clip_range)
-            by_entropy = -self.ent_coef / len(advantage)
+            by_log_prob = surrogate_slope(log_ratio, batch.advantage, clip_range)
+            by_entropy = -self.ent_coef / len(log_ratio)
             by_outputs = head.backward(outputs, batch.actions, by_log_prob, by_entropy)
             errors = values - batch.returns
             networks.backward(trace, by_outputs, errors * (2.0 * self.vf_coef / len(errors)))

@@ -218,8 +218,9 @@ class FlatParameters:
         """Scale the gradient down to at most `max_norm`, as `torch.nn.utils` does."""
         gradient = self.values.grad
         assert gradient is not None
-        norm = torch.dot(gradient, gradient).sqrt()
-        gradient.mul_((max_norm / (norm + 1e-6)).clamp(max=1.0))
+        norm = math.sqrt(torch.dot(gradient, gradient).item())
+        if norm + 1e-6 > max_norm:
+            gradient.mul_(max_norm / (norm + 1e-6))
 
 
 def orthogonal(before: int, after: int, gain: float) -> Tensor:

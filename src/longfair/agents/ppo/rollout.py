@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +15,24 @@ from torch import Tensor
 FloatArray = NDArray[np.float64]
 
 
-@dataclass
-class Minibatch:
+class Samples(NamedTuple):
+    """All samples of a rollout, S = T * N of them."""
+
+    observations: Tensor
+    """(S, input)."""
+    actions: Tensor
+    """(S,) integers or (S, actions) real numbers."""
+    old_log_prob: Tensor
+    """(S,)."""
+    returns: Tensor
+    """(S, 1 + K): targets of the critics."""
+    advantages: Tensor
+    """(S, 1 + K): reward first, then the signals."""
+    features: Tensor
+    """(S, F): per-step numbers that a strategy asked to keep."""
+
+
+class Minibatch(NamedTuple):
     """Samples of one gradient step, B of them."""
 
     observations: Tensor
@@ -26,12 +41,14 @@ class Minibatch:
     """(B,) integers or (B, actions) real numbers."""
     old_log_prob: Tensor
     """(B,)."""
-    advantages: Tensor
-    """(B, 1 + K): reward first, then the signals."""
     returns: Tensor
     """(B, 1 + K): targets of the critics."""
-    features: Tensor
-    """(B, F): per-step numbers that a strategy asked to keep."""
+    advantage: Tensor
+    """(B,): what the strategy made of advantages and features."""
+
+
+Combine = Callable[[Tensor, Tensor], Tensor]
+"""Makes one advantage (..., B) of advantages (..., B, 1 + K) and features (..., B, F)."""
 
 
 class SignalRolloutBuffer(RolloutBuffer):
@@ -98,13 +115,32 @@ class SignalRolloutBuffer(RolloutBuffer):
         return np.concatenate([self.episode_starts[1:], last_dones[None]]).astype(np.bool_)
 
     def minibatches(
-        self, tensors: tuple[Tensor, ...], batch_size: int, rng: np.random.Generator
+        self, samples: Samples, batch_size: int, rng: np.random.Generator, combine: Combine
     ) -> Iterator[Minibatch]:
-        """Shuffle the T * N samples once and cut them into minibatches; the last may be short."""
-        order = torch.from_numpy(rng.permutation(self.buffer_size * self.n_envs))
-        shuffled = [tensor[order] for tensor in tensors]
-        for parts in zip(*(torch.split(t, batch_size) for t in shuffled), strict=True):
-            yield Minibatch(*parts)
+        """Shuffle the samples once and cut them into minibatches; the last may be short.
+
+        The advantages of all minibatches are combined in one go, each minibatch on its own.
+        """
+        order = torch.from_numpy(rng.permutation(len(samples.returns)))
+        *kept, advantages, features = (tensor[order] for tensor in samples)
+        advantage = _by_minibatch(advantages, features, batch_size, combine)
+        parts = zip(*(torch.split(t, batch_size) for t in (*kept, advantage)), strict=True)
+        return (Minibatch(*part) for part in parts)
+
+
+def _by_minibatch(
+    advantages: Tensor, features: Tensor, batch_size: int, combine: Combine
+) -> Tensor:
+    """Return the combined advantage (S,), where every minibatch is combined on its own."""
+    count = len(advantages) // batch_size
+    whole = count * batch_size
+    parts = []
+    if count:
+        stacks = [torch.unflatten(t[:whole], 0, (count, batch_size)) for t in (advantages, features)]
+        parts.append(combine(*stacks).flatten())
+    if whole < len(advantages):
+        parts.append(combine(advantages[whole:], features[whole:]))
+    return torch.cat(parts)
 
 
 def generalised_advantages(

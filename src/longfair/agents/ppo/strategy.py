@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from longfair.agents.ppo.rollout import Minibatch
 from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
@@ -73,9 +72,24 @@ class Strategy:
         weights[0] = 1.0
         return Plan(rollout.rewards, signals, np.zeros((steps, copies, 0)), weights)
 
-    def advantage(self, minibatch: Minibatch, plan: Plan) -> Tensor:
-        """Combine the advantages (B, 1 + K) of a minibatch into one (B,)."""
-        return standardised(minibatch.advantages[:, 0])
+    def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
+        """Combine the advantages of minibatches into one per sample.
+
+        Parameters
+        ----------
+        advantages
+            (..., B, 1 + K): one or several minibatches, each to be treated on its own.
+        features
+            (..., B, F).
+        plan
+            What `plan` made of the rollout.
+
+        Returns
+        -------
+        Tensor
+            (..., B).
+        """
+        return standardised(advantages[..., :1])[..., 0]
 
     def _signals(self, rollout: Rollout) -> FloatArray:
         if self.train_unused_critics:
@@ -89,8 +103,8 @@ def supply_and_demand(rollout: Rollout) -> FloatArray:
 
 
 def standardised(values: Tensor) -> Tensor:
-    """Centre and scale over the first axis (B, ...): unbiased deviation plus 1e-8."""
-    deviation, mean = torch.std_mean(values, dim=0)
+    """Centre and scale values (..., B, K) over the samples: unbiased deviation plus 1e-8."""
+    deviation, mean = torch.std_mean(values, dim=-2, keepdim=True)
     return (values - mean) / (deviation + 1e-8)
 
 
