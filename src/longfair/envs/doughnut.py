@@ -191,7 +191,7 @@ class DoughnutVectorEnv(FairVectorEnv):
     def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Hand out one doughnut in every copy; see `FairVectorEnv.step`."""
         observation, reward, terminated, truncated, info = super().step(actions)
-        info["welfare"] = self._welfare_after
+        info["welfare"] = self._welfare_after.copy()
         info["wasted"] = ~self._served
         return observation, reward, terminated, truncated, info
 

@@ -272,7 +272,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
         self._step_info = {
             "welfare": welfare,
             "invalid": ~granted,
-            "profit": self._profit,
+            "profit": self._profit.copy(),
             "missed_margin": missed,
         }
         return Transition(reward, supply, demand, np.zeros(len(cell), np.bool_))

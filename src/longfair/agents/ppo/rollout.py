@@ -136,7 +136,9 @@ def _by_minibatch(
     whole = count * batch_size
     parts = []
     if count:
-        stacks = [torch.unflatten(t[:whole], 0, (count, batch_size)) for t in (advantages, features)]
+        stacks = [
+            torch.unflatten(t[:whole], 0, (count, batch_size)) for t in (advantages, features)
+        ]
         parts.append(combine(*stacks).flatten())
     if whole < len(advantages):
         parts.append(combine(advantages[whole:], features[whole:]))
