@@ -140,6 +140,15 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
 
 
+def seeds_in_words(rows: pd.DataFrame) -> str:
+    """Say on how many seeds the methods of a table rest, as in "10 seeds" or "3 to 10 seeds"."""
+    counts = rows.groupby(_ARM)["seed"].nunique()
+    few, many = int(counts.min()), int(counts.max())
+    if few < many:
+        return f"{few} to {many} seeds"
+    return f"{many} seeds" if many > 1 else "1 seed, which has no interval"
+
+
 def references(results: pd.DataFrame, metric: str, policies: Sequence[str]) -> pd.DataFrame:
     """Average over seeds what policies reach that need no training.
 
