@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown
+from IPython.display import HTML, Markdown, display
 
 import longfair
 from longfair.agents.ppo import RPPO, ElbertPO, Strategy
@@ -119,7 +119,7 @@ if not gaps.empty:
 # | You need | the benefit rate; what a policy, an advantage and a policy gradient are |
 # | You will know | how ELBERT-PO works, how well it lends, and how well it has to lend to matter |
 # | Reading time | 45 minutes |
-# | Computing time | two minutes on one core for this page; the stored runs are accounted for below |
+# | Computing time | two minutes on one core for this page; the cost of the stored runs is below |
 
 # %% [markdown]
 # ## The idea
@@ -603,7 +603,8 @@ supply = example_totals.supply.mean(axis=0)
 demand = example_totals.demand.mean(axis=0)
 shrink = (1 - discount**length) / (1 - discount) / length
 rows = {}
-for name, factor in {"plain sums (as coded)": 1.0, "discounted sums (as published)": shrink}.items():
+sums = {"plain sums (as coded)": 1.0, "discounted sums (as published)": shrink}
+for name, factor in sums.items():
     weights = advantage_weights(supply * factor, demand * factor, ALPHA, beta=20.0)
     rows[name] = {
         "demand of group 0": demand[0] * factor,
