@@ -67,10 +67,10 @@ results: ## run EXPERIMENTS (elbert/lending) with PROFILE (book) into results/
 	$(STAGE) run "verdicts" $(VENV) -m longfair claims
 	$(STAGE) end "the runs are in results/; make notebooks brings them into the book"
 
-bench: ## measure the speed of environments and training
+bench: ## measure the speed of environments (into results/benchmarks/) and of training
 	$(STAGE) start bench
 	$(INSTALL)
-	$(STAGE) run "environments" $(VENV) -m longfair bench env
+	$(STAGE) run "environments" $(VENV) scripts/write_benchmarks.py
 	$(STAGE) run "training" $(VENV) -m longfair bench train
 	$(STAGE) end "higher is faster; compare ratios, not machines"
 

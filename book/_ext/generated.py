@@ -12,7 +12,6 @@ import importlib.metadata
 import inspect
 import json
 import pkgutil
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -24,9 +23,11 @@ from typing import Any
 import pandas as pd
 from sphinx.application import Sphinx
 
+import environment_pages
+from markdown_table import cell, table
+
 Row = Mapping[str, Any]
 
-ENVIRONMENTS = {"lending": "longfair.envs.lending:LendingVectorEnv"}
 PAPERS = ("elbert",)
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 VERDICTS = (
@@ -37,26 +38,7 @@ VERDICTS = (
     "inconclusive",
     "not attempted",
 )
-NOTHING = "\N{EN DASH}"
-"""Stands in a cell that has no value."""
 LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
-MATH_ROLE = re.compile(r":math:`([^`]*)`")
-"""Mathematics as numpydoc writes it; Markdown wants dollar signs."""
-
-
-def cell(value: object) -> str:
-    """Write a value so that it stays inside its table cell."""
-    if value is None or value == "":
-        return NOTHING
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return " ".join(str(value).split()).replace("|", "\\|")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a Markdown table."""
-    lines = [head, ["---"] * len(head), *[[cell(value) for value in row] for row in rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def claims() -> list[Row]:
@@ -224,13 +206,6 @@ def this_build(root: Path) -> str:
     return table(["What", "Version"], rows)
 
 
-def environment(target: str) -> str:
-    """Take the text of an environment's page from the docstring of its class."""
-    module, name = target.split(":")
-    text = inspect.cleandoc(getattr(importlib.import_module(module), name).__doc__)
-    return MATH_ROLE.sub(r"$\1$", text) + "\n"
-
-
 def first_sentence(thing: object) -> str:
     """Take the first line of a docstring."""
     return (inspect.getdoc(thing) or "").partition("\n")[0].rstrip(".")
@@ -282,21 +257,20 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
     for paper in PAPERS:
         parts[f"claims_{paper}"] = board([row for row in rows if row["paper"] == paper])
     parts |= {f"room_{name}": room(name) for name in ROOMS}
-    for name, target in ENVIRONMENTS.items():
-        parts[f"environment_{name}"] = environment(target)
-    return parts
+    return parts | environment_pages.fragments(root)
 
 
 def write(app: Sphinx) -> None:
-    """Write the fragments that changed, so that an unchanged page is not built again."""
+    """Write the files that changed, so that an unchanged page is not built again."""
     root = Path(app.srcdir)
     folder = root / "book" / "_generated"
     folder.mkdir(exist_ok=True)
     repository = app.config.html_theme_options["repository_url"]
-    for name, text in fragments(root, repository).items():
-        path = folder / f"{name}.md"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+    files = {f"{name}.md": text.encode() for name, text in fragments(root, repository).items()}
+    for name, content in (files | environment_pages.pictures()).items():
+        path = folder / name
+        if not path.exists() or path.read_bytes() != content:
+            path.write_bytes(content)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

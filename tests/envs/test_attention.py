@@ -397,10 +397,10 @@ def test_reference_values(preset: str, policy: str) -> None:
 def test_untrained_policy_in_the_environment_of_fppo() -> None:
     """Reward near 1 at first, -3.7 after step 200; rates 28 apart at the end; equal shares.
 
-    The expected values presumably come from one batch of ten episodes. The rates of neglected sites drift
-    like a random walk, so episodes differ: over batches of ten the standard deviation is 0.6 for
-    the reward and 2.7 for the largest deviation of a rate from the mean rate. Three of them are
-    allowed.
+    The expected values presumably come from one batch of ten episodes. The rates of neglected
+    sites drift like a random walk, so episodes differ: over batches of ten the standard deviation
+    is 0.6 for the reward and 2.7 for the largest deviation of a rate from the mean rate. Three of
+    them are allowed.
     """
     env = make_vector(300, "fppo", episode_length=1001)
     agent = GaussianLogits(5, limit=100.0, seed=0)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 from scipy import sparse
 from scipy.optimize import linprog
 from scipy.stats import beta
@@ -405,6 +405,21 @@ def test_every_step_follows_the_rules() -> None:
     assert env.step(np.zeros(copies, dtype=np.int64))[3].all()
 
 
+def test_a_partial_reset_keeps_the_other_applicants() -> None:
+    """Also whether they were qualified, which their present belief no longer tells."""
+    env = LoanMDPVectorEnv(200, FICO, AutoresetMode.DISABLED)
+    _, info = env.reset(seed=10)
+    qualified = info["qualified"]
+    for _ in range(15):
+        observation, _, _, _, info = env.step(np.zeros(200, dtype=np.int64))
+    mask = np.arange(200) < 100
+    after, new = env.reset(options={"reset_mask": mask})
+    np.testing.assert_array_equal(after[~mask], observation[~mask])
+    np.testing.assert_array_equal(new["counts"][~mask], info["counts"][~mask])
+    np.testing.assert_array_equal(new["qualified"][~mask], qualified[~mask])
+    assert not new["counts"][mask, 2].any()
+
+
 def test_a_loan_is_repaid_as_often_as_the_belief_says() -> None:
     copies = 20_000
     env = LoanMDPVectorEnv(copies, FICO)
@@ -465,8 +480,3 @@ def test_any_number_of_groups() -> None:
 def test_impossible_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         replace(FICO, **change)
-
-
-def test_it_is_made_by_id() -> None:
-    env = gymnasium.make_vec("longfair/LoanMDP-v0", num_envs=2, preset="discretised")
-    assert env.unwrapped.params == DISCRETISED  # type: ignore[attr-defined]  # VectorEnv has no params

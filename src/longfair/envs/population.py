@@ -421,12 +421,13 @@ class PopulationVectorEnv(FairVectorEnv):
     | `demand` | (N, 2) | share of the whole population that is in the group and qualified |
     | `group_state` | (N, 2, 1) | qualification rate of the group |
     | `acceptance` | (N, 2, 2) | share accepted of the group's unqualified, then of its qualified |
-    | `disparity` | (N, 4) | squared gaps between the groups in acceptance rate, in true positive
-    rate, in both error rates (their mean), and in qualification rate |
+    | `disparity` | (N, 4) | squared gaps between the groups, in the order below |
 
     Shares are probability masses: the groups' masses are `group_probability` at every step.
-    `supply` over `demand` is a group's true positive rate. `acceptance` and `disparity` belong to
-    the step just made, and the gap in qualification is that before the step.
+    `supply` over `demand` is a group's true positive rate. The gaps are those in acceptance rate
+    (demographic parity), in true positive rate (equal opportunity), the mean of the squared gaps in
+    true and false positive rate (equalised odds), and in qualification rate. `acceptance` and
+    `disparity` belong to the step just made; the gap in qualification is that before the step.
 
     ## Arguments
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from longfair.figures.claim_box import ClaimBox, claim_box
 from longfair.figures.display import Figure, show
+from longfair.figures.environment_pictures import policy_lines, policy_shares
 from longfair.figures.group_rates import group_curves, group_rates
 from longfair.figures.learning_curves import learning_curves
 from longfair.figures.line_chart import line_chart
@@ -30,6 +31,8 @@ __all__ = [
     "learning_curves",
     "line_chart",
     "method_style",
+    "policy_lines",
+    "policy_shares",
     "show",
     "source_of",
     "trade_off",

@@ -44,11 +44,11 @@ def stored(store: Store, profile: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As from `Store.load`.
+        As from `Store.load`, methods in the order of the experiment.
     """
     if LENDING.id not in store.experiments():
         return no_results()
-    return store.load(experiment=LENDING.id, profile=profile)
+    return _in_order(store.load(experiment=LENDING.id, profile=profile))
 
 
 def gaps(store: Store, profile: str) -> pd.DataFrame:
@@ -265,11 +265,12 @@ def difference(
     """
     rows = final(results)
     rows = rows[rows["metric"] == metric]
-    pairs = _of_arm(rows, *first).join(_of_arm(rows, *second), rsuffix=" of second", how="inner")
-    if pairs.empty:
+    columns = [_of_arm(rows, *arm) for arm in (first, second)]
+    shared = columns[0].index.intersection(columns[1].index)
+    if shared.empty:
         return None
     name = f"{metric} {first} {second}"
-    return paired_difference(pairs["value"], pairs["value of second"], name=name)
+    return paired_difference(columns[0][shared], columns[1][shared], name=name)
 
 
 def written(found: Estimate, digits: int = 3) -> str:
@@ -294,7 +295,7 @@ def cost(provenance: pd.DataFrame) -> pd.DataFrame:
         Index `method`, `variant`: number of runs, training steps of one, median core seconds of
         one, core hours of all.
     """
-    groups = provenance.groupby(_ARM, sort=False)
+    groups = _in_order(provenance).groupby(_ARM, sort=False)
     return pd.DataFrame(
         {
             "runs": groups.size(),
@@ -330,10 +331,18 @@ def published_band(values: Sequence[float], generator: np.random.Generator) -> t
     return float(low), float(high)
 
 
-def _of_arm(rows: pd.DataFrame, method: str, variant: str) -> pd.DataFrame:
-    """Return the column `value` of one arm, indexed by seed."""
-    chosen = (rows["method"] == method) & (rows["variant"] == variant)
-    return rows.loc[chosen, ["seed", "value"]].set_index("seed")
+def _in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """Bring methods into the order of the experiment; the store's order is alphabetical."""
+    order = {method: place for place, method in enumerate(LENDING.methods("book"))}
+    return table.sort_values(
+        "method", key=lambda column: column.map(order), kind="stable", ignore_index=True
+    )
+
+
+def _of_arm(rows: pd.DataFrame, method: str, variant: str) -> pd.Series[float]:
+    """Return the values of one arm, indexed by seed."""
+    chosen = rows[(rows["method"] == method) & (rows["variant"] == variant)]
+    return chosen.set_index("seed")["value"]
 
 
 def _wide(rows: pd.DataFrame, index: Sequence[str], values: str) -> pd.DataFrame:
@@ -356,7 +365,7 @@ def play_reference(policy: str, episodes: int, episode_length: int, seed: int) -
     episodes, episode_length
         How many episodes, and how many applicants in each.
     seed
-        Same seed, same applicants as far as the decisions agree.
+        Under the same seed two policies meet the same applicants until their decisions differ.
 
     Returns
     -------
