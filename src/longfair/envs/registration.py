@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import gymnasium
 
-NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool", "Population")
+NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool", "Population", "LoanMDP")
 """Names without the prefix `longfair/` and the version `-v0`."""
 
 
@@ -27,5 +29,5 @@ def environment_id(name: str) -> str:
 
 
 def _module_name(name: str) -> str:
-    """Return `loan_pool` for `LoanPool`."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+    """Return `loan_pool` for `LoanPool` and `loan_mdp` for `LoanMDP`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
