@@ -126,7 +126,6 @@ def test_qualification_dies_out_or_takes_over() -> None:
     assert strict > 0.99
 
 
-@pytest.mark.skipif("LoanMDP" not in NAMES, reason="longfair/LoanMDP-v0 is not registered yet")
 def test_denials_widen_the_gap_of_beliefs() -> None:
     minority, majority = by_policy("LoanMDP", "minority"), by_policy("LoanMDP", "majority")
     gaps = np.array(majority) - minority
