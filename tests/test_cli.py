@@ -297,7 +297,10 @@ def test_bench_prints_what_the_papers_measure(
     assert "1,000,000" in out
 
 
-def test_bench_without_benchmarks_is_explained(command: Command) -> None:
+def test_bench_without_benchmarks_is_explained(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "longfair.papers.benchmarks", None)
     code, _, err = command("bench", "env")
     assert code == 2
     assert "no benchmarks" in one_line(err)
