@@ -349,6 +349,8 @@ def start_driver(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A job in the background of a shell ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
