@@ -262,6 +262,16 @@ def test_differences_are_paired_by_shared_seeds() -> None:
     assert tidy.difference(RESULTS, "reward", arms[0], ("r-ppo", "as_coded")) is None
 
 
+def test_the_poster_agrees_within_interval_and_reading_error() -> None:
+    near = results_of({("g-ppo", "as_coded"): [0.1505, 0.1510], ("g-ppo", "as_published"): [0.9]})
+    table = tidy.beside_poster(near).set_index("metric")
+    assert list(table.index) == ["reward", "bias"]
+    assert table.loc["reward", "at two million"] == 0.150
+    assert table.loc["reward", "at two million agrees"]  # 0.1505 less the reading error of 0.003
+    assert not table.loc["reward", "at the end agrees"]  # 0.148 is 0.0025 away, beyond 0.002
+    assert not table.loc["bias", "at the end agrees"]
+
+
 def test_what_is_stored_and_what_is_missing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert tidy.stored(store, "smoke").empty

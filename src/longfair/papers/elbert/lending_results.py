@@ -6,7 +6,7 @@ The second part plays lenders that need no training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -27,6 +27,32 @@ from longfair.runs.verdicts import REFERENCE
 FloatArray = NDArray[np.float64]
 
 _ARM = ["method", "variant"]
+
+POSTER: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "reward": {
+        "g-ppo": (0.150, 0.148),
+        "r-ppo": (0.170, 0.168),
+        "a-ppo": (0.168, 0.135),
+        "elbert-po": (0.182, 0.180),
+    },
+    "bias": {
+        "g-ppo": (0.150, 0.161),
+        "r-ppo": (0.104, 0.100),
+        "a-ppo": (0.073, 0.046),
+        "elbert-po": (0.019, 0.023),
+    },
+}
+"""What the authors' poster shows for lending, read off its plots, by metric and method.
+
+First the learning curve at 2,000,000 training steps, then the scatter plot, which is the end of
+the curves at 5,000,000.
+"""
+
+READING_ERROR: Mapping[str, tuple[float, float]] = {
+    "reward": (0.003, 0.002),
+    "bias": (0.004, 0.003),
+}
+"""Half widths of the reading errors of `POSTER`."""
 
 # Reading results --------------------------------------------------------------------------------
 
@@ -271,6 +297,37 @@ def difference(
         return None
     name = f"{metric} {first} {second}"
     return paired_difference(columns[0][shared], columns[1][shared], name=name)
+
+
+def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame:
+    """Hold the last policies of a variant against the numbers on the authors' poster.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    variant
+        Variant to compare; the poster shows what the authors' code did.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method and metric: `method`, `metric`, our `value`, `low`, `high`; the poster's
+        `at two million` and `at the end`; and for each of these whether it lies within our
+        interval, widened by the reading error (`... agrees`).
+    """
+    rows = final(results)
+    chosen = (rows["variant"] == variant) & rows["metric"].isin(list(POSTER))
+    ours = over_seeds(rows[chosen], [*_ARM, "metric"]).drop(columns=["variant", "seeds"])
+    for place, moment in enumerate(("at two million", "at the end")):
+        pairs = zip(ours["metric"].astype(str), ours["method"].astype(str), strict=True)
+        read = [POSTER[metric][method][place] for metric, method in pairs]
+        error = ours["metric"].map(
+            {metric: errors[place] for metric, errors in READING_ERROR.items()}
+        )
+        ours[moment] = read
+        ours[f"{moment} agrees"] = (ours["low"] - error <= read) & (read <= ours["high"] + error)
+    return ours
 
 
 def written(found: Estimate, digits: int = 3) -> str:
