@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -40,10 +41,22 @@ def test_a_comparison_is_a_ratio_of_medians() -> None:
     assert ratio_of_medians(Timing((6.0, 600.0, 5.0)), Timing((2.0, 0.1, 3.0))) == 3.0
 
 
-def test_steps_per_second_is_the_median_rate() -> None:
-    # The clock moves one second per look: three looks within a repeat of two seconds.
+def test_steps_per_second_is_the_rate_of_the_best_window() -> None:
+    # The clock moves one second per look: three looks within a window of two seconds.
     ticks = clock_of(map(float, count()))
-    assert steps_per_second(lambda: 30, seconds=2.0, repeats=3, clock=ticks) == 15.0
+    assert steps_per_second(lambda: 30, seconds=2.0, windows=3, clock=ticks) == 15.0
+    calls = iter([0, 30, 60, 10])
+    ticks = clock_of(map(float, count()))
+    assert steps_per_second(lambda: next(calls), seconds=2.0, windows=3, clock=ticks) == 30.0
+
+
+def test_steps_per_second_counts_processor_time() -> None:
+    def mostly_waiting() -> int:
+        time.sleep(0.02)
+        sum(range(20_000))
+        return 1
+
+    assert steps_per_second(mostly_waiting, seconds=0.002, windows=2) > 1 / 0.02
 
 
 def test_the_matrix_multiply_rate_is_plausible_and_leaves_threads_alone() -> None:

@@ -8,8 +8,10 @@ import yaml
 
 from longfair.errors import UsageError
 from longfair.runs.claims import (
+    AboutEqualRule,
     AllRule,
     AtLeastRule,
+    BoundRule,
     ExactRule,
     ExtremeRule,
     Quantity,
@@ -106,6 +108,18 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
                 lowest=True,
             ),
         ),
+        (
+            {"kind": "about_equal", **COMPARISON, "margin": 0.01},
+            AboutEqualRule(quantity(), "fair", ("greedy",), "all", margin=0.01),
+        ),
+        (
+            {"kind": "bound", "method": "fair", "metric": "bias", "high": 0.1},
+            BoundRule(quantity(), "fair", high=0.1),
+        ),
+        (
+            {"kind": "bound", "method": "fair", "metric": "bias", "low": -1, "high": 0.1},
+            BoundRule(quantity(), "fair", low=-1.0, high=0.1),
+        ),
         ({"kind": "exact", "check": "halves", "shows": "half"}, ExactRule("halves", "half")),
         (
             {
@@ -127,6 +141,8 @@ def test_every_kind_of_rule_is_read(tmp_path: Path, content: Any, expected: Any)
 def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
     lowest = ExtremeRule(quantity(), "fair", ("greedy:as_coded", "idle"), "all", lowest=True)
     value = ValueRule(quantity(), "fair", 0.0, 0.1)
+    bound, equal = BoundRule(quantity(), "idle"), AboutEqualRule(quantity(), "a", ("b",), "all", 1)
+    assert methods_of(AllRule((bound, equal))) == ("idle", "a", "b")
     assert methods_of(AllRule((value, lowest, ExactRule("a")))) == ("fair", "greedy", "idle")
 
 
@@ -161,6 +177,13 @@ def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
         ({"rule": {"kind": "lowest", **COMPARISON, "metric": {"as_coded": "bias"}}}, "each of"),
         ({"rule": {"kind": "reduction", **COMPARISON}}, "key 'threshold' is missing"),
         ({"rule": {"kind": "value", "method": "fair", "metric": "bias"}}, "'target' is missing"),
+        ({"rule": {"kind": "about_equal", **COMPARISON}}, "key 'margin' is missing"),
+        ({"rule": {"kind": "about_equal", **COMPARISON, "margin": 0}}, "margin is 0.0; .* above 0"),
+        ({"rule": {"kind": "bound", "method": "fair", "metric": "bias"}}, "give 'low', 'high' or"),
+        (
+            {"rule": {"kind": "bound", "method": "fair", "metric": "bias", "low": 2, "high": 1}},
+            "low is 2.0; it must be at most high, which is 1",
+        ),
         ({"rule": {"kind": "all", "rules": [{"kind": "exact", "check": "a"}]}}, "at least two"),
         ({"rule": "lowest"}, "expected keys and values, found 'lowest'"),
     ],

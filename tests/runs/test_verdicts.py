@@ -10,8 +10,10 @@ import pytest
 
 from longfair.errors import UsageError
 from longfair.runs.claims import (
+    AboutEqualRule,
     AllRule,
     AtLeastRule,
+    BoundRule,
     CheckResult,
     Claim,
     ExactRule,
@@ -28,6 +30,7 @@ from longfair.runs.verdicts import (
     Verdict,
     judge,
     judge_all,
+    of_bound,
     of_effect,
     of_no_loss,
     of_value,
@@ -146,6 +149,23 @@ def test_words_for_an_effect(low: float, high: float, size: float, word: str) ->
 )
 def test_words_for_no_loss(low: float, high: float, margin: float, word: str) -> None:
     assert of_no_loss(low, high, margin) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (0.1, 0.2, "reproduced"),
+        (-0.5, 1.0, "reproduced"),
+        (-0.51, 0.2, "inconclusive"),
+        (0.2, 1.1, "inconclusive"),
+        (-2.0, 2.0, "inconclusive"),
+        (1.0, 1.5, "inconclusive"),
+        (1.01, 1.5, "contradicted"),
+        (-0.9, -0.51, "contradicted"),
+    ],
+)
+def test_words_for_a_bound(low: float, high: float, word: str) -> None:
+    assert of_bound(low, high, -0.5, 1.0) == word
 
 
 def test_the_weakest_word_decides_a_conjunction() -> None:
@@ -276,6 +296,72 @@ def test_exact_equality_is_no_loss() -> None:
     rule = AtLeastRule(BIAS, "fair", ("greedy",), "all")
     same = 0.3 + SPREAD
     assert verdict_of(rule, rows("fair", same), rows("greedy", same)).word == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [(0.11, "reproduced"), (0.06, "reproduced"), (0.15, "inconclusive"), (0.3, "contradicted")],
+)
+def test_equivalence_is_judged(other: float, word: str) -> None:
+    rule = AboutEqualRule(BIAS, "fair", ("greedy",), "all", 0.05)
+    uneven = other + SPREAD[[1, 0, 2, 3, 4]]
+    verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", uneven))
+    assert verdict.word == word
+    assert verdict.estimate == pytest.approx(0.1 - other)
+    assert verdict.interquartile_mean == pytest.approx(0.1 - other)
+    assert verdict.horizon == 100
+
+
+def test_equivalence_is_paired_by_seed_and_needs_a_narrow_interval() -> None:
+    rule = AboutEqualRule(BIAS, "fair", ("greedy",), "all", 0.05)
+    noise = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    fair, same = rows("fair", noise), rows("greedy", noise + 0.01 * SPREAD)
+    assert verdict_of(rule, fair, same.sample(frac=1, random_state=1)).word == "reproduced"
+    assert verdict_of(rule, fair, rows("greedy", noise[::-1])).word == "inconclusive"
+
+
+def test_the_weakest_of_several_equivalences_counts_in_either_direction() -> None:
+    rule = AboutEqualRule(BIAS, "fair", ("greedy", "idle", "low"), "all", 0.05)
+    fair, near = rows("fair", 0.1 + SPREAD), rows("greedy", 0.11 + SPREAD)
+    verdict = verdict_of(rule, fair, near, rows("idle", 0.12 + SPREAD), rows("low", 0 + SPREAD))
+    assert verdict.word == "contradicted"
+    assert verdict.estimate == pytest.approx(0.1)
+    assert "less that of low" in verdict.detail
+    assert "claimed within 0.05" in verdict.detail
+    verdict = verdict_of(rule, fair, near, rows("idle", 0.08 + SPREAD), rows("low", 0.1 + SPREAD))
+    assert verdict.word == "reproduced"
+    assert "less that of idle" in verdict.detail
+
+
+def test_equivalence_names_methods_that_were_not_run() -> None:
+    fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.1 + SPREAD)
+    some = AboutEqualRule(BIAS, "fair", ("greedy", "idle"), "available", 0.05)
+    verdict = verdict_of(some, fair, greedy)
+    assert verdict.word == "reproduced"
+    assert verdict.missing == ("idle",)
+    assert "not compared with idle" in verdict.detail
+    every = AboutEqualRule(BIAS, "fair", ("greedy", "idle"), "all", 0.05)
+    assert verdict_of(every, fair, greedy).word == "not attempted"
+    assert verdict_of(some, fair, greedy, seeds=6).word == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word", "claimed"),
+    [
+        (-np.inf, 0.2, "reproduced", "claimed at most 0.2"),
+        (-np.inf, 0.1, "inconclusive", "claimed at most 0.1"),
+        (-np.inf, 0.05, "contradicted", "claimed at most 0.05"),
+        (0.05, np.inf, "reproduced", "claimed at least 0.05"),
+        (0.2, np.inf, "contradicted", "claimed at least 0.2"),
+        (0.05, 0.2, "reproduced", "claimed between 0.05 and 0.2"),
+    ],
+)
+def test_a_bound_is_judged(low: float, high: float, word: str, claimed: str) -> None:
+    verdict = verdict_of(BoundRule(BIAS, "fair", low, high), rows("fair", 0.1 + SPREAD))
+    assert verdict.word == word
+    assert verdict.estimate == pytest.approx(0.1)
+    assert claimed in verdict.detail
+    assert verdict_of(BoundRule(BIAS, "fair", low, high)).word == "not attempted"
 
 
 def checks() -> dict[str, Any]:

@@ -15,8 +15,10 @@ from longfair.errors import UsageError
 class ElapsedTime(AppendedMemory):
     """Append the steps taken in this episode, divided by its length: one number in [0, 1].
 
-    An agent whose objective depends on time, such as R-TD3 in the population problem, needs it: its
-    penalty grows from step to step. Without time it faces a problem that is not Markov.
+    It is 0 at the start of an episode and 1 in its last observation. An agent whose objective
+    depends on time needs it, or it faces a problem that is not Markov: R-TD3 in the population
+    problem, whose penalty grows from step to step. No agent of the FairQCM paper sees the time,
+    though the last step of the loan pool depends on it.
 
     Parameters
     ----------

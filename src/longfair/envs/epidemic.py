@@ -117,6 +117,8 @@ class EpidemicParams:
         **fields
             Any other fields of the record.
         """
+        if not isinstance(graph, networkx.Graph):
+            raise UsageError(f"graph={graph!r}: give a graph of networkx")
         if graph.is_directed():
             raise UsageError("the graph is directed: give an undirected one")
         chosen = _first_split(graph) if communities is None else communities

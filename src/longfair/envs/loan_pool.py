@@ -152,10 +152,10 @@ class LoanPoolVectorEnv(FairVectorEnv):
     ## Rewards
 
     :math:`-|L_A - L_B|`, where :math:`L` counts the loans of a group in this episode, this step's
-    included. Instead, -`invalid_grant_cost` episode lengths (-40) when the chosen person did not
-    ask; the person then gets nothing. Instead of either, -`missed_margin_cost` episode lengths
-    (-400) at the last step if the profit of the episode is below a tenth of its length, rounded
-    down (4 units).
+    included. Instead, minus `invalid_grant_cost` episode lengths (-40) when the chosen person did
+    not ask; the person then gets nothing. Instead of either, minus `missed_margin_cost` episode
+    lengths (-400) at the last step if the profit of the episode is below a tenth of its length,
+    rounded down (4 units).
 
     ## Starting state
 

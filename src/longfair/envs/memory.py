@@ -189,32 +189,6 @@ class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):
         return np.stack([presence, numbers[:, self._people :] @ self._memory_weights], axis=1)
 
 
-class ElapsedTime(AppendedMemory):
-    """Append which part of the episode is over: one number, 0 at the start and 1 at the end.
-
-    No agent of the FairQCM paper sees the time, though the loan pool's last step depends on it.
-
-    Parameters
-    ----------
-    env
-        A batch of an environment of longfair.envs, possibly wrapped.
-    """
-
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
-        self._length = _episode_length(env)
-        super().__init__(env, size=1, low=0.0, high=1.0)
-        self._steps = np.zeros((self.num_envs, 1), np.int64)
-
-    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
-        self._steps[copies] = 0
-
-    def _remember(self, info: dict[str, Any]) -> None:
-        self._steps += 1
-
-    def _memory(self) -> Float32Array:
-        return (self._steps / self._length).astype(np.float32)
-
-
 def _episode_length(env: VectorEnv[Any, Any, Any]) -> int:
     length = getattr(env.unwrapped, "episode_length", None)
     if length is None:

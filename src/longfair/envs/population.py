@@ -42,9 +42,13 @@ class FitnessTable:
     PRESETS: ClassVar[tuple[str, ...]] = ("cited", "mild", "adult_1", "adult_2")
 
     unqualified_rejected: float = 0.1
+    """Fitness of the unqualified who are rejected."""
     unqualified_accepted: float = 5.5
+    """Fitness of the unqualified who are accepted."""
     qualified_rejected: float = 0.5
+    """Fitness of the qualified who are rejected."""
     qualified_accepted: float = 1.0
+    """Fitness of the qualified who are accepted."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is not a positive number."""
@@ -110,6 +114,10 @@ class PopulationParams:
                 f"features={self.features!r}: {near_misses(self.features, self.FEATURES)}"
             )
         _require_range("threshold_range", self.threshold_range)
+        if not isinstance(self.fitness, FitnessTable):
+            raise UsageError(
+                f"fitness={self.fitness!r}: give a FitnessTable, such as FitnessTable.cited()"
+            )
         require_distribution("group_probability", self.group_probability, size=_GROUPS)
         if min(self.group_probability) == 0:
             raise UsageError("group_probability has a 0: give two groups with people in them")
@@ -377,12 +385,15 @@ class PopulationVectorEnv(FairVectorEnv):
     depends on how well its members do. With fitness :math:`U_{y\hat y}` of an individual of
     qualification :math:`y` that gets the decision :math:`\hat y`, a label has the mean fitness
 
-    $$W_{y,g} = U_{y0} + (U_{y1} - U_{y0}) A_{y,g}, \qquad
-      s_g \leftarrow \frac{s_g W_{1,g}}{s_g W_{1,g} + (1 - s_g) W_{0,g}},$$
+    $$W_{y,g} = U_{y0} + (U_{y1} - U_{y0}) A_{y,g},$$
 
-    the replicator equation. In all fitness tables here the unqualified profit most from being
-    accepted. So a lenient decider is rewarded at once and loses the qualified in the long run, and
-    a strict one gives up reward now for a population that is worth accepting later.
+    and the share of the qualified follows the replicator equation,
+
+    $$s_g \leftarrow \frac{s_g W_{1,g}}{s_g W_{1,g} + (1 - s_g) W_{0,g}}.$$
+
+    In all fitness tables here the unqualified profit most from being accepted. So a lenient decider
+    is rewarded at once and loses the qualified in the long run, and a strict one gives up reward
+    now for a population that is worth accepting later.
 
     With the features `"adult"` the feature is a score: the fitted probability of a high income in
     the Adult census data, for groups Male and Female. The score is fitted anew to the present
@@ -542,7 +553,7 @@ def population_params(
     chosen: PopulationParams
     chosen = parameters.preset(PopulationParams, preset) if params is None else params
     if fitness is not None:
-        chosen = replace(chosen, fitness=parameters.preset(FitnessTable, fitness))
+        chosen = replace(chosen, fitness=parameters.preset(FitnessTable, str(fitness)))
     return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import gymnasium
 
 NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool", "Population", "LoanMDP")
@@ -13,21 +11,16 @@ NAMES = ("Lending", "Attention", "Epidemic", "Doughnut", "LoanPool", "Population
 def register_all() -> None:
     """Register every environment with its scalar and its batch entry point."""
     for name in NAMES:
-        module = f"longfair.envs.{_module_name(name)}"
         identifier = environment_id(name)
         if identifier not in gymnasium.registry:
             gymnasium.register(
                 id=identifier,
-                entry_point=f"{module}:make_scalar",
-                vector_entry_point=f"{module}:make_vector",
+                entry_point="longfair.envs.making:make_scalar",
+                vector_entry_point="longfair.envs.making:make_vector",
+                kwargs={"environment": name},
             )
 
 
 def environment_id(name: str) -> str:
     """Return the full id of an environment, such as `longfair/Lending-v0`."""
     return f"longfair/{name}-v0"
-
-
-def _module_name(name: str) -> str:
-    """Return `loan_pool` for `LoanPool` and `loan_mdp` for `LoanMDP`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

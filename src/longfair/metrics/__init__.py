@@ -8,11 +8,13 @@ module                    what it measures
 `aggregation`             notions that take the ratio first, and what they miss
 `windows`                 the same quantities over the last few steps
 `distances`               optimal transport between groups
+`memory_fairness`         fairness that depends on the past: schemes, memories, automata
 ========================  =========================================================
 """
 
 from __future__ import annotations
 
+from longfair.metrics import memory_fairness
 from longfair.metrics.aggregation import (
     Trajectory,
     signed_gap_sum,
@@ -63,6 +65,7 @@ __all__ = [
     "equal_opportunity",
     "equalised_odds",
     "long_term_benefit_rate",
+    "memory_fairness",
     "score_distance",
     "signed_gap_sum",
     "soft_bias",

@@ -158,6 +158,33 @@ class AtLeastRule:
 
 
 @dataclass(frozen=True)
+class AboutEqualRule:
+    """``kind: about_equal``. The method differs from each other one by no more than a margin.
+
+    This is a test of equivalence: wide intervals do not count as equality.
+    """
+
+    quantity: Quantity
+    method: str
+    others: tuple[str, ...]
+    among: Among
+    margin: float
+
+
+@dataclass(frozen=True)
+class BoundRule:
+    """``kind: bound``. The method's mean lies between ``low`` and ``high``, ends included.
+
+    In YAML one of the two may be left out: there is no bound on that side.
+    """
+
+    quantity: Quantity
+    method: str
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
 class ExactRule:
     """``kind: exact``. A named check passes. ``shows`` names the computed number to print."""
 
@@ -172,8 +199,9 @@ class AllRule:
     rules: tuple[Rule, ...]
 
 
+LevelRule = ValueRule | BoundRule
 ComparisonRule = ExtremeRule | ReductionRule | AtLeastRule
-Rule = ValueRule | ExtremeRule | ReductionRule | AtLeastRule | ExactRule | AllRule
+Rule = LevelRule | ComparisonRule | AboutEqualRule | ExactRule | AllRule
 
 
 @dataclass(frozen=True)
@@ -280,7 +308,7 @@ def methods_of(rule: Rule) -> tuple[str, ...]:
         names = [name for part in rule.rules for name in methods_of(part)]
     elif isinstance(rule, ExactRule):
         names = []
-    elif isinstance(rule, ValueRule):
+    elif isinstance(rule, LevelRule):
         names = [rule.method]
     else:
         names = [rule.method, *rule.others]
@@ -456,6 +484,23 @@ def _at_least(fields: _Fields, variants: tuple[str, ...], reported: Reported | N
     return AtLeastRule(**_comparison(fields, variants), margin=margin)
 
 
+def _about_equal(fields: _Fields, variants: tuple[str, ...], reported: Reported | None) -> Rule:
+    margin = fields.number("margin", low=0.0)
+    if margin == 0:
+        raise fields.wrong("margin", margin, "above 0: no interval lies within a margin of 0")
+    return AboutEqualRule(**_comparison(fields, variants), margin=margin)
+
+
+def _bound(fields: _Fields, variants: tuple[str, ...], reported: Reported | None) -> Rule:
+    low = fields.number("low") if fields.has("low") else -math.inf
+    high = fields.number("high") if fields.has("high") else math.inf
+    if math.isinf(low) and math.isinf(high):
+        raise UsageError(f"{fields.where}: no bound: give 'low', 'high' or both")
+    if low > high:
+        raise fields.wrong("low", low, f"at most high, which is {high:g}")
+    return BoundRule(_quantity(fields, variants), fields.method("method"), low, high)
+
+
 def _exact(fields: _Fields, variants: tuple[str, ...], reported: Reported | None) -> Rule:
     shows = fields.text("shows") if fields.has("shows") else None
     return ExactRule(check=fields.name("check"), shows=shows)
@@ -479,6 +524,8 @@ _KINDS: dict[str, Callable[[_Fields, tuple[str, ...], Reported | None], Rule]] =
     "highest": _highest,
     "reduction": _reduction,
     "at_least": _at_least,
+    "about_equal": _about_equal,
+    "bound": _bound,
     "exact": _exact,
     "all": _all,
 }

@@ -30,6 +30,21 @@ seed. The claim is that it is no lower than minus the margin ``m``:
 - *contradicted*: ``high < -m``;
 - *inconclusive*: anything else.
 
+``about_equal``. The effect is the difference ``mean(method) - mean(other)``, paired by seed. The
+claim is that it lies within plus or minus the margin ``m``. Each other method has its own
+interval; the difference with the weakest verdict is the one that counts and is shown:
+
+- *reproduced*: the interval lies within ``[-m, m]``, ends included;
+- *contradicted*: the interval has no point in common with ``[-m, m]``;
+- *inconclusive*: anything else. So a wide interval is never taken for equality.
+
+``bound``. The effect is the method's mean. The claim is that it lies between two ends, of which
+one may be infinite:
+
+- *reproduced*: the interval lies between the ends, ends included;
+- *contradicted*: the interval has no point in common with what lies between the ends;
+- *inconclusive*: anything else.
+
 ``exact``. A check either passes (*reproduced*) or does not (*contradicted*).
 
 ``all``. The weakest verdict of its parts. From weak to strong: contradicted, not reproduced,
@@ -56,6 +71,7 @@ import pandas as pd
 
 from longfair.errors import UsageError, near_misses
 from longfair.runs.claims import (
+    AboutEqualRule,
     AllRule,
     AtLeastRule,
     Check,
@@ -63,6 +79,7 @@ from longfair.runs.claims import (
     ComparisonRule,
     ExactRule,
     ExtremeRule,
+    LevelRule,
     Quantity,
     ReductionRule,
     Rule,
@@ -256,9 +273,26 @@ def of_no_loss(low: float, high: float, margin: float) -> Word:
     return "contradicted" if high < -margin else "inconclusive"
 
 
+def of_bound(low: float, high: float, lowest: float, highest: float) -> Word:
+    """Verdict on a number that is claimed to lie between two ends."""
+    if lowest <= low and high <= highest:
+        return "reproduced"
+    return "contradicted" if high < lowest or low > highest else "inconclusive"
+
+
 def weakest(words: Sequence[Word]) -> Word:
     """Verdict of a conjunction."""
     return min(words, key=FROM_WEAK_TO_STRONG.index)
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """The numbers a comparison rests on; ``arrays`` has the method first, then the others."""
+
+    others: list[str]
+    arrays: list[Floats]
+    seeds: list[int]
+    missing: tuple[str, ...]
 
 
 class _Bench:
@@ -284,8 +318,10 @@ class _Bench:
             return self._all(rule, name)
         if isinstance(rule, ExactRule):
             return self._exact(rule)
-        if isinstance(rule, ValueRule):
-            return self._value(rule, name)
+        if isinstance(rule, LevelRule):
+            return self._level(rule, name)
+        if isinstance(rule, AboutEqualRule):
+            return self._about_equal(rule, name)
         return self._comparison(rule, name)
 
     def _all(self, rule: AllRule, name: str) -> Verdict:
@@ -317,7 +353,7 @@ class _Bench:
             detail=result.detail,
         )
 
-    def _value(self, rule: ValueRule, name: str) -> Verdict:
+    def _level(self, rule: LevelRule, name: str) -> Verdict:
         values = self._values(rule.quantity, rule.method)
         if values is None:
             return self._not_attempted([rule.method])
@@ -325,16 +361,40 @@ class _Bench:
         found = estimate(numbers, name=self._stream(name))
         what = f"{rule.quantity.metrics[self.variant]} of {rule.method} is {_shown(found)}"
         return self._verdict(
-            rule,
+            rule.method,
             found,
             float(interquartile_mean(numbers)),
             values.index,
-            lambda low, high: of_value(low, high, rule.target, rule.tolerance),
-            f"{what}, claimed {rule.target:g} within {rule.tolerance:g}",
+            _word_of_level(rule),
+            f"{what}, {_claimed_level(rule)}",
             (),
         )
 
-    def _comparison(self, rule: ComparisonRule, name: str) -> Verdict:
+    def _about_equal(self, rule: AboutEqualRule, name: str) -> Verdict:
+        paired = self._paired(rule)
+        if isinstance(paired, Verdict):
+            return paired
+        method = paired.arrays[0]
+        metric = rule.quantity.metrics[self.variant]
+        verdicts = []
+        for other, array in zip(paired.others, paired.arrays[1:], strict=True):
+            found = estimate(method - array, name=self._stream(f"{name} {other}"))
+            what = f"{metric} of {rule.method} less that of {other} is {_shown(found)}"
+            verdicts.append(
+                self._verdict(
+                    rule.method,
+                    found,
+                    float(interquartile_mean(method - array)),
+                    paired.seeds,
+                    lambda low, high: of_bound(low, high, -rule.margin, rule.margin),
+                    f"{what}, claimed within {rule.margin:g}{_left_out(paired.missing)}",
+                    paired.missing,
+                )
+            )
+        return min(verdicts, key=_strength)
+
+    def _paired(self, rule: ComparisonRule | AboutEqualRule) -> _Paired | Verdict:
+        """Numbers of all methods over the seeds they share, or the verdict if there are none."""
         columns = {
             method: self._values(rule.quantity, method) for method in (rule.method, *rule.others)
         }
@@ -349,6 +409,13 @@ class _Bench:
                 self.blank, word="inconclusive", detail="the methods share no seed: run the same"
             )
         arrays = joined(*(present[name].loc[seeds] for name in (rule.method, *others)))
+        return _Paired(others, arrays, seeds, tuple(missing))
+
+    def _comparison(self, rule: ComparisonRule, name: str) -> Verdict:
+        paired = self._paired(rule)
+        if isinstance(paired, Verdict):
+            return paired
+        arrays, others = paired.arrays, paired.others
         gain = _gain(rule)
         gains = [float(gain(np.mean, arrays[0], other)) for other in arrays[1:]]
         worst = int(np.argmin(gains))
@@ -357,8 +424,8 @@ class _Bench:
             return replace(
                 self.blank,
                 word="inconclusive",
-                seeds=tuple(seeds),
-                missing=tuple(missing),
+                seeds=tuple(paired.seeds),
+                missing=paired.missing,
                 detail=f"no reduction from {broken}, whose mean is not positive",
             )
         found = bootstrap(
@@ -370,18 +437,18 @@ class _Bench:
         )
         middle = min(float(gain(interquartile_mean, arrays[0], other)) for other in arrays[1:])
         return self._verdict(
-            rule,
+            rule.method,
             found,
             middle if np.isfinite(middle) else None,
-            seeds,
+            paired.seeds,
             _word_of(rule),
-            _described(rule, self.variant, found, others[worst], missing),
-            tuple(missing),
+            _described(rule, self.variant, found, others[worst], paired.missing),
+            paired.missing,
         )
 
     def _verdict(
         self,
-        rule: ValueRule | ComparisonRule,
+        method: str,
         found: Estimate,
         middle: float | None,
         seeds: Iterable[int],
@@ -404,7 +471,7 @@ class _Bench:
             interval=found.interval,
             interquartile_mean=middle,
             seeds=used,
-            horizon=self._horizon(rule.method),
+            horizon=self._horizon(method),
             detail=detail,
             missing=missing,
         )
@@ -500,6 +567,32 @@ def _word_of(rule: ComparisonRule) -> Callable[[float, float], Word]:
     return lambda low, high: of_effect(low, high, size)
 
 
+def _strength(verdict: Verdict) -> tuple[int, float]:
+    """Order verdicts from weak to strong, and equally strong ones from the largest effect on."""
+    size = 0.0 if verdict.estimate is None else abs(verdict.estimate)
+    return FROM_WEAK_TO_STRONG.index(verdict.word), -size
+
+
+def _word_of_level(rule: LevelRule) -> Callable[[float, float], Word]:
+    if isinstance(rule, ValueRule):
+        return lambda low, high: of_value(low, high, rule.target, rule.tolerance)
+    return lambda low, high: of_bound(low, high, rule.low, rule.high)
+
+
+def _claimed_level(rule: LevelRule) -> str:
+    if isinstance(rule, ValueRule):
+        return f"claimed {rule.target:g} within {rule.tolerance:g}"
+    if np.isinf(rule.low):
+        return f"claimed at most {rule.high:g}"
+    if np.isinf(rule.high):
+        return f"claimed at least {rule.low:g}"
+    return f"claimed between {rule.low:g} and {rule.high:g}"
+
+
+def _left_out(missing: Sequence[str]) -> str:
+    return f"; not compared with {', '.join(missing)}, which was not run" if missing else ""
+
+
 def _described(
     rule: ComparisonRule, variant: str, found: Estimate, worst: str, missing: Sequence[str]
 ) -> str:
@@ -514,8 +607,7 @@ def _described(
     else:
         what = f"{metric} of {rule.method} less that of {worst} is {_shown(found)}"
         claimed = f"claimed at least {0.0 - rule.margin:g}"
-    left_out = f"; not compared with {', '.join(missing)}, which was not run" if missing else ""
-    return f"{what}, {claimed}{left_out}"
+    return f"{what}, {claimed}{_left_out(missing)}"
 
 
 def _shown(found: Estimate) -> str:

@@ -1,0 +1,299 @@
+r"""Tabular Q-learning with memory, and with experience of memories that did not occur (FairQCM).
+
+The agent sees who is present, :math:`s`, and its memory :math:`m`. At every step it chooses a
+person :math:`a`, sees :math:`s'` and updates its memory to :math:`m' = \mu(m, s, a, s')`. Then
+Q-learning moves one entry of its table:
+
+.. math::
+
+    Q(\langle s, m\rangle, a) \leftarrow (1 - \alpha) Q(\langle s, m\rangle, a)
+    + \alpha \big[ r + \gamma \max_{a'} Q(\langle s', m'\rangle, a') \big].
+
+Who comes to the counter does not depend on what the agent remembers. So the same step also tells
+what would have happened under any other memory :math:`\hat m`, and FairQCM (Algorithm 1 of the
+paper) moves the entries of several such memories as well, each with its own
+:math:`\hat m' = \mu(\hat m, s, a, s')` and the reward of the counts :math:`\hat m'`.
+
+Implementation details, with their source
+
+1. The memories imagined beside :math:`m` are :math:`\prod_i \{m_i, m_i + 1\}`, without those where
+   a count has reached the number of doughnuts, in lexicographic order, after the real one (code).
+2. The table starts at zero (code).
+3. Ties, which are values within 1e-5 of the largest, are broken at random (code).
+4. Exploration is kept apart for every state and memory. It starts at 1 and is multiplied by 0.95
+   while it is above 0.2: at every visit (paper), or only when it led to a random choice (code).
+5. The step size is 0.1 and the discount 0.99 (code). Step sizes that decay, as Theorem 5.7 wants
+   them, are :math:`c / n^\omega` for the n-th update of an entry, imagined ones included.
+6. The code imagines that the chosen person gets the doughnut even when in truth it was wasted, so
+   :math:`\hat m' = \hat m + e_a` with reward 0. That is not Equation 2 of the paper.
+7. The code's set of imagined memories contains the real one, so that the real step is learned
+   twice, and after a wasted doughnut in two ways that contradict each other.
+8. The code's reward has 0.0001 inside the logarithm on real steps, and not on imagined ones.
+9. At the end of an episode the code goes on to bootstrap from the state after it, though nothing
+   comes after it; and the agent does not see how many doughnuts are left. Both can be changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from longfair.agents.fairqcm.compiled_doughnuts import (
+    TIE,
+    Doughnuts,
+    FloatArray,
+    IntArray,
+    Rules,
+    Tables,
+    doughnuts_of,
+    learn_episodes,
+    memory_kind,
+)
+from longfair.errors import UsageError
+
+LARGEST_TABLE = 50_000_000
+"""Tables with more entries than this are refused: they would not fit a laptop."""
+
+
+@dataclass(frozen=True)
+class QLearningSettings:
+    """What a tabular agent remembers, what it imagines, and how it learns.
+
+    The defaults are Q-learning with full memory, as in the paper's text.
+    """
+
+    memory: str = "full"
+    """`"full"`, `"min"` or `"reset"`."""
+    imagine: bool = False
+    """Learn from counterfactual memories too: FairQCM. Needs full memory."""
+    imagine_real: bool = False
+    """Whether the imagined memories contain the real one (detail 7)."""
+    waste_counts: bool = False
+    """Whether an imagined person counts a doughnut that in truth was wasted (detail 6)."""
+    decay_at_every_visit: bool = True
+    """Whether exploration decays at every visit or only at random choices (detail 4)."""
+    exploration_decay: float = 0.95
+    least_exploration: float = 0.2
+    step_size: float = 0.1
+    """The constant c of detail 5."""
+    step_size_decay: float = 0.0
+    """The power of detail 5; 0 keeps the step size constant."""
+    discount: float = 0.99
+    stop_at_end: bool = False
+    """Whether the last step of an episode learns its reward alone (detail 9)."""
+    time: bool = False
+    """Whether the agent also remembers how many doughnuts have been handed out (detail 9)."""
+    repeats: int = 1
+    """How often each real step is learned, for comparisons with equal numbers of updates."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first setting that is out of range."""
+        memory_kind(self.memory)
+        if self.imagine and self.memory != "full":
+            raise UsageError(
+                f"memory {self.memory!r} with imagine=True: imagined rewards need all counts, "
+                "so give memory='full'"
+            )
+        for name, low in (("exploration_decay", 0.0), ("least_exploration", 0.0)):
+            _require_between(name, getattr(self, name), low, 1.0)
+        _require_between("discount", self.discount, 0.0, 1.0)
+        _require_between("step_size_decay", self.step_size_decay, 0.0, 1.0)
+        _require_between("step_size", self.step_size, 0.0, 1.0)
+        if self.step_size == 0.0:
+            raise UsageError("step_size=0: nothing would be learned; give a number above 0")
+        if self.repeats < 1:
+            raise UsageError(f"repeats={self.repeats}: give an integer of at least 1")
+
+    def as_coded(self) -> QLearningSettings:
+        """Return these settings with the four deviations of the authors' code (4, 6, 7).
+
+        The fourth is the smoothing of the reward (8), which belongs to the environment.
+        """
+        return replace(self, imagine_real=True, waste_counts=True, decay_at_every_visit=False)
+
+
+class EpisodeScores(NamedTuple):
+    """What one greedy evaluation episode after each training episode gave."""
+
+    reward: FloatArray
+    """(E,): return, not discounted."""
+    welfare: FloatArray
+    """(E,): sum over steps of the Nash welfare without smoothing, wasted or not."""
+    allocated: FloatArray
+    """(E,): doughnuts that were taken."""
+
+
+class TabularQLearning:
+    """Q-learning, or FairQCM, on the doughnut problem with tables of action values.
+
+    Parameters
+    ----------
+    env
+        `longfair/Doughnut-v0`, batch or single. Only its parameters are used; episodes are played
+        by compiled code that follows the same rules.
+    settings
+        What the agent remembers and how it learns.
+    seed
+        Seed of the training episodes, of exploration, and of `predict`.
+
+    Attributes
+    ----------
+    values
+        Action values (L, 2^P, (T + 1)^P, P), indexed by doughnuts handed out (always 0 unless
+        the agent remembers time), code of who is present, code of the memory, and person. The
+        codes are those of `longfair.envs.memory.IntegerCodes`.
+    """
+
+    def __init__(
+        self, env: Any, settings: QLearningSettings | None = None, seed: int | None = None
+    ) -> None:
+        self.problem = doughnuts_of(env)
+        self.settings = QLearningSettings() if settings is None else settings
+        self._tables = _empty_tables(self.problem, self.settings)
+        self._world, self._choices, self._ties = (
+            np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)
+        )
+        self.num_timesteps = 0
+
+    @property
+    def values(self) -> FloatArray:
+        """Action values; see the class."""
+        return self._tables.values
+
+    @property
+    def updates(self) -> IntArray:
+        """How often each action value was learned, in the same shape."""
+        return self._tables.updates
+
+    def learn(
+        self, total_timesteps: int, callback: None = None, progress_bar: bool = False
+    ) -> Self:
+        """Play and learn whole episodes, until at least that many steps have been played.
+
+        Parameters
+        ----------
+        total_timesteps
+            Doughnuts to hand out.
+        callback, progress_bar
+            Accepted for the common signature, and must be left alone: a compiled loop reports
+            nothing before it ends.
+        """
+        if callback is not None or progress_bar:
+            raise UsageError("tabular agents report nothing while they learn: leave both out")
+        episodes = -(-total_timesteps // self.problem.length)
+        self._play(episodes, np.zeros((3, 0)))
+        return self
+
+    def learn_evaluated(self, episodes: int, seed: int) -> EpisodeScores:
+        """Learn for some episodes and play one greedy episode after each, as the authors do.
+
+        Parameters
+        ----------
+        episodes
+            Number of training episodes E.
+        seed
+            Seed of the evaluation episodes. Who is present in them depends on nothing else, so
+            agents that are given the same seed meet the same people.
+        """
+        scores = np.zeros((3, episodes))
+        self._play(episodes, scores, seed)
+        return EpisodeScores(*scores)
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[IntArray, None]:
+        """Return the best known person in every copy (N,).
+
+        Parameters
+        ----------
+        observation
+            Shape (N, 2), as from `longfair.envs.memory.IntegerCodes`: codes of who is present and
+            of the memory. Agents that remember time need a third column, the doughnuts handed out.
+        state, episode_start
+            Not used: the memory is part of the observation.
+        deterministic
+            Among equally good persons choose the first. Otherwise one of them at random.
+        """
+        codes = np.asarray(observation, dtype=np.int64)
+        wanted = 3 if self.settings.time else 2
+        if codes.ndim != 2 or codes.shape[1] != wanted:
+            raise UsageError(f"observation has shape {codes.shape}: give (copies, {wanted})")
+        moment = codes[:, 2] if self.settings.time else np.zeros(len(codes), np.int64)
+        values = self.values[moment, codes[:, 0], codes[:, 1]]
+        best = values >= values.max(axis=1, keepdims=True) - TIE
+        if deterministic:
+            return best.argmax(axis=1), None
+        return (best * self._ties.random(best.shape)).argmax(axis=1), None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save tables and settings as an `.npz` file, which holds numbers and text only."""
+        numbers = {**self._tables._asdict(), **self.problem._asdict()}
+        settings = {f"settings_{name}": value for name, value in asdict(self.settings).items()}
+        np.savez_compressed(path, num_timesteps=self.num_timesteps, **numbers, **settings)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], env: Any, seed: int | None = None) -> Self:
+        """Load what `save` wrote; learning goes on with new random numbers.
+
+        Raises
+        ------
+        UsageError
+            When the environment is not the one the tables were learned for.
+        """
+        with np.load(path, allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        settings = {
+            name.removeprefix("settings_"): value.item()
+            for name, value in stored.items()
+            if name.startswith("settings_")
+        }
+        agent = cls(env, QLearningSettings(**settings), seed)
+        for name, value in agent.problem._asdict().items():
+            if not np.array_equal(stored[name], value):
+                raise UsageError(
+                    f"the environment has {name} {value}, the tables were learned with "
+                    f"{stored[name]}: make the same environment"
+                )
+        agent._tables = Tables(*(stored[name] for name in Tables._fields))
+        agent.num_timesteps = int(stored["num_timesteps"])
+        return agent
+
+    def _play(self, episodes: int, scores: FloatArray, evaluation_seed: int = 0) -> None:
+        """Learn for some episodes; where `scores` (3, E) has room, evaluate after each."""
+        evaluation = np.random.SeedSequence(evaluation_seed).spawn(2)
+        rules = Rules(**{**asdict(self.settings), "memory": memory_kind(self.settings.memory)})
+        learn_episodes(
+            self.problem,
+            rules,
+            self._tables,
+            episodes,
+            (self._world, self._choices),
+            (np.random.default_rng(evaluation[0]), np.random.default_rng(evaluation[1])),
+            scores,
+        )
+        self.num_timesteps += episodes * self.problem.length
+
+
+def _empty_tables(problem: Doughnuts, settings: QLearningSettings) -> Tables:
+    people, length = len(problem.presence), problem.length
+    layers = length + 1 if settings.time else 1
+    shape = (layers, 2**people, (length + 1) ** people, people)
+    if (entries := layers * 2**people * (length + 1) ** people * people) > LARGEST_TABLE:
+        raise UsageError(
+            f"the table would have {entries:,} entries: at most {LARGEST_TABLE:,} are allowed; "
+            "give fewer people or a shorter episode"
+        )
+    return Tables(np.zeros(shape), np.zeros(shape, np.int64), np.ones(shape[:3]))
+
+
+def _require_between(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise UsageError(f"{name}={value}: give a number in [{low:g}, {high:g}]")

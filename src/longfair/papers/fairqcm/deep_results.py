@@ -1,0 +1,350 @@
+"""The deep results of FairQCM as tidy tables.
+
+The functions read the table of `longfair.runs.store.Store.load` and give estimates over seeds. The
+experiments are those of `longfair.papers.fairqcm.deep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+
+from longfair.agents.fairqcm.presets import Learning, Switches
+from longfair.papers.fairqcm.deep import config_of
+from longfair.runs.experiment import Experiment, plan
+from longfair.runs.statistics import Estimate, estimate, paired_difference
+from longfair.runs.store import Store, no_results
+from longfair.runs.verdicts import REFERENCE
+
+_ARM = ["method", "variant"]
+
+RERUN: Mapping[str, tuple[float, float, float]] = {
+    "fairqcm": (958.7, 1032.4, 26.8),
+    "reset": (935.0, 1034.4, 29.1),
+    "full": (916.6, 1000.7, 99.1),
+    "rnn": (898.5, 952.5, 23.7),
+    "min": (738.5, 762.3, 40.4),
+}
+"""Doughnut returns of the authors' scripts in an independent rerun, by method.
+
+Mean over all episodes; mean over the last 100; standard deviation of the latter over ten runs.
+Computed from the episode logs that Nagy et al. (2025) keep in their repository.
+"""
+
+# Reading results --------------------------------------------------------------------------------
+
+
+def stored(store: Store, experiment: Experiment, profile: str) -> pd.DataFrame:
+    """Load the results of an experiment under a profile; no rows when there are none.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    experiment
+        One of `longfair.papers.fairqcm.deep`.
+    profile
+        Name of the profile.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `Store.load`, methods in the order of the experiment.
+    """
+    if experiment.id not in store.experiments():
+        return no_results()
+    results = store.load(experiment=experiment.id, profile=profile)
+    return in_order(results, experiment.methods(profile))
+
+
+def gaps(store: Store, experiments: Sequence[Experiment], profile: str) -> pd.DataFrame:
+    """Say which runs of a profile are not stored, or no longer what the present code would give.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    experiments
+        Experiments to look at.
+    profile
+        Name of the profile.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per arm with a gap: `experiment`, `method`, `variant` and the number of its runs in
+        each status. No rows when every run is stored and fresh.
+    """
+    states = pd.concat(
+        [
+            store.states(plan(experiment, profile)).assign(experiment=experiment.id)
+            for experiment in experiments
+        ],
+        ignore_index=True,
+    )
+    groups = states.groupby(["experiment", *_ARM, "status"], sort=False)
+    counts = groups.size().unstack(fill_value=0)
+    unfinished = counts.drop(columns="fresh", errors="ignore")
+    return counts[unfinished.sum(axis=1) > 0].rename_axis(columns=None).reset_index()
+
+
+def curve(results: pd.DataFrame, metric: str, variant: str, every: int = 1) -> pd.DataFrame:
+    """Select one series of the greedy episodes during training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        `"return"`, `"welfare"`, `"allocated"`, `"invalid"` or, in lending, `"margin_met"`.
+    variant
+        Variant to keep.
+    every
+        Average so many neighbouring points of the curve; a last incomplete set is left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, `step` (the last of the points averaged), `value`.
+    """
+    chosen = results[
+        (results["phase"] == "curve")
+        & (results["metric"] == metric)
+        & (results["variant"] == variant)
+    ]
+    rows = chosen[[*_ARM, "seed", "step", "value"]].reset_index(drop=True)
+    by = [*_ARM, "seed"]
+    block = rows.groupby(by, sort=False).cumcount() // every
+    blocks = rows.groupby([*by, block], sort=False)
+    merged = blocks.agg(step=("step", "last"), value=("value", "mean"), size=("value", "size"))
+    complete = merged[merged["size"] == every].reset_index()
+    return complete[[*by, "step", "value"]]
+
+
+def final(results: pd.DataFrame) -> pd.DataFrame:
+    """Select the summaries of runs: `method`, `variant`, `seed`, `metric`, `value`."""
+    chosen = results[results["phase"] == "final"]
+    return chosen[[*_ARM, "seed", "metric", "value"]].reset_index(drop=True)
+
+
+def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Estimate a mean over seeds, with its 95 % bootstrap interval, for every combination.
+
+    Parameters
+    ----------
+    rows
+        Column `value` and those of `by`; one row per combination and seed.
+    by
+        Columns that tell combinations apart. Their values name the estimate's random stream.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `by`, then `value`, `low`, `high`, `seeds`, combinations in order of
+        appearance. A single seed has no interval: `low` and `high` are then the value itself.
+    """
+    found = []
+    for names, part in rows.groupby(list(by), sort=False):
+        mean = estimate(part["value"], name=" ".join(map(str, names)))
+        low, high = mean.interval or (mean.value, mean.value)
+        found.append((*names, mean.value, low, high, mean.seeds))
+    return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
+
+
+def references(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Average over all seeds and episodes what policies reach that need no training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A series of the learning curve.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `value`, in order of appearance.
+    """
+    rows = results[
+        (results["variant"] == REFERENCE)
+        & (results["phase"] == "curve")
+        & (results["metric"] == metric)
+    ]
+    means = rows.groupby("method", sort=False)["value"].mean()
+    return means.rename_axis("method").reset_index()
+
+
+def final_table(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) -> pd.DataFrame:
+    """Lay out summaries of whole runs for reading.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    quantities
+        Metric to column title and number of digits.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`; mean with its interval per quantity, and the number of seeds.
+    """
+    rows = final(results)
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for (method, variant), of_arm in rows.groupby(_ARM, sort=False):
+        line: dict[str, Any] = {}
+        for metric, (title, digits) in quantities.items():
+            values = of_arm.loc[of_arm["metric"] == metric, "value"]
+            name = f"{method} {variant} {metric}"
+            line[title] = written(estimate(values, name=name), digits) if len(values) else ""
+        lines[str(method), str(variant)] = line | {"seeds": of_arm["seed"].nunique()}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
+
+
+def by_seed(results: pd.DataFrame) -> pd.DataFrame:
+    """Lay the summaries out as one row per run and one column per metric."""
+    rows = final(results)
+    table = rows.pivot(index=[*_ARM, "seed"], columns="metric", values="value")
+    return table.rename_axis(columns=None).reset_index()
+
+
+def of_arm(results: pd.DataFrame, metric: str, method: str, variant: str) -> pd.Series[float]:
+    """Return a summary of one arm's runs, indexed by seed."""
+    rows = final(results)
+    chosen = (rows["metric"] == metric) & (rows["method"] == method) & (rows["variant"] == variant)
+    return rows[chosen].set_index("seed")["value"]
+
+
+def change(first: pd.Series[float], second: pd.Series[float], name: str) -> Estimate | None:
+    """Estimate by how much the first differs from the second, paired by seed.
+
+    Parameters
+    ----------
+    first, second
+        As from `of_arm`.
+    name
+        Names the estimate's random stream.
+
+    Returns
+    -------
+    Estimate or None
+        Mean of first less second over the seeds that both have; None if they share no seed.
+    """
+    shared = first.index.intersection(second.index)
+    if shared.empty:
+        return None
+    return paired_difference(first[shared], second[shared], name=name)
+
+
+def changes(
+    ablations: pd.DataFrame,
+    published: pd.DataFrame,
+    base: Mapping[str, str],
+    quantities: Mapping[str, tuple[str, int]],
+) -> pd.DataFrame:
+    """Say what one change does to a published method, paired by seed.
+
+    Parameters
+    ----------
+    ablations
+        Results of methods with one thing changed.
+    published
+        Results of the published methods.
+    base
+        Changed method to the method it was made from.
+    quantities
+        As in `final_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: the changed method. Its difference from the method it was made from, with interval,
+        per quantity; changes without results are left out.
+    """
+    lines: dict[str, dict[str, str]] = {}
+    for changed, method in base.items():
+        line = {}
+        for metric, (title, digits) in quantities.items():
+            difference = change(
+                of_arm(ablations, metric, changed, "ablation"),
+                of_arm(published, metric, method, "as_published"),
+                f"{changed} {metric}",
+            )
+            if difference is not None:
+                line[title] = written(difference, digits, signed=True)
+        if line:
+            lines[changed] = {"compared with": method} | line
+    return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Bring methods into an order; the store's own is alphabetical."""
+    order = {method: place for place, method in enumerate(methods)}
+    return table.sort_values(
+        "method", key=lambda column: column.map(order), kind="stable", ignore_index=True
+    )
+
+
+def written(found: Estimate, digits: int = 1, *, signed: bool = False) -> str:
+    """Write an estimate with its interval, as in "1032.4 [1020.1, 1044.9]"."""
+    form = f"{'+' if signed else ''}.{digits}f"
+    if found.interval is None:
+        return f"{found.value:{form}}"
+    low, high = found.interval
+    return f"{found.value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def cost(provenance: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Summarise what runs cost.
+
+    Parameters
+    ----------
+    provenance
+        As from `Store.provenance`.
+    methods
+        Methods in the order wanted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`: number of runs, training steps of one, median core seconds of
+        one, core minutes of all.
+    """
+    groups = in_order(provenance, methods).groupby(_ARM, sort=False)
+    return pd.DataFrame(
+        {
+            "runs": groups.size(),
+            "training steps": groups["steps"].median().astype(int),
+            "core seconds per run": groups["core_seconds"].median().round(1),
+            "core minutes in all": (groups["core_seconds"].sum() / 60).round(1),
+        }
+    )
+
+
+# Settings ---------------------------------------------------------------------------------------
+
+
+def switch_table() -> pd.DataFrame:
+    """Return the differences between paper and code, one row each."""
+    coded, published = Switches.as_coded(), Switches.as_published()
+    return pd.DataFrame(
+        {
+            "as published": {field.name: getattr(published, field.name) for field in fields(coded)},
+            "as coded": {field.name: getattr(coded, field.name) for field in fields(coded)},
+        }
+    ).rename_axis("switch")
+
+
+def learning_table(problem: str, methods: Sequence[str], variant: str) -> pd.DataFrame:
+    """Return the settings of the methods of a problem, one column each."""
+    settings = {method: config_of(problem, method, variant).learning for method in methods}
+    return pd.DataFrame(
+        {
+            method: {field.name: getattr(chosen, field.name) for field in fields(Learning)}
+            for method, chosen in settings.items()
+        }
+    ).rename_axis("setting")

@@ -1,0 +1,219 @@
+"""What the deep experiments run and measure: settings, references, and episodes played greedily."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longfair.agents.fairqcm.recurrent import RecurrentDQN
+from longfair.papers.fairqcm.deep import (
+    ABLATIONS,
+    DOUGHNUTS,
+    EXPERIMENTS,
+    LENDING,
+    LENDING_CONTINUOUS,
+    PolicyOfEveryEpisode,
+    ReferenceConfig,
+    config_of,
+    evaluate_reference,
+    learner,
+    make_problem,
+    measured,
+    observed,
+    play,
+    play_greedily,
+    train_and_evaluate,
+)
+
+
+def final(table: Any) -> Any:
+    return table[table["phase"] == "final"].set_index("metric")["value"]
+
+
+# What is run ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("problem", "method", "width"),
+    [
+        ("doughnuts", "full", 40),
+        ("doughnuts", "min", 40),
+        ("doughnuts", "reset", 40),
+        ("doughnuts", "rnn", 5),
+        ("doughnuts", "fairqcm", 40),
+        ("lending", "full", 35),
+        ("lending", "rnn", 23),
+        ("lending", "fairqcm", 35),
+        ("lending-continuous", "fairqcm", 27),
+    ],
+)
+def test_agents_see_as_many_numbers_as_published(problem, method, width):
+    env, memory = observed(config_of(problem, method, "as_published"), 1)
+    assert env.single_observation_space.shape == (width,)
+    assert (memory is None) == (method == "rnn")
+
+
+@pytest.mark.parametrize(
+    ("problem", "method", "parameters"),
+    [
+        ("doughnuts", "full", 2021),
+        ("doughnuts", "rnn", 2437),
+        ("lending", "min", 1452),
+        ("lending", "rnn", 2996),
+    ],
+)
+def test_networks_have_as_many_parameters_as_the_authors(problem, method, parameters):
+    model = learner(config_of(problem, method, "as_coded"), 0, 0)
+    assert len(model.policy.online.vector) == parameters
+
+
+def test_variants_differ_in_what_the_paper_and_the_code_differ_in():
+    coded, published = (
+        config_of("lending", "fairqcm", variant) for variant in ("as_coded", "as_published")
+    )
+    assert (coded.memory, published.memory) == ("full", "min")
+    assert coded.counterfactual
+    assert coded.learning == published.learning
+    models = [learner(coded, run, 0) for run in (0, 1, 5)]
+    assert [round(model.exploration_rate, 3) for model in models] == [1.0, 0.368, 0.2]
+    assert learner(published, 5, 0).exploration_rate == 1.0
+    narrow = learner(config_of("lending", "rnn", "as_coded"), 0, 0)
+    wide = learner(config_of("lending", "rnn", "as_published"), 0, 0)
+    assert isinstance(narrow, RecurrentDQN)
+    assert isinstance(wide, RecurrentDQN)
+    assert (narrow.training, narrow.recurrent_width) == ("shuffled", 16)
+    assert (wide.training, wide.recurrent_width) == ("episodes", 256)
+    # The published network learns less often, but its target is as old in steps played.
+    assert wide.target_update_interval * wide.train_freq.frequency == 1000
+
+
+def test_experiments_have_the_arms_that_the_claims_read():
+    names = {arm.name for arm in DOUGHNUTS.arms["book"]}
+    assert {f"{m}.as_coded" for m in ("full", "min", "reset", "rnn", "fairqcm")} < names
+    assert {"oracle.reference", "random.reference", "random-present.reference"} < names
+    assert LENDING.horizon["book"] == 40_000
+    assert {arm.variant for arm in LENDING_CONTINUOUS.arms["book"]} == {
+        "as_published",
+        "reference",
+    }
+    changed = {arm.method: arm.config for arm in ABLATIONS.arms["book"]}
+    assert changed["full-large"].learning.batch == 2048
+    assert changed["fairqcm-small"].learning.batch == 64
+    assert changed["fairqcm-coded"].switches.always_received
+    assert changed["fairqcm-time"].switches.terminal_mask
+    for experiment in EXPERIMENTS:
+        assert experiment.seeds["book"] >= 10
+        assert experiment.arms["book"] == experiment.arms["paper"]
+
+
+# What is measured -------------------------------------------------------------------------------
+
+REFERENCES = [
+    ("doughnuts", "oracle", 1103.345, 0.7),
+    ("doughnuts", "rotation", 1099.41, 0.9),
+    ("doughnuts", "random-present", 1082.9, 2.5),
+    ("doughnuts", "random", 791.144, 12.0),
+    ("lending", "random-present", -151.7, 24.0),
+    ("lending", "random", -295.3, 28.0),
+    ("lending", "alternating", -29.65, 12.0),
+    ("lending-continuous", "alternating", -29.9, 12.0),
+]
+
+
+@pytest.mark.parametrize(("problem", "policy", "value", "tolerance"), REFERENCES)
+def test_policies_without_training_score_what_is_known(problem, policy, value, tolerance):
+    """Tolerances are about seven standard errors of the mean over 1000 episodes."""
+    table = evaluate_reference(ReferenceConfig(problem, policy), 7)
+    assert final(table)["return_all"] == pytest.approx(value, abs=tolerance)
+    assert len(table[(table["phase"] == "curve") & (table["metric"] == "return")]) == 100
+
+
+def test_the_four_series_keep_fines_and_fairness_apart():
+    def nobody_there(observation: Any, info: Any) -> Any:
+        return observation[:, :4].argmin(axis=1)
+
+    totals = play(nobody_there, make_problem("lending", 300), 0)
+    # Somebody receives a loan only when all four ask, so most steps are fined.
+    assert (totals["invalid"] > 5).all()
+    assert (totals["return"] <= -40 * totals["invalid"]).all()
+    assert totals["return"].mean() < totals["welfare"].mean() - 200
+    np.testing.assert_array_equal(totals["allocated"] + totals["invalid"], 40.0)
+    assert totals["margin_met"].mean() < 0.9
+    doughnuts = play(
+        lambda observation, info: np.zeros(len(observation), np.int64),
+        make_problem("doughnuts", 50, 0.0),
+        0,
+    )
+    # One person gets them all: the welfare goes on while nothing is handed out.
+    counts = doughnuts["allocated"]
+    assert (doughnuts["welfare"] > doughnuts["return"]).all()
+    upper = np.log(np.arange(1, 101) + 1.0).sum()
+    assert (doughnuts["welfare"] < upper).all()
+    assert 70 < counts.mean() < 90
+
+
+def scores(returns: list[float], length: int = 100) -> dict[str, Any]:
+    values = np.repeat(np.array(returns, float), 10)
+    return {
+        "return": values,
+        "welfare": values + 1,
+        "allocated": np.arange(len(values), dtype=float),
+        "invalid": np.zeros(len(values)),
+        "steps": np.full(len(values), float(length)),
+    }
+
+
+def test_a_run_is_summed_up_in_bins_ends_and_first_episodes():
+    returns = [500.0, 950.0, 880.0, 940.0] + [990.0] * 10
+    table = measured(scores(returns), scores([7.0]))
+    curve = table[(table["phase"] == "curve") & (table["metric"] == "return")]
+    assert curve["step"].tolist() == [1000 * (i + 1) for i in range(14)]
+    assert curve["value"].tolist() == returns
+    values = final(table)
+    assert values["return"] == 990.0
+    assert values["return_all"] == pytest.approx(np.mean(returns))
+    assert values["allocated_first_100"] == np.arange(100).mean()
+    assert values["episodes_to_900"] == 20.0
+    assert values["episodes_to_1000"] == 141.0
+    assert values["last_policy_return"] == 7.0
+    assert table.dtypes[["step", "group", "value"]].astype(str).tolist() == [
+        "int64",
+        "int32",
+        "float64",
+    ]
+
+
+@pytest.mark.parametrize("method", ["full", "rnn"])
+def test_every_episode_is_played_with_the_network_of_its_time(method):
+    config = config_of("lending", method, "as_coded", "smoke")
+    config = replace(config, learning=replace(config.learning, target_every=50))
+    model, record = learner(config, 0, 1), PolicyOfEveryEpisode()
+    model.learn(400, callback=record)
+    # The buffer is full after two episodes, then the target is copied every fifty steps.
+    assert record.of_episode == sorted(record.of_episode)
+    assert len(record.of_episode) == 10
+    assert len(record.policies) == len(set(record.of_episode)) > 3
+    together = play_greedily(record, config, 5)
+    env, _ = observed(config, 10)
+    observation, _ = env.reset(seed=5)
+    alone, states = np.zeros(10), [None] * 10
+    for _ in range(40):
+        actions = np.empty(10, np.int64)
+        for row, number in enumerate(record.of_episode):
+            chosen, states[row] = record.policies[number].act(
+                observation[row : row + 1], states[row]
+            )
+            actions[row] = chosen[0]
+        observation, reward, _, _, _ = env.step(actions)
+        alone += reward
+    np.testing.assert_allclose(together["return"], alone)
+
+
+def test_a_run_is_the_same_twice_and_differs_between_seeds():
+    config = replace(config_of("doughnuts", "fairqcm", "as_published", "smoke"), episodes=10)
+    tables = [train_and_evaluate(config, seed) for seed in (5, 5, 6)]
+    assert tables[0].equals(tables[1])
+    assert not tables[0].equals(tables[2])
