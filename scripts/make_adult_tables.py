@@ -23,7 +23,7 @@ Whatever the source, the rows must have the known SHA-256.
 
 Usage:
     python scripts/make_adult_tables.py
-    python scripts/make_adult_tables.py FOLDER_OR_ARCHIVE --knots 17 --output /tmp/table.npz
+    python scripts/make_adult_tables.py FOLDER_OR_ARCHIVE --knots 17 --output table.npz
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Measure the speed of all environments, print it and store it for the book.
 
-`make bench` calls this. Measure on a quiet machine: the table of the book names the machine and
-the day. The rows are those of `longfair bench env --json`.
+`make bench` calls this. It takes about five minutes. Rates count processor time and are the best
+of several windows, so other work on the machine disturbs them little; a quiet machine is better
+still. The table of the book names the machine and the day. The rows are those of
+`longfair bench env --json`.
 
 Usage:
     python scripts/write_benchmarks.py
-    python scripts/write_benchmarks.py --quick --file /tmp/environments.json
+    python scripts/write_benchmarks.py --quick --file environments.json
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ FILE = Path(__file__).resolve().parents[1] / "results" / "benchmarks" / "environ
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer repeats, first presets only")
+    parser.add_argument("--quick", action="store_true", help="fewer windows, first presets only")
     parser.add_argument("--file", type=Path, default=FILE, help="where the table goes")
     chosen = parser.parse_args(arguments)
     rows = environment_benchmarks(chosen.quick)

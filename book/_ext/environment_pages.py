@@ -145,13 +145,25 @@ def presets(name: str) -> str:
     lines += [f"- `{preset}`: {purpose(getattr(record, preset))}" for preset in record.PRESETS]
     for some, title in ((~alike, "Differs between presets"), (alike, "The same in all presets")):
         if some.any():
-            heads = [f"`{preset}`" for preset in columns] if title.startswith("D") else ["Value"]
             rows = [
-                [f"`{row[0]}`: {notes.get(str(row[0]), '')}", *row[1 : len(heads) + 1]]
-                for row in values[some].itertuples()
+                [f"`{parameter}`: {notes.get(str(parameter), '')}", by_preset(row)]
+                for parameter, row in values[some].iterrows()
             ]
-            lines += ["", table([title, *heads], rows)]
+            lines += ["", table([title, "Value"], rows)]
     return "\n".join(lines)
+
+
+def by_preset(values: pd.Series[Any]) -> str:
+    """Write the values of a parameter, each once, with the presets that have it.
+
+    One column for all presets fits on a phone, and shows which of them agree.
+    """
+    if values.nunique() == 1:
+        return str(values.iloc[0])
+    return ";<br>".join(
+        f"{value} in {', '.join(f'`{preset}`' for preset in values.index[values == value])}"
+        for value in values.unique()
+    )
 
 
 def purpose(preset: Any) -> str:
@@ -229,7 +241,8 @@ def exact(name: str, root: Path) -> str:
     ]
     words = (
         "Expected return of an episode, computed and not simulated; without a discount unless one "
-        "is named. No policy does better than the one called best.\n"
+        "is named. No policy does better than the one called best; where only some policies are "
+        "compared, its name says which.\n"
     )
     return "\n".join(["## Exact values", "", words, table(head, body)])
 
@@ -249,7 +262,7 @@ def cards(root: Path) -> str:
             "",
             sentence,
             "",
-            f"`longfair/{name}-v0`, from {papers}",
+            f"`longfair/{name}-v0`{f', from {papers}' if papers else ''}",
             ":::",
             "",
         ]
@@ -285,33 +298,37 @@ def speed_table(measured: Mapping[str, Any]) -> str:
 
     rows = pd.DataFrame(measured["rows"])
     batches = rows[(rows["face"] == "batch") & rows["copies"].isin(COPIES)]
-    head = ["Environment", "Preset", "1 copy", *(f"{n:,} copies" for n in COPIES[1:])]
+    head = ["Environment", "1 copy", *(f"{n:,} copies" for n in COPIES[1:])]
     head += ["Published", f"Ratio at {COPIES[-1]:,}"]
     body = []
     for (name, preset), part in batches.groupby(["environment", "preset"], sort=False):
         rates = part.set_index("copies")["steps_per_second"]
         published = PUBLISHED_ENVIRONMENT_STEPS.get((str(name), str(preset)))
+        ratio = None if published is None else rates.get(COPIES[-1], 0) / published
         body.append(
             [
-                name,
-                f"`{preset}`",
-                *(_rate(rates.get(copies)) for copies in COPIES),
-                _rate(published),
-                _rate(None if published is None else rates.get(COPIES[-1], 0) / published),
+                f"{name} `{preset}`",
+                *(_thousands(rates.get(copies)) for copies in COPIES),
+                _thousands(published),
+                _three_digits(ratio),
             ]
         )
     machine = measured["machine"]
     words = (
-        f"Steps per second of one core, random actions drawn beforehand, measured on "
-        f"{measured['date']} on {machine['processor']}, {machine['system']}, "
+        f"Thousands of steps per second of one core's time, random actions drawn beforehand, "
+        f"measured on {measured['date']} on {machine['processor']}, {machine['system']}, "
         f"Python {machine['python']}.\n"
     )
     return "\n".join([words, table(head, body)])
 
 
-def _rate(value: float | None) -> str | None:
-    """Write a rate with three digits, which is more than timings are good for."""
-    return None if value is None else f"{float(f'{value:.3g}'):,.0f}"
+def _thousands(rate: float | None) -> str | None:
+    return None if rate is None else _three_digits(rate / 1000)
+
+
+def _three_digits(value: float | None) -> str | None:
+    """Write a number with three digits, which is more than timings are good for."""
+    return None if value is None else f"{float(f'{value:.3g}'):,g}"
 
 
 def fragments(root: Path) -> dict[str, str]:

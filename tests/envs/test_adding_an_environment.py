@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -34,6 +35,32 @@ def example() -> Iterator[types.ModuleType]:
 def test_both_faces_pass_the_checkers(example: types.ModuleType) -> None:
     check_env(example.make_scalar(), skip_render_check=True)
     check_env_of_sb3(example.make_scalar())
+
+
+IN_THE_LIBRARY = """
+import sys, types
+import longfair.envs, longfair.envs.registration as registration
+import pytest
+
+code, tests = sys.argv[1:]
+clinic = types.ModuleType("longfair.envs.clinic")
+sys.modules[clinic.__name__] = clinic
+exec(compile(code, "clinic.py", "exec"), clinic.__dict__)
+longfair.envs.NAMES = registration.NAMES = (*registration.NAMES, "Clinic")
+registration.register_all()
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-k", "Clinic", tests]))
+"""
+"""Do what the page says: the first two blocks in a file of their own, its name in NAMES."""
+
+
+def test_the_example_passes_the_tests_of_every_environment() -> None:
+    code = "\n".join(BLOCK.findall(PAGE.read_text(encoding="utf-8"))[:2])
+    tests = str(Path(__file__).with_name("test_registry.py"))
+    ran = subprocess.run(
+        [sys.executable, "-c", IN_THE_LIBRARY, code, tests], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert re.search(r"^\d\d passed", ran.stdout, flags=re.MULTILINE)
 
 
 def test_nobody_is_lost(example: types.ModuleType) -> None:

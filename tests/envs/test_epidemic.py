@@ -129,6 +129,7 @@ def test_a_network_without_ties_infects_nobody() -> None:
 @pytest.mark.parametrize(
     ("graph", "communities", "message"),
     [
+        ("karate club", None, "graph=.karate club.: give a graph of networkx"),
         (networkx.DiGraph([(0, 1)]), [{0}, {1}], "directed"),
         (networkx.path_graph(3), [{0}, {1}], "2 members for 3 nodes"),
         (networkx.path_graph(3), [{0, 1}, {1, 2}], "4 members for 3 nodes"),

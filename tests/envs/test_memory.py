@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from longfair.envs import doughnut, lending, loan_pool
 from longfair.envs.bits import bit_table
+from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import (
     AllocationMemory,
-    ElapsedTime,
     FullMemory,
     IntegerCodes,
     MinMemory,
@@ -175,21 +175,6 @@ def test_copies_that_are_restarted_forget_and_the_others_do_not() -> None:
     assert observation[:, 2:].tolist() == [[0.0, 0.0, 0.0], [0.0, 3.0, 1.0]]
 
 
-# Time --------------------------------------------------------------------------------------------
-
-
-def test_time_runs_from_zero_to_one() -> None:
-    env = ElapsedTime(loan_pool.make_vector(2, episode_length=4))
-    observation, _ = env.reset(seed=0)
-    seen = [observation[0, -1]]
-    for _ in range(8):
-        observation, _, _, _, info = env.step(np.zeros(2, np.int64))
-        seen.append(observation[0, -1])
-        assert env.observation_space.contains(observation)
-    assert seen == [0.0, 0.25, 0.5, 0.75, 0.0, 0.25, 0.5, 0.75, 0.0]
-    assert info["final_obs"][0, -1] == 1.0
-
-
 # Numbers for tables ------------------------------------------------------------------------------
 
 
@@ -228,4 +213,4 @@ def test_what_cannot_be_remembered_is_refused() -> None:
     with pytest.raises(UsageError, match="directly over longfair/Doughnut-v0"):
         IntegerCodes(FullMemory(pool, encoding="counts"))
     with pytest.raises(UsageError, match="no episode length"):
-        ElapsedTime(gymnasium.make_vec("CartPole-v1", num_envs=1))
+        FullMemory(gymnasium.make_vec("CartPole-v1", num_envs=1))

@@ -407,6 +407,8 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
     }
     with pytest.raises(UsageError, match="no preset 'mildd': did you mean 'mild'"):
         gymnasium.make_vec("longfair/Population-v0", num_envs=1, fitness="mildd")
+    with pytest.raises(UsageError, match="no preset '3'"):
+        gymnasium.make_vec("longfair/Population-v0", num_envs=1, fitness=3)
 
 
 @pytest.mark.parametrize(
@@ -422,6 +424,7 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
         ({"starts": ((0.2,),)}, r"starts\[0\] has 1 rates: give 2"),
         ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
         ({"rate_margin": 0.7}, "rate_margin=0.7"),
+        ({"fitness": "mild"}, "fitness='mild': give a FitnessTable"),
     ],
 )
 def test_impossible_parameters_are_refused(change: dict[str, Any], message: str) -> None:

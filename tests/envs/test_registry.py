@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import importlib
 import inspect
 import random
@@ -26,6 +27,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 from longfair.envs import NAMES, environment_id
+from longfair.envs.making import module_name
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.envs.vector import FairVectorEnv
 from longfair.errors import UsageError
@@ -49,9 +51,7 @@ BASE_KEYS = {"supply", "demand", "group_state"}
 
 
 def module_of(name: str) -> ModuleType:
-    entry_point = gymnasium.registry[environment_id(name)].vector_entry_point
-    assert isinstance(entry_point, str)
-    return importlib.import_module(entry_point.partition(":")[0])
+    return importlib.import_module(module_name(name))
 
 
 def params_class(name: str) -> Any:
@@ -414,11 +414,46 @@ def test_bad_arguments_are_one_line_usage_errors(name: str) -> None:
             make_batch(name, preset, episode_length=length)
         assert_one_line(error, "episode_length", repr(length))
     with pytest.raises(UsageError) as error:
+        make_batch(name, preset, episode_lenght=3)
+    assert_one_line(error, "'episode_lenght'", "did you mean 'episode_length'")
+    with pytest.raises(UsageError) as error:
         type(make_batch(name, preset))(0)  # type: ignore[call-arg]  # as in make_manual
     assert_one_line(error, "num_envs", "0")
     with pytest.raises(UsageError) as error:
         make_batch(name, preset).reset(seed=[1, 2, 3, 4, 5])
     assert_one_line(error, "seed")
+
+
+@every_environment
+@pytest.mark.parametrize("bad", [3, {"episode_length": 3}, ["a\nb"] * 50, "no such thing", None])
+def test_arguments_of_the_wrong_kind_are_one_line_usage_errors(name: str, bad: Any) -> None:
+    def batch(**arguments: Any) -> Any:
+        return gymnasium.make_vec(environment_id(name), num_envs=2, **arguments)
+
+    def scalar(**arguments: Any) -> Any:
+        return gymnasium.make(environment_id(name), **arguments)
+
+    presets = params_class(name).PRESETS
+    for make in (batch, scalar):
+        with pytest.raises(UsageError) as error:
+            make(preset=bad)
+        assert_one_line(error, "preset", repr(bad)[:3], presets[0])
+        if bad is not None:
+            with pytest.raises(UsageError) as error:
+                make(params=bad)
+            assert_one_line(error, f"params={repr(bad)[:3]}", f"{name}Params", presets[0])
+        with pytest.raises(UsageError) as error:
+            make(params=presets[-1])
+        assert_one_line(error, f"params={presets[-1]!r}", f"or preset={presets[-1]!r}")
+
+
+@every_environment
+def test_what_was_made_can_be_made_again_from_its_spec(name: str) -> None:
+    preset = params_class(name).PRESETS[-1]
+    batch = gymnasium.make_vec(environment_id(name), num_envs=3, preset=preset)
+    again = gymnasium.make_vec(batch.spec)  # type: ignore[arg-type]  # it has one, because it was made by id
+    assert again.num_envs == 3
+    assert again.unwrapped.params == batch.unwrapped.params  # type: ignore[attr-defined]  # environments have it, VectorEnv has not
 
 
 @every_environment
@@ -482,23 +517,38 @@ def _bad_actions(space: gymnasium.Space[Any], good: Any) -> list[tuple[Any, str]
 
 
 @every_environment
-def test_stepping_does_not_pile_up_memory(name: str) -> None:
-    """20,000 steps, in batches of 8 copies. One kept pointer per call would be 20 KB."""
-    copies, calls = 8, 2500
+def test_a_million_steps_do_not_pile_up_memory(name: str) -> None:
+    """One kept pointer per call would be 20 KB; there are 125 episode ends in every copy."""
+    copies, calls = 400, 2500
     env = make_batch(name, params_class(name).PRESETS[0], copies, episode_length=20)
     env.reset(seed=1)
     actions = drawn_actions(env.action_space, 50)
 
-    def play(number: int) -> None:
+    def in_use_after(number: int) -> int:
         for call in range(number):
             env.step(actions[call % len(actions)])
+        gc.collect()  # also lets go of what Python keeps to use again, up to 2000 tuples of a size
+        return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()
     try:
-        play(200)
-        before, _ = tracemalloc.get_traced_memory()
-        play(calls)
-        after, _ = tracemalloc.get_traced_memory()
+        before = in_use_after(200)
+        after = in_use_after(calls)
     finally:
         tracemalloc.stop()
     assert after - before < 8 * calls
+
+
+@every_preset
+def test_1024_copies_fit_into_200_mebibytes(name: str, preset: str) -> None:
+    """Everything that making and stepping allocates, at its highest."""
+    tracemalloc.start()
+    try:
+        env = make_batch(name, preset, 1024, episode_length=LENGTH)
+        env.reset(seed=1)
+        for action in drawn_actions(env.action_space, 2 * LENGTH):
+            env.step(action)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * 2**20

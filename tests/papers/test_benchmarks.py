@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from longfair.envs import NAMES
 from longfair.papers import benchmarks
 from longfair.papers.elbert.lending import LEARNING, METHODS
 from longfair.runs import bench
+
+FILE = Path(__file__).parents[2] / "results" / "benchmarks" / "environments.json"
 
 
 def test_operations_of_an_update_are_those_of_its_matrix_products() -> None:
@@ -31,6 +36,20 @@ def test_every_environment_and_face_is_timed(monkeypatch: pytest.MonkeyPatch) ->
     }
     eight = [row for row in rows if row["copies"] == 8]
     assert all(row["steps_per_second"] == 64 * 8 for row in eight)
+
+
+def test_stored_speeds_clear_the_bars_at_1024_copies() -> None:
+    """At least half a million steps a second, and many times what was published."""
+    stored = json.loads(FILE.read_text(encoding="utf-8"))["rows"]
+    rows = [row for row in stored if (row["face"], row["copies"]) == ("batch", 1024)]
+    assert {(row["environment"], row["preset"]) for row in rows} == {
+        (name, preset) for name in NAMES for preset in benchmarks._presets(name)
+    }, "run scripts/write_benchmarks.py"
+    for row in rows:
+        rate, published = row["steps_per_second"], (row["environment"], row["preset"])
+        assert rate >= 500_000, row
+        times = 50 if row["environment"] in ("Doughnut", "LoanPool") else 1000
+        assert rate >= times * benchmarks.PUBLISHED_ENVIRONMENT_STEPS.get(published, 0), row
 
 
 def test_batch_of_lending_is_far_faster_than_its_scalar_face() -> None:

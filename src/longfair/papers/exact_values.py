@@ -1,8 +1,7 @@
 """Exact expected returns in the environments that an exact solver reaches.
 
-They are the yardsticks for what is learned: no policy can do better than the best choice. The loan
-pool takes a minute or two, so the book reads the values from a file that
-`scripts/write_exact_values.py` writes.
+They are the yardsticks for what is learned: no policy can do better than the best choice. They take
+a while, so the book reads them from a file that `scripts/write_exact_values.py` writes.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def loan_pool() -> Values:
     pool = exact_loan_pool.PairedLoanPool()
     cases = {
         "best": (pool, exact_loan_pool.best_choice),
-        "best with a difference of at most 10 loans": (
+        "best of those that keep the difference to at most 10 loans": (
             replace(pool, largest_gap=10),
             exact_loan_pool.best_choice,
         ),
