@@ -1,0 +1,154 @@
+"""Search for the best policy of a handful of numbers, on episodes that no result uses.
+
+`STATIC` in the modules of the experiments holds what was found. To find it again:
+`python -m longfair.papers.elbert.static_search attention elbert_harder 20000`.
+
+Every candidate plays the same episodes, drawn from seeds from `FIRST_SEED` on. Results use
+32-bit seeds hashed from small run numbers. What is maximised is ELBERT's own objective, the
+reward of an episode less alpha times the squared bias; with alpha 0 the reward alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import differential_evolution
+
+from longfair.agents.evaluation import Agent, EpisodeTotals, acting, play_episodes
+from longfair.agents.static_allocation import ProportionalToIncidents, VaccinationLottery
+from longfair.envs.epidemic import EpidemicParams
+from longfair.metrics.benefit import benefit_rate, bias
+from longfair.papers.elbert.attention import INCIDENTS, ROWS, SITES, attention_world
+from longfair.papers.elbert.infectious import infectious_world
+from longfair.papers.elbert.lending_world import lending_world, real_thresholds
+from longfair.papers.elbert.training import World
+
+FIRST_SEED = 2**40
+"""Beyond the 32 bits of the seeds that results use."""
+
+
+class Score(NamedTuple):
+    """What a policy reaches."""
+
+    objective: float
+    """Reward of an episode less alpha times the squared bias."""
+    reward: float
+    """Mean per step."""
+    bias: float
+
+
+def score(totals: EpisodeTotals, alpha: float) -> Score:
+    """Judge episodes by ELBERT's objective, with rates as the paper evaluates them."""
+    episodes = len(totals.steps)
+    rates = benefit_rate(
+        totals.supply.sum(axis=0), totals.demand.sum(axis=0), offset=float(episodes)
+    )
+    gap = float(bias(rates))
+    reward = float(totals.reward.sum())
+    return Score(reward / episodes - alpha * gap**2, reward / float(totals.steps.sum()), gap)
+
+
+class Family(NamedTuple):
+    """Policies that a few numbers describe."""
+
+    bounds: list[tuple[float, float]]
+    agent: Callable[[NDArray[np.float64]], Agent]
+    world: World
+    episode_length: int
+    copies: int
+    """Episodes on which a candidate is judged."""
+
+
+def attention_family(preset: str) -> Family:
+    """Divide the units by weighted recent incidents: logarithms of the weights of sites 1 to 4."""
+
+    def agent(point: NDArray[np.float64]) -> Agent:
+        return ProportionalToIncidents(tuple(np.exp([0.0, *point])), INCIDENTS, ROWS)
+
+    return Family([(-2.0, 3.0)] * (SITES - 1), agent, attention_world(preset), 1024, copies=32)
+
+
+def infectious_family(preset: str) -> Family:
+    """Draw the group by lottery: chance of group 1, and weight of infected neighbours."""
+    params = EpidemicParams()
+
+    def agent(point: NDArray[np.float64]) -> Agent:
+        chances = (1.0 - point[0], point[0])
+        return VaccinationLottery(params.adjacency(), params.group, chances, point[1], seed=0)
+
+    return Family([(0.0, 1.0), (0.0, 5.0)], agent, infectious_world(preset), 20, copies=4000)
+
+
+def lending_family(preset: str) -> Family:
+    """Lend from a real threshold on; its fraction is the chance to refuse the score below it."""
+
+    def agent(point: NDArray[np.float64]) -> Agent:
+        return real_thresholds(tuple(point), seed=0)
+
+    return Family([(0.0, 5.0)] * 2, agent, lending_world(preset), 10_000, copies=128)
+
+
+FAMILIES = {
+    "attention": attention_family,
+    "infectious": infectious_family,
+    "lending": lending_family,
+}
+
+
+def search(family: Family, alpha: float, iterations: int) -> tuple[NDArray[np.float64], Score]:
+    """Find the best policy of a family by differential evolution, on the same episodes for all.
+
+    Parameters
+    ----------
+    family
+        Policies to search.
+    alpha
+        Weight of the squared bias.
+    iterations
+        Generations of the search.
+
+    Returns
+    -------
+    point, score
+        The numbers of the best policy, rounded to two decimals, and what it reaches on episodes
+        the search has not seen.
+    """
+
+    def play(point: NDArray[np.float64], seed: int, copies: int) -> Score:
+        totals = play_episodes(
+            acting(family.agent(point)), family.world.make(copies, family.episode_length), seed
+        )
+        return score(totals, alpha)
+
+    found = differential_evolution(
+        lambda point: -play(point, FIRST_SEED, family.copies).objective,
+        family.bounds,
+        maxiter=iterations,
+        popsize=8,
+        polish=False,
+        rng=np.random.default_rng(0),
+    )
+    best = np.round(found.x, 2)
+    return best, play(best, FIRST_SEED + 1, 4 * family.copies)
+
+
+def main() -> None:
+    """Search the family, preset and alpha named on the command line."""
+    parser = argparse.ArgumentParser(description="Search for the best static policy.")
+    parser.add_argument("environment", choices=sorted(FAMILIES))
+    parser.add_argument("preset", help="preset of the environment, such as elbert_harder")
+    parser.add_argument("alpha", type=float, help="weight of the squared bias; 0: reward alone")
+    parser.add_argument("--iterations", type=int, default=15)
+    given = parser.parse_args()
+    point, reached = search(
+        FAMILIES[given.environment](given.preset), given.alpha, given.iterations
+    )
+    print([round(float(number), 2) for number in point], reached)
+
+
+if __name__ == "__main__":
+    main()
