@@ -10,7 +10,6 @@ import pytest
 
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.papers.fairqcm.deep import (
-    ABLATIONS,
     DOUGHNUTS,
     EXPERIMENTS,
     LENDING,
@@ -99,14 +98,15 @@ def test_experiments_have_the_arms_that_the_claims_read():
         "as_published",
         "reference",
     }
-    changed = {arm.method: arm.config for arm in ABLATIONS.arms["book"]}
-    assert changed["full-large"].learning.batch == 2048
-    assert changed["fairqcm-small"].learning.batch == 64
-    assert changed["fairqcm-coded"].switches.always_received
-    assert changed["fairqcm-time"].switches.terminal_mask
+    changed = {arm.name: arm.config for arm in DOUGHNUTS.arms["book"]}
+    assert changed["full.large_batch"].learning.batch == 2048
+    assert changed["fairqcm.small_batch"].learning.batch == 64
+    assert changed["fairqcm.false_update"].switches.always_received
+    assert changed["fairqcm.timed"].switches.terminal_mask
+    assert changed["rnn.narrow"].learning.train_every == 1
+    assert "fairqcm.full_memory" in {arm.name for arm in LENDING.arms["book"]}
     for experiment in EXPERIMENTS:
         assert experiment.seeds["book"] >= 10
-        assert experiment.arms["book"] == experiment.arms["paper"]
 
 
 # What is measured -------------------------------------------------------------------------------

@@ -59,6 +59,11 @@ def test_a_log_becomes_one_row_per_step_and_one_column_per_person() -> None:
     assert received_from_log(LOG).to_numpy().sum() == len(LOG)
 
 
+def test_several_decisions_for_one_person_in_one_step_add_up() -> None:
+    twice = pd.concat([LOG, LOG.iloc[:1]])
+    assert received_from_log(twice).loc[3, "cleo"] == 2
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

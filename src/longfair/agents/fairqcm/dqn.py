@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
-from longfair.agents.fairqcm.networks import Adam, GreedyRelu, ReluStack, orthogonal_start
+from longfair.agents.fairqcm.networks import Adam, ReluStack, orthogonal_start
 from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer, Imagination
 from longfair.agents.ppo import saving
 from longfair.errors import UsageError
@@ -215,10 +215,6 @@ class FairDQN(DQN):
         if not deterministic and self.rng.random() < self.exploration_rate:
             return self.rng.integers(self.action_space.n, size=len(greedy))  # type: ignore[attr-defined]  # a Discrete, as DQN requires
         return greedy
-
-    def greedy_policy(self) -> GreedyRelu:
-        """Return a copy of the target network that acts greedily: what is evaluated (code)."""
-        return self.policy.target.snapshot()
 
     # Learning -----------------------------------------------------------------------------------
 

@@ -167,11 +167,11 @@ def relu_trace(layers: list[Layer], inputs: Float32Array) -> list[Float32Array]:
     """Return the inputs, all hidden layers after their ReLU, and the outputs, each (B, size)."""
     trace = [inputs]
     for weight, bias in layers[:-1]:
-        hidden = trace[-1] @ weight.T
-        hidden += bias
-        trace.append(np.maximum(hidden, 0.0, out=hidden))
+        trace.append(rectified(trace[-1] @ weight.T, bias))
     weight, bias = layers[-1]
-    trace.append(trace[-1] @ weight.T + bias)
+    outputs = trace[-1] @ weight.T
+    outputs += bias
+    trace.append(outputs)
     return trace
 
 
@@ -198,14 +198,36 @@ def relu_backward(
         np.matmul(ones, slope, out=by_bias)
         if layer > 0:
             slope = slope @ layers[layer][0]
-            slope *= trace[layer] > 0
+            _stop_inactive(slope, trace[layer])
 
 
+@njit(cache=True)
+def rectified(hidden: Float32Array, bias: Float32Array) -> Float32Array:
+    """Add the bias (H,) to hidden values (B, H) in place and cut them off below zero."""
+    for row in range(hidden.shape[0]):
+        for column in range(hidden.shape[1]):
+            value = hidden[row, column] + bias[column]
+            hidden[row, column] = value if value > 0.0 else np.float32(0.0)
+    return hidden
+
+
+@njit(cache=True)
+def _stop_inactive(slope: Float32Array, hidden: Float32Array) -> None:
+    """Set slopes (B, H) to zero in place where the hidden value is."""
+    for row in range(hidden.shape[0]):
+        for column in range(hidden.shape[1]):
+            if not hidden[row, column] > 0.0:
+                slope[row, column] = np.float32(0.0)
+
+
+@njit(cache=True)
 def error_slope(values: Float32Array, actions: IntArray, targets: Float32Array) -> Float32Array:
     """Return the slope (B, A) of the mean over B of the squared error of the chosen values."""
-    rows = np.arange(len(values))
     slope = np.zeros_like(values)
-    slope[rows, actions] = (values[rows, actions] - targets) * np.float32(2.0 / len(values))
+    scale = np.float32(2.0) / np.float32(len(values))
+    for row in range(len(values)):
+        chosen = actions[row]
+        slope[row, chosen] = (values[row, chosen] - targets[row]) * scale
     return slope
 
 

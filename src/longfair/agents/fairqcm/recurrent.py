@@ -26,6 +26,7 @@ from longfair.agents.fairqcm.networks import (
     IntArray,
     SharedParameters,
     error_slope,
+    rectified,
     relu_backward,
     unit_row_start,
 )
@@ -151,9 +152,7 @@ def recurrent_values(
     """Return action values (L, B, A), the layers before the unit (L * B, size), and its run."""
     hidden = [np.ascontiguousarray(inputs).reshape(-1, inputs.shape[2])]
     for weight, bias in ((arrays[0], arrays[1]), (arrays[2], arrays[3])):
-        layer = hidden[-1] @ weight.T
-        layer += bias
-        hidden.append(np.maximum(layer, 0.0, out=layer))
+        hidden.append(rectified(hidden[-1] @ weight.T, bias))
     from_input = hidden[-1] @ arrays[4].T + arrays[6]
     done = gru.run(from_input.reshape(*inputs.shape[:2], -1), arrays[5], arrays[7], start)
     return done.states[1:] @ arrays[8].T + arrays[9], hidden, done
@@ -309,10 +308,6 @@ class RecurrentDQN(FairDQN):
         return super()._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
         )
-
-    def greedy_policy(self) -> GreedyRecurrent:  # type: ignore[override]  # the recurrent counterpart
-        """Return a copy of the target network that acts greedily."""
-        return self.policy.target.snapshot()
 
     def train(self, gradient_steps: int, batch_size: int = 256) -> None:
         """Make gradient steps on sequences from the buffer, if it has been filled once."""

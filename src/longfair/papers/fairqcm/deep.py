@@ -454,8 +454,9 @@ The paper does not say how often it learns. One step of gradient descent on whol
 much as a hundred of the narrow network's steps in the environment, so it cannot learn at each.
 """
 
-EPISODES = {"smoke": 40, "book": 1000, "paper": 1000}
-SEEDS = {"smoke": 2, "book": 10, "paper": 10}
+EPISODES = {"smoke": 40, "book": 1000}
+SEEDS = {"smoke": 2, "book": 10}
+"""The profile `book` has the paper's full length, so there is no further one."""
 
 
 def config_of(problem: str, method: str, variant: str, profile: str = "book") -> LearnerConfig:
@@ -522,28 +523,72 @@ def reference_arms(problem: str, profile: str) -> list[Arm]:
     ]
 
 
+def changed_arms(problem: str, profile: str) -> list[Arm]:
+    """Return published methods with one thing changed; the variant names the change."""
+
+    def published(method: str) -> LearnerConfig:
+        return config_of(problem, method, "as_published", profile)
+
+    def learning(config: LearnerConfig, **changes: Any) -> LearnerConfig:
+        return replace(config, learning=replace(config.learning, **changes))
+
+    def switched(config: LearnerConfig, **changes: Any) -> LearnerConfig:
+        return replace(config, switches=replace(config.switches, **changes))
+
+    full, fair = published("full"), published("fairqcm")
+    timed = {"terminal_mask": True, "time_observed": True}
+    changed = {
+        ("full", "large_batch"): learning(
+            full, batch=fair.learning.batch, buffer=fair.learning.buffer
+        ),
+        ("full", "timed"): switched(full, **timed),
+        ("fairqcm", "small_batch"): learning(fair, batch=full.learning.batch),
+        ("fairqcm", "false_update"): switched(fair, always_received=True, gap_before=True),
+        ("fairqcm", "timed"): switched(fair, **timed),
+    }
+    if problem == "doughnuts":
+        narrow = switched(published("rnn"), recurrent_width=16)
+        every_step = LEARNING[problem]["rnn"].target_every
+        changed["rnn", "narrow"] = learning(narrow, train_every=1, target_every=every_step)
+    else:
+        changed["fairqcm", "full_memory"] = replace(fair, memory="full")
+    return [
+        Arm(method, variant, config, train_and_evaluate, CHANGES[variant])
+        for (method, variant), config in changed.items()
+    ]
+
+
+CHANGES = {
+    "large_batch": "with the minibatches and the buffer of FairQCM",
+    "small_batch": "with the minibatches of Full",
+    "false_update": "with the counterfactuals of the code",
+    "timed": "sees the time and expects nothing after the end",
+    "narrow": "as narrow as in the code, learning at every step",
+    "full_memory": "remembers the loans of both groups",
+}
+"""Single changes to published methods, by variant."""
+
+
 def _experiment(
-    name: str, title: str, methods: tuple[str, ...], variants: tuple[str, ...]
+    name: str, title: str, methods: tuple[str, ...], variants: tuple[str, ...], *, changed: bool
 ) -> Experiment:
-    """Return the experiment of a problem: the paper's methods and the references."""
+    """Return the experiment of a problem: the paper's methods, changes to them, references."""
     return Experiment(
         id=f"fairqcm/{name}",
         title=title,
         arms={
             profile: (
                 *learned_arms(name, methods, variants, profile),
+                *(changed_arms(name, profile) if changed else ()),
                 *reference_arms(name, profile),
             )
             for profile in EPISODES
         },
         seeds=SEEDS,
-        horizon=_horizon(name),
+        horizon={
+            profile: episodes * episode_length(name) for profile, episodes in EPISODES.items()
+        },
     )
-
-
-def _horizon(problem: str) -> dict[str, int]:
-    length = episode_length(problem)
-    return {profile: episodes * length for profile, episodes in EPISODES.items()}
 
 
 BOTH = ("as_coded", "as_published")
@@ -553,93 +598,21 @@ DOUGHNUTS = _experiment(
     "Doughnuts with deep agents: five memories beside policies that need no training",
     ("full", "min", "reset", "rnn", "fairqcm"),
     BOTH,
+    changed=True,
 )
 LENDING = _experiment(
     "lending",
     "Simulated lending with deep agents: four memories beside policies that need no training",
     ("full", "min", "rnn", "fairqcm"),
     BOTH,
+    changed=True,
 )
 LENDING_CONTINUOUS = _experiment(
     "lending-continuous",
     "Simulated lending with real-valued credit: three memories",
     ("full", "min", "fairqcm"),
     ("as_published",),
+    changed=False,
 )
 
-
-def _ablations(problem: str, profile: str) -> tuple[Arm, ...]:
-    """Return Full, Min, RNN and FairQCM as published, each with one thing changed."""
-
-    def published(method: str) -> LearnerConfig:
-        return config_of(problem, method, "as_published", profile)
-
-    def with_learning(config: LearnerConfig, **changes: Any) -> LearnerConfig:
-        return replace(config, learning=replace(config.learning, **changes))
-
-    def with_switches(config: LearnerConfig, **changes: Any) -> LearnerConfig:
-        return replace(config, switches=replace(config.switches, **changes))
-
-    full, fair = published("full"), published("fairqcm")
-    large = {"batch": fair.learning.batch, "buffer": fair.learning.buffer}
-    timed = {"terminal_mask": True, "time_observed": True}
-    changed = {
-        "full-large": (
-            with_learning(full, **large),
-            "Full with the minibatches and the buffer of FairQCM",
-        ),
-        "fairqcm-small": (
-            with_learning(fair, batch=full.learning.batch),
-            "FairQCM with the minibatches of Full",
-        ),
-        "fairqcm-coded": (
-            with_switches(fair, always_received=True, gap_before=True),
-            "FairQCM with the counterfactuals of the code",
-        ),
-        "full-time": (
-            with_switches(full, **timed),
-            "Full that sees the time and expects nothing after the end",
-        ),
-        "fairqcm-time": (
-            with_switches(fair, **timed),
-            "FairQCM that sees the time and expects nothing after the end",
-        ),
-    }
-    if problem == "doughnuts":
-        narrow = with_switches(published("rnn"), recurrent_width=16)
-        every_step = LEARNING["doughnuts"]["rnn"]
-        changed["rnn-narrow"] = (
-            with_learning(narrow, train_every=1, target_every=every_step.target_every),
-            "RNN on whole episodes, as narrow as in the code, learning at every step",
-        )
-    else:
-        changed["fairqcm-full"] = (
-            replace(fair, memory="full"),
-            "FairQCM that remembers the loans of both groups",
-        )
-    return tuple(
-        Arm(method, "ablation", config, train_and_evaluate, description)
-        for method, (config, description) in changed.items()
-    )
-
-
-def _ablation_experiment(name: str, title: str, problem: str) -> Experiment:
-    return Experiment(
-        id=f"fairqcm/{name}",
-        title=title,
-        arms={profile: _ablations(problem, profile) for profile in EPISODES},
-        seeds=SEEDS,
-        horizon=_horizon(problem),
-    )
-
-
-ABLATIONS = _ablation_experiment(
-    "ablations", "Doughnuts: the published methods with one thing changed", "doughnuts"
-)
-LENDING_ABLATIONS = _ablation_experiment(
-    "lending-ablations",
-    "Simulated lending: the published methods with one thing changed",
-    "lending",
-)
-
-EXPERIMENTS = (DOUGHNUTS, LENDING, LENDING_CONTINUOUS, ABLATIONS, LENDING_ABLATIONS)
+EXPERIMENTS = (DOUGHNUTS, LENDING, LENDING_CONTINUOUS)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from longfair.agents.fairqcm.presets import Learning, Switches
-from longfair.papers.fairqcm.deep import config_of
+from longfair.papers.fairqcm.deep import CHANGES, config_of
 from longfair.runs.experiment import Experiment, plan
 from longfair.runs.statistics import Estimate, estimate, paired_difference
 from longfair.runs.store import Store, no_results
@@ -240,45 +240,37 @@ def change(first: pd.Series[float], second: pd.Series[float], name: str) -> Esti
     return paired_difference(first[shared], second[shared], name=name)
 
 
-def changes(
-    ablations: pd.DataFrame,
-    published: pd.DataFrame,
-    base: Mapping[str, str],
-    quantities: Mapping[str, tuple[str, int]],
-) -> pd.DataFrame:
-    """Say what one change does to a published method, paired by seed.
+def changes(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) -> pd.DataFrame:
+    """Say what single changes do to the published methods, paired by seed.
 
     Parameters
     ----------
-    ablations
-        Results of methods with one thing changed.
-    published
-        Results of the published methods.
-    base
-        Changed method to the method it was made from.
+    results
+        As from `Store.load`.
     quantities
         As in `final_table`.
 
     Returns
     -------
     pandas.DataFrame
-        Index: the changed method. Its difference from the method it was made from, with interval,
-        per quantity; changes without results are left out.
+        Index `method`, `variant` of the changed arms, in order of appearance: the difference from
+        the method as published, with interval, per quantity.
     """
-    lines: dict[str, dict[str, str]] = {}
-    for changed, method in base.items():
-        line = {}
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    arms = results[_ARM].drop_duplicates().itertuples(index=False, name=None)
+    for method, variant in arms:
+        if variant not in CHANGES:
+            continue
         for metric, (title, digits) in quantities.items():
             difference = change(
-                of_arm(ablations, metric, changed, "ablation"),
-                of_arm(published, metric, method, "as_published"),
-                f"{changed} {metric}",
+                of_arm(results, metric, method, variant),
+                of_arm(results, metric, method, "as_published"),
+                f"{method} {variant} {metric}",
             )
             if difference is not None:
-                line[title] = written(difference, digits, signed=True)
-        if line:
-            lines[changed] = {"compared with": method} | line
-    return pd.DataFrame.from_dict(lines, orient="index")
+                text = written(difference, digits, signed=True)
+                lines.setdefault((method, variant), {})[title] = text
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
 
 
 def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

@@ -1,0 +1,248 @@
+r"""Constrained cross-entropy search (Wen, Bastani, Topcu 2021, Algorithm 2).
+
+The search keeps a distribution :math:`f_v` over policy parameters :math:`\theta` and moves it
+towards the best of its own samples. With independent Gaussians the moments are
+:math:`\eta = (E[\theta], E[\theta^2])`. One iteration:
+
+1. draw :math:`\theta_1, \dots, \theta_n \sim f_v`, estimate rewards :math:`\hat R_i` and
+   violations :math:`\hat\epsilon_i`;
+2. sort by violation; if at least :math:`n'` of them satisfy
+   :math:`\hat\epsilon_i \le (1 - \sigma) \epsilon`, sort these by decreasing reward; the first
+   :math:`n'` are the elites. So the search first looks for feasible policies, then for good ones;
+3. move the moments towards those of the elites,
+   :math:`\eta \leftarrow \alpha\, \hat E_{elites}[\Gamma(\theta)] + (1 - \alpha)\, \eta`,
+   the average weighted by how good an elite is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longfair.errors import UsageError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+WEIGHTS = ("exponential", "linear")
+
+
+class Scores(NamedTuple):
+    """What is known of n samples."""
+
+    reward: FloatArray
+    """(n,): estimated rewards."""
+    violation: FloatArray
+    """(n,): estimated violations of the constraint; zeros where there is none."""
+
+
+Score = Callable[[FloatArray], Scores]
+"""Maps parameters (n, d) to their scores."""
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    r"""Settings of the search; the defaults are those of the authors' code.
+
+    Parameters
+    ----------
+    population, elites
+        Samples per iteration :math:`n`, and how many of them are elites :math:`n'`.
+    iterations
+        Number of iterations. The code's test of convergence never fires.
+    smoothing
+        Step :math:`\alpha` of the moments.
+    weights
+        `"linear"`: elites weigh as much as their reward, which must be positive (the paper).
+        `"exponential"`: :math:`\exp((R_i - R_{min}) / \kappa)` with :math:`\kappa` a fifth of the
+        range of the elites' rewards, so that weights lie in :math:`[1, e^5]` (the code).
+    tightening
+        :math:`\sigma`: the search uses the tolerance :math:`(1 - \sigma) \epsilon` (the paper);
+        0 in the code.
+
+    Raises
+    ------
+    UsageError
+        If a setting has no meaning.
+    """
+
+    population: int = 50
+    elites: int = 5
+    iterations: int = 80
+    smoothing: float = 0.5
+    weights: str = "exponential"
+    tightening: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if not 1 <= self.elites <= self.population:
+            raise UsageError(
+                f"elites={self.elites}: give 1 to population={self.population} of them"
+            )
+        if self.iterations < 1:
+            raise UsageError(f"iterations={self.iterations}: give at least 1")
+        if not 0.0 < self.smoothing <= 1.0:
+            raise UsageError(f"smoothing={self.smoothing}: give a number in (0, 1]")
+        if self.weights not in WEIGHTS:
+            raise UsageError(f"weights={self.weights!r}: give {' or '.join(map(repr, WEIGHTS))}")
+        if not 0.0 <= self.tightening < 1.0:
+            raise UsageError(f"tightening={self.tightening}: give a number in [0, 1)")
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Independent Gaussians, one per parameter, by their first two moments."""
+
+    mean: FloatArray
+    """(d,)."""
+    second_moment: FloatArray
+    """(d,): expectation of the square."""
+    bounds: tuple[float, float] | None = None
+    """Draws outside are repeated until they are inside."""
+
+    @classmethod
+    def standard(cls, size: int) -> Gaussians:
+        """Return mean 0 and deviation 1 for every parameter, with which the code begins."""
+        return cls(np.zeros(size), np.ones(size))
+
+    @property
+    def deviation(self) -> FloatArray:
+        """(d,): standard deviations; rounding can make a variance negative, which counts as 0."""
+        return np.sqrt(np.maximum(self.second_moment - self.mean**2, 0.0))
+
+    def sample(self, number: int, generator: np.random.Generator) -> FloatArray:
+        """Draw parameters (number, d)."""
+        draws = generator.normal(self.mean, self.deviation, size=(number, len(self.mean)))
+        if self.bounds is None:
+            return draws
+        low, high = self.bounds
+        while (outside := (draws < low) | (draws > high)).any():
+            column = np.nonzero(outside)[1]
+            draws[outside] = generator.normal(self.mean[column], self.deviation[column])
+        return draws
+
+    def moved(self, samples: FloatArray, weights: FloatArray, step: float) -> Gaussians:
+        """Move the moments a step towards the weighted ones of samples (n', d)."""
+        share = weights / weights.sum()
+        return Gaussians(
+            step * (share @ samples) + (1.0 - step) * self.mean,
+            step * (share @ samples**2) + (1.0 - step) * self.second_moment,
+            self.bounds,
+        )
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One iteration of the search."""
+
+    number: int
+    """From 1 on."""
+    parameters: FloatArray
+    """(n, d): the samples."""
+    scores: Scores
+    elites: IntArray
+    """(n',): rows of the elites, best first."""
+    distribution: Gaussians
+    """From which the next samples would be drawn."""
+
+
+def search(
+    score: Score,
+    start: Gaussians,
+    tolerance: float,
+    settings: CrossEntropy,
+    generator: np.random.Generator,
+) -> Iterator[Generation]:
+    """Yield the iterations of the search.
+
+    Parameters
+    ----------
+    score
+        Rewards and violations of parameters (n, d).
+    start
+        Distribution of the first samples.
+    tolerance
+        Epsilon, at least 0.
+    settings
+        Settings of the search.
+    generator
+        Source of the samples. What `score` draws is its own business.
+
+    Raises
+    ------
+    UsageError
+        If the tolerance is negative, or a reward is not positive and weights are linear.
+    """
+    if not tolerance >= 0.0:
+        raise UsageError(f"tolerance={tolerance}: give a number of at least 0")
+    limit = (1.0 - settings.tightening) * tolerance
+    distribution = start
+    for number in range(1, settings.iterations + 1):
+        parameters = distribution.sample(settings.population, generator)
+        scores = score(parameters)
+        elites = choose_elites(scores, limit, settings.elites)
+        weights = elite_weights(scores.reward[elites], settings.weights)
+        distribution = distribution.moved(parameters[elites], weights, settings.smoothing)
+        yield Generation(number, parameters, scores, elites, distribution)
+
+
+def choose_elites(scores: Scores, limit: float, count: int) -> IntArray:
+    """Return the rows of the elites (count,), best first.
+
+    Parameters
+    ----------
+    scores
+        Scores of n samples.
+    limit
+        Largest violation that counts as feasible.
+    count
+        Number of elites.
+
+    Returns
+    -------
+    numpy.ndarray
+        The best rewards among the feasible, if there are enough of them; otherwise the smallest
+        violations, of equal ones the best rewards.
+    """
+    by_violation = np.lexsort((-scores.reward, scores.violation))
+    feasible = by_violation[scores.violation[by_violation] <= limit]
+    if len(feasible) < count:
+        return by_violation[:count]
+    best: IntArray = feasible[np.argsort(-scores.reward[feasible], kind="stable")]
+    return best[:count]
+
+
+def elite_weights(reward: FloatArray, kind: str) -> FloatArray:
+    """Return how much each elite weighs (n',), given their rewards.
+
+    Parameters
+    ----------
+    reward
+        Rewards of the elites.
+    kind
+        `"linear"` or `"exponential"`, see `CrossEntropy`.
+
+    Raises
+    ------
+    UsageError
+        If a linear weight would not be positive.
+    """
+    if kind == "linear":
+        if not reward.min() > 0:
+            raise UsageError(
+                f"an elite has reward {reward.min():g}: linear weights need positive rewards, "
+                "add an offset"
+            )
+        return reward
+    spread = float(np.ptp(reward))
+    scale = 0.2 * spread if spread >= _NO_SPREAD else 1.0
+    weights: FloatArray = np.exp((reward - reward.min()) / scale)
+    return weights
+
+
+_NO_SPREAD = 1e-5
+"""Rewards closer together than this count as equal (the code's bound)."""
