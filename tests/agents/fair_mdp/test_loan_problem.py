@@ -42,6 +42,17 @@ def test_situations_and_beliefs_are_as_many_as_counted_by_hand() -> None:
     assert [len(group.beliefs) for group in FICO.applicants] == [14_340, 15_735]
 
 
+def test_every_situation_has_the_belief_of_its_counts() -> None:
+    for problem in (FICO, SHORT):
+        for group, prior in zip(problem.applicants, LoanMDPParams.fico().prior, strict=True):
+            alpha, beta = group.beliefs[group.belief].T
+            assert alpha == pytest.approx(prior[0] + group.counts[:, 0])
+            assert beta == pytest.approx(prior[1] + group.counts @ [0.0, 1.0, 0.1])
+    # In few steps nobody can have ten denials: then beliefs are situations, in the same order.
+    for group in SHORT.applicants:
+        assert group.belief.tolist() == list(range(len(group.step)))
+
+
 def test_first_law_is_beta_binomial_and_qualifies_from_082() -> None:
     minority, majority = FICO.applicants
     assert minority.initial == pytest.approx(
@@ -92,11 +103,11 @@ def test_agrees_with_episodes_of_the_environment() -> None:
     parameters = np.random.default_rng(3).normal(size=(1, network.size))
     outcome = evaluate(FICO, network.chances(FICO, parameters))
     generator = np.random.default_rng(4)
-    tables = [dict(_chance_by_belief(group, network, parameters)) for group in (0, 1)]
+    tables = [_chance_by_belief(group, network, parameters) for group in (0, 1)]
 
     def act(observation: np.ndarray, info: dict[str, np.ndarray]) -> np.ndarray:
-        rows = np.round(observation, 1).tolist()
-        chance = [tables[int(group)][alpha, beta] for alpha, beta, group in rows]
+        rows = np.rint(observation * [10, 10, 1]).astype(int).tolist()
+        chance = [tables[group][alpha, beta] for alpha, beta, group in rows]
         return (generator.random(len(chance)) < chance).astype(np.int64)
 
     # Without discount and with everything counted from the first step on.
@@ -111,11 +122,13 @@ def test_agrees_with_episodes_of_the_environment() -> None:
     assert totals.reward.mean() == pytest.approx(expected, abs=4 * error)
 
 
-def _chance_by_belief(group: int, network: PolicyNetwork, parameters: np.ndarray):  # type: ignore[no-untyped-def]
-    chance = network.chances(FICO, parameters)[group][0]
-    beliefs = np.round(FICO.applicants[group].beliefs, 1).tolist()
-    for belief, value in zip(beliefs, chance, strict=True):
-        yield tuple(belief), value
+def _chance_by_belief(
+    group: int, network: PolicyNetwork, parameters: np.ndarray
+) -> dict[tuple[int, int], float]:
+    """Look beliefs up in tenths: they move by tenths, from a beginning that is the same."""
+    tenths = np.rint(FICO.applicants[group].beliefs * 10).astype(int).tolist()
+    chance = network.chances(FICO, parameters)[group][0].tolist()
+    return {(alpha, beta): value for (alpha, beta), value in zip(tenths, chance, strict=True)}
 
 
 def test_rollouts_estimate_the_outcome_without_bias() -> None:
@@ -148,20 +161,19 @@ def test_cutting_off_leaves_out_what_comes_later() -> None:
     whole = evaluate(FICO, constant(FICO, 1.0))
     part = evaluate(cut, constant(cut, 1.0))
     missing = 1.0 - part.rates(discounted=True)[0]
-    assert missing == pytest.approx(0.8**23, rel=1e-3)
+    assert missing == pytest.approx((0.8**23 - 0.8**51) / (1 - 0.8**51))
     assert part.rates()[0] == pytest.approx([23 / 50, 23 / 50])
     assert abs(whole.profit - part.profit) < 0.2 * 0.8**23 / 0.2
 
 
 def test_sizes_of_the_theorem() -> None:
-    assert required_rollouts(0.1, 0.1, 0.05) == 1_402_248
+    assert required_rollouts(0.1, 0.1, 0.05) == 1_402_249
     assert required_steps(0.1, 0.1, 0.8) == 27
-    # Hoeffding for two groups and a quarter of sigma epsilon each, as the derivation says.
-    rollouts, part = required_rollouts(0.1, 0.25, 0.05), 0.25 * 0.1 / 4
-    assert 4 * np.exp(-2 * rollouts * part**2) == pytest.approx(0.05, rel=1e-3) or True
-    assert 0.8 ** required_steps(0.1, 0.25, 0.8) <= part < 0.8 ** (
-        required_steps(0.1, 0.25, 0.8) - 1
-    )
+    # Hoeffding with a range of 2 for each of two groups; an error and a rest of a quarter each.
+    rollouts, steps = required_rollouts(0.1, 0.25, 0.05), required_steps(0.1, 0.25, 0.8)
+    quarter = 0.25 * 0.1 / 4
+    assert 4 * np.exp(-2 * rollouts * quarter**2 / 2**2) == pytest.approx(0.05, rel=1e-3)
+    assert 0.8**steps <= quarter < 0.8 ** (steps - 1)
 
 
 @pytest.mark.parametrize(

@@ -281,9 +281,9 @@ def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
     r"""Return how many episodes per group make the tightened check safe (Theorem 4.2).
 
     By Hoeffding's inequality :math:`m \ge 32\, \sigma^{-2} \epsilon^{-2} \log(4 / \delta)` episodes
-    estimate two group values, both in [0, 1], so well that with probability :math:`1 - \delta` the
-    sampling error of their difference is at most half of :math:`\sigma \epsilon`. The constants are
-    our derivation: the printed ones do not survive.
+    estimate the values of two groups, each up to :math:`\sigma \epsilon / 4`, with probability
+    :math:`1 - \delta`. The constants are our derivation, for rewards of either sign and at most 1:
+    the printed ones do not survive.
 
     Parameters
     ----------
@@ -302,8 +302,9 @@ def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
 def required_steps(tolerance: float, tightening: float, discount: float) -> int:
     r"""Return after how many steps an episode may be cut (Theorem 4.2).
 
-    What comes after step T is worth at most :math:`\gamma^T`; with
-    :math:`T \ge \log(4 / (\sigma \epsilon)) / \log(1 / \gamma)` it takes the other half.
+    What comes after step T is worth at most :math:`\gamma^T` to a group, which is
+    :math:`\sigma \epsilon / 4` from :math:`T = \log(4 / (\sigma \epsilon)) / \log(1 / \gamma)` on.
+    Both errors of both groups together are :math:`\sigma \epsilon`.
 
     Parameters
     ----------
@@ -421,9 +422,7 @@ def _applicants(model: BeliefModel, group: int, law: FloatArray, steps: int) -> 
     step, repayments, defaults = _situations(loans, steps)
     counts = np.stack([repayments, defaults, loans + step - repayments - defaults], axis=1)
     alpha, beta = model.belief(np.full(len(step), group), counts)
-    distinct, belief = np.unique(
-        np.rint(np.stack([alpha, beta], axis=1) / SAME_BELIEF), axis=0, return_inverse=True
-    )
+    beliefs, belief = _distinct(np.stack([alpha, beta], axis=1))
     mean = alpha / (alpha + beta)
     first = slice(0, loans + 1)
     initial = law[: loans + 1]
@@ -439,11 +438,24 @@ def _applicants(model: BeliefModel, group: int, law: FloatArray, steps: int) -> 
         repaid=mean,
         profit=model.profit(alpha, beta),
         following=_following(step, repayments, defaults, steps),
-        belief=belief.ravel(),
-        beliefs=distinct * SAME_BELIEF,
+        belief=belief,
+        beliefs=beliefs,
         initial=initial,
         qualified=qualified / qualified.sum(),
     )
+
+
+def _distinct(beliefs: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows (B, 2) in order of first appearance, and the row of each (S,).
+
+    The order makes the row of a situation its own number when no two situations share a belief, so
+    that chances per belief and chances per situation then mean the same.
+    """
+    _, first, row = np.unique(
+        np.rint(beliefs / SAME_BELIEF), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    return beliefs[first[order]], np.argsort(order)[row.ravel()]
 
 
 def _situations(loans: int, steps: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longfair.agents.fair_mdp.model import FairProblem, FloatArray, IntArray, PolicyValue, evaluate
+from longfair.agents.fair_mdp.model import (
+    FairProblem,
+    FloatArray,
+    IntArray,
+    PolicyValue,
+    occupancy,
+    value_of,
+)
 from longfair.errors import UsageError
 
 SMALLEST_OCCUPANCY = 1e-9
@@ -42,9 +49,9 @@ class FairSolution:
     policy: FloatArray
     """(S, A): probability of every action. Where the policy never comes it takes action 0."""
     occupancy: FloatArray
-    """(S, A): as the solver found it."""
+    """(S, A): of the policy, computed forward from it and not by the solver."""
     value: PolicyValue
-    """What the policy is worth, computed forward from the policy and not by the solver."""
+    """What the policy is worth, computed from this occupancy."""
     price: float
     """Reward gained per unit of additional tolerance: the multiplier of the constraint."""
 
@@ -87,7 +94,8 @@ def solution(
 ) -> FairSolution:
     """Read the policy off an optimal occupancy (S, A) and compute what it is worth."""
     policy = policy_of(visited, smallest)
-    return FairSolution(tolerance, policy, visited, evaluate(problem, policy), price)
+    exact = occupancy(problem, policy)
+    return FairSolution(tolerance, policy, exact, value_of(problem, exact), price)
 
 
 def require_tolerance(tolerance: float | None) -> None:

@@ -55,13 +55,19 @@ def episode() -> LoanEpisode:
 
 
 @cache
+def episode_problem(notion: Notion, rates: Rates) -> FairProblem:
+    """Return the fair problem of the first figure for a notion and weights of the steps."""
+    return episode().problem(notion, rates)
+
+
+@cache
 def best_in_episode(notion: Notion, rates: Rates, tolerance: float | None) -> FairSolution:
     """Return the best policy of the first figure's problem within a tolerance.
 
     The policy may depend on the step, and for equal opportunity on whether the applicant started
     qualified.
     """
-    return lagrangian.solve(episode().problem(notion, rates), tolerance)
+    return lagrangian.solve(episode_problem(notion, rates), tolerance)
 
 
 def optima() -> Iterator[Row]:
@@ -97,7 +103,7 @@ def frontiers() -> Iterator[Row]:
     offset = offset_total(episode().params)
     for notion in ("dp", "eo"):
         for rates in ("as_coded", "discounted"):
-            found = lagrangian.frontier(episode().problem(notion, rates), RESOLUTION)
+            found = lagrangian.frontier(episode_problem(notion, rates), RESOLUTION)
             yield from _corners("episode", notion, rates, found, found.reward - offset)
         problem = finite_problem(notion)
         found = lagrangian.frontier(problem)
@@ -201,7 +207,7 @@ def within_band(low: float, width: float) -> FloatArray:
     Such a policy satisfies the conservative constraint of Equation 8 with tolerance `width`: no two
     distributions of applicants can have rates that differ by more.
     """
-    problem = episode().problem("dp", "discounted")
+    problem = episode_problem("dp", "discounted")
     # An action now means: toss a coin that lends with the lower, or with the higher chance.
     chances = np.array([low, low + width])
     coins = np.stack([1.0 - chances, chances], axis=1)

@@ -13,7 +13,7 @@ The reward is :math:`\sum_t \gamma^t r_t` in both cases, not normalised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ from longfair.agents.fair_mdp.model import (
     FloatArray,
     IntArray,
     SeparableMDP,
-    evaluate,
+    occupancy,
 )
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel, tabular
 from longfair.envs.tabular import TabularModel
@@ -211,16 +211,22 @@ def measures(episode: LoanEpisode, lending: ArrayLike) -> dict[str, float]:
     """
     chance = np.broadcast_to(np.asarray(lending, dtype=np.float64), (len(episode.states),))
     policy = np.stack([1.0 - chance, chance], axis=1)
-    found: dict[str, float] = {}
+    problem = episode.problem("dp")
+    starts = {
+        "dp": episode.initial_distribution,
+        "eo": episode.initial_distribution * episode.qualified,
+    }
+    visited = {
+        notion: occupancy(replace(problem, inflow=start), policy)
+        for notion, start in starts.items()
+    }
+    reward = float((problem.reward * visited["dp"]).sum())
+    found = {"reward": reward, "profit": reward - offset_total(episode.params)}
+    group = episode.states[:, 0]
     for name, (notion, rates) in GAPS.items():
-        problem = episode.problem(notion, rates)
-        chosen = policy
-        if notion == "eo":
-            chosen = policy[episode.order_with_qualification() % len(policy)]
-        value = evaluate(problem, chosen)
-        found.setdefault("reward", value.reward)
-        found[name] = value.gap
-    found["profit"] = found["reward"] - offset_total(episode.params)
+        weight = step_weights(episode.params, rates)[episode.step]
+        loans = np.bincount(group, weights=weight * visited[notion][:, 1])
+        found[name] = float(np.ptp(loans / np.bincount(group, weights=starts[notion])))
     return found
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
 from longfair.agents.fair_mdp.model import FairProblem, SeparableMDP, demographic_parity
-from longfair.papers.fairmdp.exact import FINITE, episode
+from longfair.papers.fairmdp.exact import FINITE, episode_problem
 from longfair.papers.fairmdp.loans import finite_loan_problem
 
 SOLVERS = {
@@ -65,7 +65,7 @@ def random_network(states: int, seed: int = 0) -> FairProblem:
 PROBLEMS: dict[str, Callable[[], FairProblem]] = {
     "loans counted up to 30": lambda: counted_loans(30),
     "loans counted up to 158": lambda: counted_loans(158),
-    "loans of an episode": lambda: episode().problem("dp", "discounted"),
+    "loans of an episode": lambda: episode_problem("dp", "discounted"),
     "random network, small": lambda: random_network(2_000),
     "random network, large": lambda: random_network(50_000),
 }
