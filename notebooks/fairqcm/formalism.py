@@ -1,0 +1,614 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Fairness that remembers
+#
+# *What it means to be fair over time, and how much of the past one has to remember for it.*
+#
+# This notebook follows Sections 3 to 5 of {cite:t}`alamdari2024fairqcm`.
+
+# %% tags=["parameters"]
+profile = "book"
+
+# %% tags=["hide-input"]
+import platform
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import longfair
+from longfair.figures import claim_box, line_chart, show, source_of
+from longfair.metrics.memory_fairness import (
+    FairnessScheme,
+    MemoryAugmentation,
+    anytime,
+    automata_of_memory,
+    average_moment,
+    bounded,
+    counts,
+    discounted_sum,
+    equal_so_far,
+    every,
+    last_moment,
+    least_squared_unfairness,
+    log_nash_welfare,
+    long_term,
+    memory_augmentation,
+    memory_needed,
+    memory_of_automata,
+    overall_unfairness,
+    periodic,
+    policy_score,
+    rawlsian_welfare,
+    received_from_log,
+    relaxed_parity,
+    scheme_rewards,
+    timepoint_first,
+    unfair_to,
+    unfairness,
+    worst_moment,
+)
+from longfair.papers import registry
+from longfair.papers.fairqcm.checks import SHIPMENTS, shipment_table
+from longfair.papers.fairqcm.formalism_results import (
+    POLICIES,
+    markovian_with,
+    received_under,
+    sizes,
+    worth_of_memory,
+)
+from longfair.papers.fairqcm.memory_checks import memory_growth
+from longfair.runs.digest import package_versions, source_digest
+from longfair.runs.machine import commit_of
+from longfair.runs.store import Store
+from longfair.runs.verdicts import judge_all
+
+# %% [markdown]
+# ## Claims on this page
+#
+# These are exact statements. They are checked by computing them, so there are no seeds and no
+# intervals.
+
+# %% tags=["nbval-check-output", "hide-input"]
+claims = [claim for claim in registry.select_claims(paper="fairqcm") if claim.experiment is None]
+verdicts = judge_all(claims, Store(), profile, registry.checks())
+claim_box([verdict.as_json() for verdict in verdicts])
+
+# %% [markdown]
+# ## Before you start
+#
+# | | |
+# | --- | --- |
+# | You need | sums, minima, logarithms; for the second half, Markov decision processes |
+# | You will know | four ways to be fair over time, and which of them need how much memory |
+# | Reading time | 30 minutes |
+# | Computing time | under a minute on one core; nothing is trained |
+
+# %% [markdown]
+# ## The idea
+#
+# Eighty thousand doses of a vaccine go to two countries, A and B, in four monthly shipments. One
+# plan serves A first and B afterwards, because that is cheaper. The other sends half of each
+# shipment to either country. In the end both countries have the same.
+#
+# Nobody in B would call the two plans equally fair. The difference cannot be seen at the end; one
+# has to look at the time in between. And it cannot be seen in the current shipment either, because
+# sending everything to B is fine in the third month of the first plan and would not be in its
+# first. **Whether a decision is fair depends on what happened before.**
+
+# %% tags=["nbval-ignore-output"]
+months = pd.Index([1, 2, 3, 4], name="month")
+doses = {process: counts(shipped) / 1000 for process, shipped in SHIPMENTS.items()}
+so_far = pd.DataFrame(
+    {
+        "A, one after the other": doses["one after the other"][:, 0],
+        "B, one after the other": doses["one after the other"][:, 1],
+        "A and B, side by side": doses["side by side"][:, 0],
+    },
+    index=months,
+)
+plans = line_chart(so_far, across="month", up="doses received so far, in thousands")
+plans.figure.axes[0].set_xticks(months)
+show(
+    plans,
+    "Doses that each country has received by the end of each month. Both plans end at the same "
+    "point.",
+    name="vaccines",
+)
+
+# %% [markdown]
+# ## How well has everybody fared so far?
+#
+# A *trace* $\tau_t$ is what has happened up to time $t$: states and actions in turn. A **status
+# function** $U$ maps it to one number per person, $U(\tau_t) \in \mathbb{R}^n$. It can be any
+# number that says how well a person has fared: doses received, an accumulated return, or less envy
+# of what the others have. Then a **welfare function** $W$ makes one number of the status, higher
+# being better:
+#
+# $$
+# \text{worst-off: } \min_i u_i, \qquad \text{Nash: } \sum_i \log(u_i + 1), \qquad
+# \text{parity: } -\Big|\sum_{i \in A} u_i - \sum_{i \in B} u_i\Big| .
+# $$ (eq-fq-welfare)
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(counts, rawlsian_welfare, log_nash_welfare, relaxed_parity)
+
+# %% [markdown]
+# For the two plans this gives the following table. Doses are in thousands, and the Nash welfare is
+# taken of single doses. One of the checks above compares every digit with a table worked out by
+# hand.
+
+# %% tags=["nbval-check-output"]
+shipment_table().round(4)
+
+# %% [markdown]
+# ## Four ways to look at a time
+#
+# | Notion | One looks | Score of a trace of length $T$ |
+# | --- | --- | --- |
+# | long-term | at the end | $W(U(\tau_T))$ |
+# | periodic | whenever $p$ steps are over | $W_{ex}(U(\tau_p), U(\tau_{2p}), \dots)$ |
+# | anytime | always | $W_{ex}(U(\tau_1), U(\tau_2), \dots, U(\tau_T))$ |
+# | bounded | whenever a filter $B$ says so | $W_{ex}(U(\tau_{t_1}), U(\tau_{t_2}), \dots)$ |
+#
+# $W_{ex}$ is an *extended aggregation*: it makes one number of several statuses. The usual one
+# takes the welfare of each moment first, and then aggregates over time:
+#
+# $$
+# W_{ex}(u_1, \dots, u_k) = W_{time}\big(W(u_1), \dots, W(u_k)\big)
+# $$ (eq-fq-timepoint-first)
+#
+# where $W_{time}$ is the last value, the mean, a discounted sum or the minimum.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(timepoint_first, long_term, periodic, anytime, bounded)
+
+# %% tags=["nbval-check-output"]
+parity_sum = timepoint_first(relaxed_parity, discounted_sum)
+notions = {
+    "long-term": lambda history: long_term(history, relaxed_parity),
+    "periodic, 4 months": lambda history: periodic(history, parity_sum, 4),
+    "periodic, 2 months": lambda history: periodic(history, parity_sum, 2),
+    "anytime, sum": lambda history: anytime(history, parity_sum),
+    "anytime, mean": lambda history: anytime(
+        history, timepoint_first(relaxed_parity, average_moment)
+    ),
+    "anytime, worst": lambda history: anytime(
+        history, timepoint_first(relaxed_parity, worst_moment)
+    ),
+}
+scores = {
+    notion: {process: float(score(history)) for process, history in doses.items()}
+    for notion, score in notions.items()
+}
+pd.DataFrame(scores).transpose()
+
+# %% [markdown]
+# Parity, in thousands of doses. A score of zero is the best. The long-term score is blind to the
+# difference, *whatever* the welfare function, because both plans end with the same status. The more
+# often one looks, the more of the waiting one sees.
+#
+# The four notions are really one. A bounded score with the right filter gives each of the others;
+# that is the second claim above. A status function, an extended aggregation and a filter together
+# are a **fairness scheme** $\mathcal{F} = \langle U, W_{ex}, B \rangle$, and the score of a policy
+# is the mean score of its traces.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(FairnessScheme.score, every, policy_score)
+
+# %% [markdown]
+# ## To whom was it unfair?
+#
+# A number for the whole does not say who had to wait. The paper compares each person with the mean
+# of all, $\bar U$, at each time and adds up:
+#
+# $$
+# \mathrm{unf}_i(\tau, t) = \bar U(\tau_t) - U(\tau_t)_i, \qquad
+# \mathrm{Unf}_i(\tau_T) = \sum_{t=1}^{T} \mathrm{unf}_i(\tau, t), \qquad
+# W_{ex} = -\sum_{i=1}^{n} \mathrm{Unf}_i(\tau_T)^2 .
+# $$ (eq-fq-unfair)
+#
+# Positive means disadvantaged.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(unfairness, overall_unfairness, least_squared_unfairness)
+
+# %% [markdown]
+# Here is why this is something new, and not one more choice of $W$ and $W_{time}$. Two children get
+# a doughnut each, four times over. In the first kitchen Ada is always served before Bo. In the
+# second they take turns in being first.
+
+# %% tags=["nbval-check-output"]
+always_ada = np.tile([[1, 0], [0, 1]], (4, 1))
+turns = np.tile([[1, 0], [0, 1], [0, 1], [1, 0]], (2, 1))
+rows = {}
+for kitchen, served in {"Ada always first": always_ada, "first in turns": turns}.items():
+    history = counts(served)
+    to_ada, to_bo = overall_unfairness(history)
+    rows[kitchen] = {
+        "parity, sum": anytime(history, parity_sum),
+        "log Nash, sum": anytime(history, timepoint_first(log_nash_welfare, discounted_sum)),
+        "parity, worst": anytime(history, timepoint_first(relaxed_parity, worst_moment)),
+        "unfair to Ada": to_ada,
+        "unfair to Bo": to_bo,
+        "squared": anytime(history, least_squared_unfairness),
+    }
+pd.DataFrame(rows).transpose().astype(float).round(4)
+
+# %% [markdown]
+# A welfare function that treats everybody alike sees one child ahead of another, and not which. So
+# any score of the form {eq}`eq-fq-timepoint-first` is the same for both kitchens. The unfairness
+# over time follows each child and tells them apart.
+#
+# Its sign has a price. Who was favoured long ago can be disadvantaged today with the score as clean
+# as before, see the first exercise.
+
+# %% [markdown]
+# ## A trace need not be a simulation
+#
+# Here are the decisions of a small bank, as a clerk might have written them down.
+
+# %% tags=["nbval-check-output"]
+log = pd.DataFrame(
+    [
+        (1, "grant", "north", "repaid"),
+        (2, "grant", "north", "repaid"),
+        (3, "refuse", "south", "none"),
+        (4, "grant", "north", "default"),
+        (5, "grant", "south", "repaid"),
+        (6, "refuse", "north", "none"),
+        (7, "grant", "south", "repaid"),
+        (8, "grant", "south", "default"),
+    ],
+    columns=["step", "action", "group", "outcome"],
+)
+log["granted"] = log["action"] == "grant"
+log["repaid"] = log["outcome"] == "repaid"
+log.set_index("step")
+
+# %% [markdown]
+# `received_from_log` turns such a table into the array that all functions take. What counts as the
+# status is our decision, and it matters: loans granted, or loans that went well.
+
+# %% tags=["nbval-check-output"]
+rows = {}
+for status in ("granted", "repaid"):
+    history = counts(received_from_log(log, person="group", amount=status))
+    behind = unfair_to(history).mean(axis=0)
+    rows[status] = {
+        "long-term parity": long_term(history, relaxed_parity),
+        "anytime parity, worst": anytime(history, timepoint_first(relaxed_parity, worst_moment)),
+        "anytime parity, sum": anytime(history, parity_sum),
+        "unfair to north (share of steps)": behind[0],
+        "unfair to south (share of steps)": behind[1],
+    }
+pd.DataFrame(rows).transpose().astype(float)
+
+# %% [markdown]
+# A filter can depend on the trace, too. Suppose the bank is audited whenever two more loans have
+# been granted. Then only these moments count:
+
+# %% tags=["nbval-check-output"]
+granted = received_from_log(log, person="group", amount="granted")
+
+
+def audit(trace, moments):
+    """Look whenever another two loans have been granted."""
+    loans = trace.to_numpy().sum(axis=1)
+    return (loans.cumsum() % 2 == 0) & (loans > 0)
+
+
+audited = FairnessScheme(counts, parity_sum, audit)
+print("audits after the decisions", granted.index[audit(granted, None)].tolist())
+print("score of the audits", float(audited.score(granted)))
+
+# %% [markdown]
+# ## Run it yourself: one simulation, many schemes
+#
+# The doughnut counter of the paper's experiments, with three people who come and go and one
+# doughnut per step. Four policies that need no training play it in front of you, and each trace is
+# scored by four schemes.
+
+# %% tags=["nbval-check-output"]
+episodes = 2000
+
+schemes = {
+    "log Nash, at the end": timepoint_first(log_nash_welfare, last_moment),
+    "log Nash, sum": timepoint_first(log_nash_welfare, discounted_sum),
+    "worst-off, mean": timepoint_first(rawlsian_welfare, average_moment),
+    "unfairness, squared": least_squared_unfairness,
+}
+rows = {}
+for policy in POLICIES:
+    served = received_under(policy, episodes, seed=2024)
+    rows[policy] = {}
+    for scheme, aggregation in schemes.items():
+        score = policy_score(FairnessScheme(counts, aggregation).score(served))
+        rows[policy][scheme] = f"{score.mean:.2f} ± {score.standard_error:.2f}"
+pd.DataFrame(rows).transpose()
+
+# %% [markdown]
+# Mean and standard error. Choosing *somebody who is there* needs no memory. The turn takers
+# remember whose turn it is, or how much everybody has had.
+#
+# Look down the column of the Nash welfare summed over time, which is the score of the paper's
+# experiments. The step from the first policy to the second is large, and the steps after it are
+# small. In this task not wasting a doughnut counts for far more than remembering. Keep this in mind
+# when the learned policies are compared in the next notebooks.
+#
+# The squared unfairness puts the emphasis elsewhere: on remembering. Waste is no fault to it,
+# because a wasted doughnut puts nobody ahead. It prefers choosing anybody at random to choosing
+# somebody who is there. No score sees everything.
+
+# %% [markdown]
+# ## What a state forgets
+#
+# A decision maker who sees only the present state cannot tell who has had less. The paper's remedy
+# is to put a **memory** next to the state and to treat the pair as the new state:
+#
+# $$
+# m_1 = m_{init}, \qquad m_{t+1} = \mu(m_t, s_t, a_t, s_{t+1}) .
+# $$ (eq-fq-memory)
+#
+# The process with memory is an ordinary decision process, and everything known about those applies.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(memory_augmentation, MemoryAugmentation.along, MemoryAugmentation.augmented)
+
+# %% [markdown]
+# What is a memory worth? Take two people, four doughnuts, and the Nash welfare after every second
+# one. Without memory there is just one decision to make: whom to serve when both are there. The
+# expected scores can be computed exactly.
+
+# %% tags=["nbval-ignore-output"]
+without, remembering = worth_of_memory()
+lines = without.assign(**{"best with memory": remembering["best of all"]})
+show(
+    line_chart(
+        lines,
+        across="chance to serve the first person when both are there",
+        up="expected score",
+    ),
+    "Expected score of every policy without memory, beside the best policy with memory. Tossing a "
+    "coin is the best one can do without memory.",
+    name="worth_of_memory",
+)
+
+# %% tags=["nbval-check-output"]
+table = pd.concat([pd.Series({"best without memory": without["no memory"].max()}), remembering])
+table.rename("expected score").to_frame().round(6)
+
+# %% [markdown]
+# "Best of all" went through every policy that may use the whole past in any way, by brute force.
+# Serving whoever is behind does as well, and needs to remember only the *difference* of the counts.
+#
+# Not every memory keeps what a score needs. The table says whether a quantity is a function of
+# state and memory on random traces. *Min* remembers by how much everybody is ahead of the least
+# served, *Reset* counts since all were last equal, *Full* counts everything. These are the memories
+# that the paper's agents have.
+
+# %% tags=["nbval-check-output"]
+markovian_with()
+
+# %% [markdown]
+# Two things stand out.
+#
+# - For the Nash welfare, Min and Reset forget something that the score needs. Their weakness on
+#   doughnuts is therefore built in; it is not a matter of training. For parity all three will do.
+# - **The last line has no "yes" at all.** It is the reward of the doughnut experiment, which pays
+#   nothing for a wasted doughnut. Whether a doughnut was wasted is not written in the new state,
+#   nor in the new counts. It depends on who was there *before*. So even with Full memory the
+#   experiment's reward is not of the form that the next section assumes. It is still a reward of an
+#   ordinary kind, because it follows from the old state, the action and the new state, and
+#   Q-learning can use it.
+
+# %% [markdown]
+# ## From a scheme to rewards
+#
+# If the sum over time is plain, and if filter and status are functions of the state, possibly
+# thanks to a memory, then reward each step with
+#
+# $$
+# R(s_t, a_t, s_{t+1}) = \tilde B(s_{t+1})\, W\big(\tilde U(s_{t+1})\big) .
+# $$ (eq-fq-reward)
+#
+# The undiscounted return of a trace is its fairness score, so a policy that maximises the return is
+# the fairest one. A periodic filter needs a clock in the memory.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(scheme_rewards)
+
+# %% [markdown]
+# The third claim is about this. The check adds up the rewards along random traces, and then
+# compares the optimum that dynamic programming finds with memory with the one found by going
+# through all histories, as in the table above.
+
+# %% [markdown]
+# ## How much memory does it take?
+#
+# Counting doughnuts for ever takes a memory that grows for ever. Which statuses get by with a
+# finite one? The answer uses the oldest model of a finite memory, the *finite automaton*. It reads
+# a word letter by letter, and has nothing but its own state to remember by. A trace is a word, its
+# letters being states and actions in turn.
+#
+# A status is **value-regular** if it has finitely many values and if for each of them some
+# automaton accepts exactly the traces with this value.
+#
+# - **Theorem 5.4.** A value-regular status can be read off a finite memory. Let the automata of all
+#   values read along together; the memory is the tuple of their states.
+# - **Theorem 5.5.** Only value-regular statuses can. From a memory one builds the automata: the
+#   pairs of state and memory are *their* states.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(memory_of_automata, automata_of_memory)
+
+# %% [markdown]
+# Both constructions are carried out for two statuses: counts that stop at a cap, and the difference
+# of two counts modulo a number. For each value an automaton was written by hand. The paper's memory
+# is the product of all automata, an enormous set on paper. But only few of its elements ever occur,
+# because all automata read the same trace.
+
+# %% tags=["nbval-check-output"]
+sizes()
+
+# %% [markdown]
+# And a status that is not value-regular? It need not have many values. *Have both received equally
+# much so far?* has two. Count the histories that no single memory may confuse, because some
+# continuation tells them apart:
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(memory_needed, equal_so_far)
+
+# %% tags=["nbval-ignore-output"]
+growth = memory_growth()
+needed = pd.DataFrame(
+    {name: growth[name] for name in growth if name != "counts"},
+    index=range(1, len(growth["counts"]) + 1),
+)
+show(
+    line_chart(needed, across="steps so far", up="memories needed"),
+    "How many memories it takes to know the status after so many steps, and ever after. For the "
+    "two value-regular statuses the number stops growing. For the question whether both are equal "
+    "it does not.",
+    name="memory_needed",
+)
+
+# %% [markdown]
+# To know whether two are equal one has to know by how much they differ, and the difference has no
+# bound. This is the classical argument that no automaton checks whether brackets match.
+#
+# In practice an episode ends. With a bounded horizon every count is bounded, and everything can be
+# remembered. The theorems then say less about *whether* than about *how much*: the paper's doughnut
+# memory has as many elements as there are ways to hand out a hundred doughnuts. That is why
+# learning needs help, and the help is the subject of the next notebooks: imagine the same step with
+# other memories, and learn from all of them.
+
+# %% [markdown]
+# ## Verdicts
+
+# %% tags=["nbval-check-output"]
+for verdict in verdicts:
+    print(f"{verdict.claim.id}: {verdict.word}")
+    print(textwrap.indent(textwrap.fill(verdict.detail, width=72), "    "))
+
+# %% [markdown]
+# These are the foundations, and they hold. What was *not* found is a gap in any of the proofs. What
+# would change our mind is a trace on which one of the checks fails; they are easy to run on other
+# statuses.
+
+# %% [markdown]
+# ## What paper and code do differently
+#
+# - The paper's update is $\mu(m, a, s')$. Both experiments need the old state $s$ as well, to know
+#   whether the person who was chosen was there. The library's update takes it. Nothing changes in
+#   the theorems, because a memory may keep the previous state.
+# - The experiments maximise a *discounted* sum and report the undiscounted one. The identity
+#   between return and score holds for one of them at a time.
+# - Neither experimental reward is reward-like in the sense of the paper's definitions. For the
+#   doughnuts this was the last line of the table above. In the lending task the fines for an
+#   invalid loan and for a missed profit margin depend on the action and on the time.
+# - The code's Nash welfare is $\sum_i \log(u_i + 1 + \lambda)$ with a tiny $\lambda$, and without
+#   it for imagined memories. The difference is too small to be seen in any score.
+# - The formulas of several definitions are lost in the copies of the paper that can be read by a
+#   machine. They were restored from the sentences around them. The sign of $\mathrm{unf}_i$ is our
+#   choice; the squared score does not depend on it.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} A clean score for a long injustice
+# :label: exercise-fq-sign
+#
+# Two people and twelve doughnuts. Find an order of serving for which the squared unfairness over
+# time is zero although nearly every moment is unfair to somebody. What do anytime parity and its
+# worst moment say?
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-fq-sign
+# :class: dropdown
+# ```
+#
+# Let one person run ahead, then the other one catch up and run ahead by as much for as long.
+
+# %% tags=["nbval-check-output"]
+order = [0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0]
+history = counts(np.eye(2)[order])
+print("overall unfairness  ", overall_unfairness(history))
+print("unfair moments      ", int(unfair_to(history).any(axis=1).sum()), "of", len(order))
+print("parity, sum         ", float(anytime(history, parity_sum)))
+worst = timepoint_first(relaxed_parity, worst_moment)
+print("parity, worst moment", float(anytime(history, worst)))
+
+# %% [markdown]
+# The sum of signed amounts cancels, so a debt can be paid back later. If it should not be possible
+# to pay it back, one needs a score that does not cancel, such as parity at each moment.
+#
+# ```{solution-end}
+# ```
+#
+# ```{exercise} A memory for being last
+# :label: exercise-fq-memory
+#
+# Two people who are always there. The status is 1 for whoever was served last, and 0 for the other.
+# Is it value-regular? How many memories does it take? Use `memory_augmentation` to build one, and
+# `memory_needed` to show that there is no smaller one.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-fq-memory
+# :class: dropdown
+# ```
+#
+# The last action is all there is to remember. One more memory is needed for the beginning, when
+# nobody has been served.
+
+
+# %% tags=["nbval-check-output"]
+def served_last(actions):
+    """Statuses (..., T, 2) along actions (..., T)."""
+    return np.eye(2)[actions]
+
+
+memory = memory_augmentation(
+    "nobody", lambda last, state, action, after: action, states=1, actions=2
+)
+print("memories:", memory.memories)
+for length in (1, 2, 3, 4):
+    print(length, "steps:", memory_needed(served_last, actions=2, length=length), "needed")
+
+# %% [markdown]
+# Two memories are needed after any number of steps, from the first on, and the third is that of the
+# start. So the status is value-regular.
+#
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ## Where this came from
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+commit = commit_of(Path(longfair.__file__).parent)
+started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
+versions = package_versions()
+metrics = source_digest(counts, bounded, memory_of_automata, least_squared_unfairness)
+pd.Series(
+    {
+        "profile": profile,
+        "commit the run started from": started,
+        "digest of the metrics' source": metrics[:16],
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: versions[name] for name in ("numpy", "scipy", "gymnasium")},
+    },
+    name="value",
+).to_frame()

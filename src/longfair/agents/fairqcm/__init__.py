@@ -1,0 +1,1 @@
+"""Who remembers: FairQCM and the agents it is compared with, tabular and deep."""
