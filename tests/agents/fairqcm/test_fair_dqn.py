@@ -130,9 +130,11 @@ def test_the_target_network_is_copied_before_the_first_and_every_twentieth_gradi
 
 @pytest.mark.parametrize("mask", [True, False])
 def test_targets_are_those_of_the_target_network(mask: bool):
-    model = agent(imagine=True, buffer_size=200, terminal_mask=mask)
+    model = agent(imagine=True, buffer_size=800, terminal_mask=mask, learning_rate=1e-2)
     model.learn(63)
     buffer = model.replay_buffer
+    # Some rows were written under an earlier target network than the present one.
+    assert model._n_updates % 20 < buffer.size() / 33 < model._n_updates
     model._value_next_observations()
     rows = np.arange(buffer.size())
     with torch.no_grad():
@@ -145,16 +147,26 @@ def test_targets_are_those_of_the_target_network(mask: bool):
 
 @pytest.mark.parametrize("training", ["episodes", "shuffled"])
 def test_recurrent_targets_are_those_of_the_target_network(training: str):
-    model = recurrent(training=training)
+    model = recurrent(training=training, target_update_interval=10)
     model.learn(47)
+    buffer = model.replay_buffer
+    model.rng = np.random.default_rng(0)
     observations, actions, targets = model._sequences(20)
-    length = 10 if training == "episodes" else 20
-    assert observations.shape == (length, 20 // length, 5)
-    assert actions.shape == targets.shape == (length, 20 // length)
+    again = np.random.default_rng(0)
     if training == "episodes":
-        stored = model.replay_buffer.observations[:, 0].reshape(3, 10, 5)
-        for sequence in observations.transpose(1, 0, 2):
-            assert any(np.array_equal(sequence, whole) for whole in stored)
+        rows = buffer.episode_rows(2, 10, again)
+        # A history goes on after its first observation, so the target network sees that one, too.
+        seen = np.concatenate([buffer.observations[rows[:1], 0], buffer.next_observations[rows, 0]])
+    else:
+        rows = buffer.uniform_rows(20, again)[:, None]
+        seen = buffer.next_observations[rows, 0]
+    np.testing.assert_array_equal(observations, buffer.observations[rows, 0])
+    np.testing.assert_array_equal(actions, buffer.actions[rows, 0, 0])
+    with torch.no_grad():
+        values = model.q_net_target.q_net(torch.from_numpy(seen))[-len(rows) :].amax(2)
+    expected = buffer.rewards[rows, 0] + 0.95 * values.numpy()
+    np.testing.assert_allclose(targets, expected, rtol=1e-5)
+    assert not np.array_equal(model.policy.target.vector, model.policy.online.vector)
 
 
 def test_the_recurrent_agent_carries_its_state_and_forgets_it_between_episodes():

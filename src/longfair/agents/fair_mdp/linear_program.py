@@ -69,7 +69,7 @@ def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
     if found.status == _INFEASIBLE and tolerance is not None:
         raise NoFairPolicyError(tolerance, smallest_tolerance(problem))
     _require_optimal(found)
-    price = 0.0 if tolerance is None else float(-found.ineqlin.marginals.sum())
+    price = 0.0 if tolerance is None else max(0.0, -float(found.ineqlin.marginals.sum()))
     visited = found.x.reshape(problem.reward.shape)
     return solution(problem, visited, tolerance, price, SMALLEST_OCCUPANCY)
 

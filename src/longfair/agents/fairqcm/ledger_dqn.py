@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -28,7 +29,13 @@ from torch import nn
 
 from longfair.agents.fairqcm.dqn import Exploration
 from longfair.agents.fairqcm.ledgers import BoolArray, Float32Array, IntArray, Ledger, Situation
-from longfair.agents.fairqcm.networks import Adam, ReluStack, orthogonal_start, relu_trace
+from longfair.agents.fairqcm.networks import (
+    Adam,
+    ReluStack,
+    SharedParameters,
+    orthogonal_start,
+    relu_trace,
+)
 from longfair.agents.ppo import saving
 from longfair.errors import UsageError, near_misses
 
@@ -66,7 +73,7 @@ class Recipe:
     batch: int = 256
     updates: int = 1
     """Gradient steps per step of all copies."""
-    target_every: int = 250
+    target_every: int = 1000
     """Gradient steps between two copies to the target network."""
     kept: int = 100_000
     """Real steps kept."""
@@ -124,9 +131,7 @@ class View:
         values = network.outputs(inputs.reshape(-1, self.width))
         return values.reshape(len(inputs), self.ledger.people)
 
-    def of_choice(
-        self, situation: Situation, actions: IntArray
-    ) -> tuple[Float32Array, IntArray]:
+    def of_choice(self, situation: Situation, actions: IntArray) -> tuple[Float32Array, IntArray]:
         """Return inputs (B, F) and outputs (B,) of the network that belong to choices (B,)."""
         inputs = self.inputs(situation)
         if self.recipe.by_person:
@@ -185,7 +190,9 @@ class Journal:
         self.taken = 0
         self._columns: list[IntArray] = []
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """Number of steps that can be drawn."""
         return min(self.taken, self.capacity)
 
     def add(self, steps: Steps) -> None:
@@ -202,9 +209,31 @@ class Journal:
 
     def draw(self, size: int, generator: np.random.Generator) -> Steps:
         """Draw steps uniformly, with replacement."""
-        rows = generator.integers(len(self), size=size)
+        rows = generator.integers(self.size, size=size)
         scene, ledger, actions, entries, next_scene = (c.take(rows, 0) for c in self._columns)
         return Steps(Situation(scene, ledger), actions, entries, next_scene)
+
+
+class FallingAdam(Adam):
+    """Adam with a learning rate that falls linearly.
+
+    Parameters
+    ----------
+    parameters
+        What is moved.
+    first
+        Learning rate at the start.
+    share
+        What is left of it at the end, as a share.
+    """
+
+    def __init__(self, parameters: SharedParameters, first: float, share: float) -> None:
+        super().__init__(parameters, first)
+        self._first, self._share = first, share
+
+    def advance_to(self, progress: float) -> None:
+        """Set the learning rate for the moment `progress` in [0, 1]."""
+        self._learning_rate = self._first * (1.0 - progress * (1.0 - self._share))
 
 
 Callback = Callable[["LedgerDQN"], None]
@@ -271,7 +300,7 @@ class LedgerDQN:
         self._seed = seed
         # The environment's generator starts from the seed itself: this must be another stream.
         self._rng = np.random.default_rng((seed, 1))
-        self._adam = Adam(self.online, self.recipe.learning_rate)
+        self._adam = FallingAdam(self.online, self.recipe.learning_rate, self.recipe.last_rate)
         self._updates = 0
 
     def _network(self, seed: int) -> ReluStack:
@@ -279,7 +308,7 @@ class LedgerDQN:
         layers: list[nn.Module] = []
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+            for before, after in pairwise(sizes):
                 layers += [nn.Linear(before, after), nn.ReLU()]
             module = nn.Sequential(*layers[:-1])
             orthogonal_start(module)
@@ -335,7 +364,7 @@ class LedgerDQN:
             now, ended = self._play(now)
             first = min(self.recipe.learning_starts, self.recipe.kept)
             if self.num_timesteps >= first:
-                self._adam_at(played / rounds)
+                self._adam.advance_to(played / rounds)
                 for _ in range(self.recipe.updates):
                     self._update()
             if ended:
@@ -354,11 +383,6 @@ class LedgerDQN:
         self.journal.add(Steps(now, actions, after.ledger - now.ledger, after.scene))
         self.num_timesteps += len(actions)
         return (self.ledger.read(observation) if ended else after), ended
-
-    def _adam_at(self, share: float) -> None:
-        """Set the learning rate after a share of the steps."""
-        scale = 1.0 - share * (1.0 - self.recipe.last_rate)
-        self._adam.learning_rate = self.recipe.learning_rate * scale
 
     def _update(self) -> None:
         """Make one gradient step."""

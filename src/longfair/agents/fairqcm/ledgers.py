@@ -205,9 +205,13 @@ class DoughnutLedger(Ledger):
         return np.where((imagined[:, :-1] < self.length).all(axis=1)[:, None], imagined, ledgers)
 
     def anything(self, size: int, generator: np.random.Generator) -> IntArray:
-        """Draw the clock uniformly and counts around equal shares, with deviation 1.5."""
+        """Draw the clock uniformly and counts around equal shares, with deviation 1.5.
+
+        The counts add up to about the clock: little is wasted.
+        """
         clock = generator.integers(self.length, size=(size, 1))
-        counts = clock / self.crowd + 1.5 * generator.standard_normal((size, self.crowd))
+        spread = 1.5 * generator.standard_normal((size, self.crowd))
+        counts = clock / self.crowd + spread - spread.mean(axis=1, keepdims=True)
         counts = np.maximum(np.rint(counts), 0.0).astype(np.int64)
         return np.concatenate([counts, clock], axis=1)
 

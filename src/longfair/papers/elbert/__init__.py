@@ -7,6 +7,7 @@ from longfair.papers.elbert.checks import CHECKS as _METRIC_CHECKS
 from longfair.papers.elbert.gradient import policy_gradient_check
 from longfair.papers.elbert.infectious import INFECTIOUS, INFECTIOUS_HARDER
 from longfair.papers.elbert.lending import LENDING
+from longfair.papers.elbert.notions import EXTENSIONS
 
 CHECKS = {
     **_METRIC_CHECKS,
@@ -20,6 +21,7 @@ EXPERIMENTS = (
     INFECTIOUS,
     INFECTIOUS_HARDER,
     *ABLATIONS,
+    *EXTENSIONS,
 )
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
@@ -24,8 +25,8 @@ AS_CODED = "as_coded"
 Settings = Callable[[str, Strategy], TrainedConfig]
 """Makes the settings of a run from the profile and the method."""
 
-Variations = Mapping[str, tuple[TrainedConfig, str]]
-"""Method to settings and description."""
+Variations = Mapping[str, tuple[Any, str]]
+"""Method to settings, with a `TrainedConfig` in them, and description."""
 
 ALPHAS_OF_FIGURE_5 = (50, 200, 1000, 5000, 20_000)
 BETAS_OF_FIGURE_8 = (1, 20, 100)
@@ -154,7 +155,7 @@ def over_episode_length(profile: str) -> Variations:
     return found
 
 
-def _experiment(
+def experiment(
     name: str,
     title: str,
     work: Work,
@@ -162,6 +163,21 @@ def _experiment(
     seeds: Mapping[str, int],
     reference: Callable[[str], tuple[Arm, ...]] = lambda profile: (),
 ) -> Experiment:
+    """Make an experiment out of variations of one method, all as coded.
+
+    Parameters
+    ----------
+    name, title
+        Of the experiment.
+    work
+        What runs one arm.
+    variations
+        Settings of the arms under a profile.
+    seeds
+        Profiles, and the number of seeds of each.
+    reference
+        Arms of policies that need no training.
+    """
     by_profile = {profile: variations(profile) for profile in seeds}
     return Experiment(
         id=f"elbert/{name}",
@@ -178,10 +194,17 @@ def _experiment(
         },
         seeds=seeds,
         horizon={
-            profile: next(iter(found.values()))[0].learning.total_steps
+            profile: _training(next(iter(found.values()))[0]).learning.total_steps
             for profile, found in by_profile.items()
         },
     )
+
+
+def _training(config: Any) -> TrainedConfig:
+    """Return the settings of training, which may be part of larger settings."""
+    found = config if isinstance(config, TrainedConfig) else config.training
+    assert isinstance(found, TrainedConfig)
+    return found
 
 
 SEEDS = {"smoke": 1, "book": 5}
@@ -190,7 +213,7 @@ WITH_PAPER = {**SEEDS, "paper": 3}
 
 def _over_alpha(name: str, alphas: tuple[int, ...], seeds: Mapping[str, int]) -> Experiment:
     settings, work = PROBLEMS[name]
-    return _experiment(
+    return experiment(
         f"alpha-{name}",
         f"ELBERT-PO's weight of the bias, {name.replace('-', ' ')}",
         work,
@@ -219,7 +242,7 @@ def _over_details(
 ) -> Experiment:
     settings, work = PROBLEMS[name]
     assert isinstance(r_ppo, RPPO)
-    return _experiment(
+    return experiment(
         f"details-{name}",
         f"Habits of the authors' code changed one at a time, {name.replace('-', ' ')}",
         work,
@@ -231,7 +254,7 @@ def _over_details(
 
 ABLATIONS = (
     _over_alpha("attention-harder", ALPHAS_OF_FIGURE_5, WITH_PAPER),
-    _experiment(
+    experiment(
         "beta-attention-harder",
         "ELBERT-PO's sharpness of the soft bias, attention harder",
         attention.train_and_evaluate,
@@ -255,7 +278,7 @@ ABLATIONS = (
         ElbertPO.as_coded(infectious.HARDER.alpha[AS_CODED]),
         infectious.methods(infectious.HARDER.alpha)["r-ppo", AS_CODED][0],
     ),
-    _experiment(
+    experiment(
         "episodes-lending",
         "Training episodes as short as coded or as long as evaluated, lending",
         lending_world.train_and_evaluate,

@@ -117,7 +117,7 @@ ORIGINAL = Problem(
     alpha={"as_coded": 20.0, "as_published": 10.0},
     learning={
         "paper": Learning(250, 64, 10, 1e-5, (512, 256), 10_000_000),
-        "book": Learning(250, 1000, 4, 4e-4, (64, 64), 1_500_000, annealed=True),
+        "book": Learning(250, 1000, 4, 4e-4, (64, 64), 1_000_000, annealed=True),
         "smoke": SMOKE,
     },
 )

@@ -75,7 +75,7 @@ class World(NamedTuple):
     """Keys of the step's `info`, each one number per copy, whose mean per step is reported too."""
     measure: Measure = measured_with_extremes
     """What is reported of an evaluation's supply, demand and reward."""
-    adapt: type[BatchVecEnv] = BatchVecEnv
+    adapt: Callable[[VectorEnv[Any, Any, Any]], BatchVecEnv] = BatchVecEnv
     """What lets Stable-Baselines3 train on the batch."""
 
 

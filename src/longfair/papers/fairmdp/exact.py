@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,40 @@ def discounted_steps() -> float:
     return 1.0 / (1.0 - FINITE.discount)
 
 
+SCANNED_BOUNDS = (6, 8, 10, 12, 15, 20, 30)
+SCANNED_HISTORIES = ((0, 0), (1, 3), (1, 5), (3, 5), (7, 10))
+SCANNED_DISCOUNTS = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+def discretisations() -> Iterator[Row]:
+    """Yield rewards and gap of Appendix G under many discretisations, as the paper gives none.
+
+    Rewards are sums; multiplied by one less the discount they are normalised.
+    """
+    grid = product(SCANNED_BOUNDS, SCANNED_HISTORIES, SCANNED_DISCOUNTS, (0.1, 1.0))
+    for bound, history, discount, drift in grid:
+        if bound < max(history):
+            continue
+        params = replace(
+            FINITE,
+            largest_count=bound,
+            exploration=history,
+            discount=discount,
+            denial_drift=drift,
+        )
+        problem = demographic_parity(finite_loan_problem(params)[0])
+        free, fair = (lagrangian.solve(problem, tolerance).value for tolerance in (None, 0.01))
+        yield {
+            "bound": bound,
+            "history": list(history),
+            "discount": discount,
+            "drift": drift,
+            "profit_free": free.reward / (1.0 - discount),
+            "profit_fair": fair.reward / (1.0 - discount),
+            "gap_free": free.gap,
+        }
+
+
 # Policies without learning -----------------------------------------------------------------------
 
 
@@ -255,4 +290,5 @@ def exact_numbers() -> dict[str, list[Row]]:
         "programs": list(programs()),
         "policies": list(policies()),
         "frontiers": list(frontiers()),
+        "discretisations": list(discretisations()),
     }

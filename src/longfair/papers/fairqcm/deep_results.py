@@ -254,7 +254,7 @@ def changes(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) ->
     -------
     pandas.DataFrame
         Index `method`, `variant` of the changed arms, in order of appearance: the difference from
-        the method as published, with interval, per quantity.
+        the method as published, with interval, per quantity. Empty without any changed arm.
     """
     lines: dict[tuple[str, str], dict[str, str]] = {}
     arms = results[_ARM].drop_duplicates().itertuples(index=False, name=None)
@@ -270,6 +270,8 @@ def changes(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) ->
             if difference is not None:
                 text = written(difference, digits, signed=True)
                 lines.setdefault((method, variant), {})[title] = text
+    if not lines:
+        return pd.DataFrame()
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
 
 
@@ -320,13 +322,29 @@ def cost(provenance: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 # Settings ---------------------------------------------------------------------------------------
 
 
+SWITCH_MEANINGS: Mapping[str, str] = {
+    "always_received": "imagined memories grow by what was wasted",
+    "gap_before": "imagined loan rewards look at the loans before the step",
+    "exploration_carries_over": "exploration goes on from the previous run",
+    "smoothing": "number added inside the logarithm of the real doughnut reward",
+    "recurrent_width": "size of the recurrent state",
+    "recurrent_training": "what a recurrent minibatch consists of",
+    "lending_memory": "what FairQCM remembers in lending",
+    "terminal_mask": "nothing is expected after the end (not stated in the paper)",
+    "time_observed": "the agent sees the time (not stated in the paper)",
+    "evaluated": "network that plays the greedy episodes (not stated in the paper)",
+}
+"""What every field of `Switches` says."""
+
+
 def switch_table() -> pd.DataFrame:
     """Return the differences between paper and code, one row each."""
     coded, published = Switches.as_coded(), Switches.as_published()
     return pd.DataFrame(
         {
-            "as published": {field.name: getattr(published, field.name) for field in fields(coded)},
-            "as coded": {field.name: getattr(coded, field.name) for field in fields(coded)},
+            "meaning": SWITCH_MEANINGS,
+            "as published": {name: getattr(published, name) for name in SWITCH_MEANINGS},
+            "as coded": {name: getattr(coded, name) for name in SWITCH_MEANINGS},
         }
     ).rename_axis("switch")
 

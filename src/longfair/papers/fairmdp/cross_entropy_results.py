@@ -1,0 +1,286 @@
+"""Results of the searches as tables for reading, beside the exact optima. Nothing here decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from longfair.papers.elbert.lending_results import final, written
+from longfair.papers.fairmdp.cross_entropy import FIGURE1, INGREDIENTS, SWEEP
+from longfair.runs.experiment import Experiment, plan
+from longfair.runs.statistics import estimate
+from longfair.runs.store import Store, no_results
+
+_ARM = ["method", "variant"]
+
+NAMES: Mapping[str, str] = {
+    "race-blind": "race-blind",
+    "optimistic-dp": "optimistic, parity",
+    "optimistic-eo": "optimistic, opportunity",
+    "conservative": "conservative",
+    "cce-dp": "Algorithm 2, parity",
+    "cce-eo": "Algorithm 2, opportunity",
+    "cce-dp-linear-weights": "linear weights",
+    "cce-dp-discounted-gap": "discounted gap",
+    "cce-dp-tightened": "tightened tolerance",
+    "cce-dp-sampled": "sampled episodes",
+    "cce-dp-exponential-weights": "as published, but exponential weights",
+}
+"""Methods as a reader knows them."""
+
+PRINTED: Mapping[tuple[str, str], float] = {
+    ("race-blind", "reward"): 10.43,
+    ("race-blind", "gap_dp"): 0.42,
+    ("race-blind", "gap_eo"): 0.37,
+    ("optimistic-dp", "reward"): 10.41,
+    ("optimistic-dp", "gap_dp"): 0.14,
+    ("optimistic-eo", "reward"): 10.43,
+    ("optimistic-eo", "gap_eo"): 0.11,
+    ("conservative", "reward"): 10.00,
+    ("conservative", "gap_dp"): 0.0,
+    ("conservative", "gap_eo"): 0.0,
+    ("cce-dp", "reward"): 10.40,
+    ("cce-dp", "gap_dp"): 0.10,
+    ("cce-eo", "reward"): 10.43,
+    ("cce-eo", "gap_eo"): 0.10,
+}
+"""What the paper prints under Figure 1, by method and quantity."""
+
+GAP_OF: Mapping[str, str] = {"as_coded": "", "as_published": "_discounted"}
+"""How a variant's gap ends: as coded loans are not discounted."""
+
+NEVER_LENDS = 0.01
+"""Searches that end with less profit than this have collapsed: they hardly lend at all."""
+
+TOLERANCES: Mapping[float, tuple[Experiment, str]] = {
+    0.025: (SWEEP, "-0025"),
+    0.05: (SWEEP, "-0050"),
+    0.1: (FIGURE1, ""),
+    0.2: (SWEEP, "-0200"),
+}
+"""Where the searches for a tolerance are: experiment, and what is added to the method's name."""
+
+EXPERIMENTS = (FIGURE1, SWEEP, INGREDIENTS)
+
+
+def stored(store: Store, profile: str, experiments: Sequence[Experiment]) -> pd.DataFrame:
+    """Load the results of experiments, methods in their order; no rows when there are none.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    profile
+        Name of the profile.
+    experiments
+        What to load.
+    """
+    known = store.experiments()
+    tables = [
+        _in_order(store.load(experiment=experiment.id, profile=profile), experiment)
+        for experiment in experiments
+        if experiment.id in known
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else no_results()
+
+
+def gaps(store: Store, profile: str, experiments: Sequence[Experiment]) -> pd.DataFrame:
+    """Say which runs are missing, or no longer what the present code would give.
+
+    Parameters
+    ----------
+    store, profile, experiments
+        As for `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per experiment and arm with a gap, and the number of its runs in each status. No
+        rows when every run is stored and fresh.
+    """
+    keys = ["experiment", *_ARM]
+    states = pd.concat(
+        [
+            store.states(plan(experiment, profile)).assign(experiment=experiment.id)
+            for experiment in experiments
+        ]
+    )
+    counts = states.groupby([*keys, "status"], sort=False).size().unstack(fill_value=0)
+    unfinished = counts.drop(columns="fresh", errors="ignore")
+    return counts[unfinished.sum(axis=1) > 0].rename_axis(columns=None).reset_index()
+
+
+def beside_the_paper(results: pd.DataFrame) -> pd.DataFrame:
+    """Hold Figure 1 against what the paper prints.
+
+    Parameters
+    ----------
+    results
+        Of Figure 1, as from `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index method and quantity: what is printed, and for each variant the mean with its interval
+        and the range over seeds. Gaps are those of the variant.
+    """
+    rows = final(results)
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for (method, metric), printed in PRINTED.items():
+        line = {"printed": f"{printed:.2f}"}
+        for variant, ending in GAP_OF.items():
+            name = metric if metric == "reward" else metric + ending
+            values = _values(rows, method, variant, name)
+            if len(values):
+                found = estimate(values, name=f"{method} {variant} {name}")
+                words = variant.replace("_", " ")
+                line[words] = written(found)
+                line[f"{words}, range"] = f"{values.min():.3f} to {values.max():.3f}"
+        lines[NAMES[method], metric] = line
+    return pd.DataFrame.from_dict(lines, orient="index").fillna("")
+
+
+def summary(results: pd.DataFrame) -> pd.DataFrame:
+    """Lay out what the searches of every arm end with.
+
+    Parameters
+    ----------
+    results
+        As from `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index method and variant: profit (mean with interval, and interquartile mean), both gaps of
+        demographic parity, searches that hardly lend, share of the last population that keeps the
+        tolerance, number of seeds.
+    """
+    rows = final(results)
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for method, variant in rows[_ARM].drop_duplicates().itertuples(index=False):
+        line: dict[str, Any] = {}
+        # Profits of -0.0000002 are losses of no interest.
+        profit = _values(rows, method, variant, "profit").round(5) + 0.0
+        quantities = {"profit": "profit", "gap_dp": "gap", "gap_dp_discounted": "discounted gap"}
+        for metric, title in quantities.items():
+            values = _values(rows, method, variant, metric).round(5) + 0.0
+            line[title] = written(estimate(values, name=f"{method} {variant} {metric}"))
+        line["profit, IQM"] = f"{estimate(profit, 'interquartile mean').value:.3f}"
+        line["hardly lend"] = f"{int((profit < NEVER_LENDS).sum())} of {len(profit)}"
+        fair = _values(rows, method, variant, "share_fair")
+        line["fair in the last population"] = f"{fair.mean():.0%}"
+        lines[method, variant] = line
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
+
+
+def by_tolerance(results: pd.DataFrame) -> pd.DataFrame:
+    """Lay out Figures 2a and 2b.
+
+    Parameters
+    ----------
+    results
+        Of `FIGURE1` and `SWEEP`, as from `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method` (without tolerance), `variant`, `tolerance`, `seed`, `profit` and `gap`,
+        the gap being that of the variant.
+    """
+    rows = final(results)
+    found = []
+    for tolerance, (_, ending) in TOLERANCES.items():
+        for method in ("cce-dp", "optimistic-dp"):
+            for variant, of_gap in GAP_OF.items():
+                profit = _values(rows, method + ending, variant, "profit")
+                gap = _values(rows, method + ending, variant, "gap_dp" + of_gap)
+                part = pd.DataFrame({"profit": profit, "gap": gap}).rename_axis("seed")
+                found.append(
+                    part.reset_index().assign(method=method, variant=variant, tolerance=tolerance)
+                )
+    columns = ["method", "variant", "tolerance", "seed", "profit", "gap"]
+    return pd.concat(found, ignore_index=True)[columns]
+
+
+def checked_policies(results: pd.DataFrame) -> pd.DataFrame:
+    """Say what the tightened check of Theorem 4.2 makes of the policies that searches end with.
+
+    Parameters
+    ----------
+    results
+        As from `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index method, for those that have a constraint and were estimated from episodes: shares of
+        the last populations that pass, that pass although they are unfair, that are fair; and of
+        the returned policies that pass.
+    """
+    rows = final(results)
+    titles = {
+        "share_passing": "pass",
+        "share_passing_unfair": "pass and are unfair",
+        "share_fair": "are fair",
+        "returned_passes": "returned policy passes",
+    }
+    constrained = rows["method"].str.startswith(("cce", "optimistic"))
+    chosen = rows[rows["metric"].isin(titles) & (rows["variant"] == "as_published") & constrained]
+    table = chosen.pivot_table(index="method", columns="metric", values="value", sort=False)
+    return table.reindex(columns=list(titles)).rename(columns=titles)
+
+
+def frontier(numbers: Any, notion: str, rates: str) -> pd.DataFrame:
+    """Return the corners of an exact frontier of the episode: columns `gap`, `profit`.
+
+    Parameters
+    ----------
+    numbers
+        As from `exact_results.stored`.
+    notion
+        `"dp"` or `"eo"`.
+    rates
+        `"as_coded"` or `"discounted"`.
+    """
+    rows = pd.DataFrame(numbers["frontiers"])
+    chosen = (rows["problem"] == "episode") & (rows["notion"] == notion) & (rows["rates"] == rates)
+    return rows.loc[chosen, ["gap", "profit"]].sort_values("gap").reset_index(drop=True)
+
+
+def cost(provenance: pd.DataFrame) -> pd.DataFrame:
+    """Summarise what runs cost, by method and variant.
+
+    Parameters
+    ----------
+    provenance
+        As from `Store.provenance`.
+    """
+    groups = provenance.groupby(_ARM, sort=False)
+    return pd.DataFrame(
+        {
+            "runs": groups.size(),
+            "core seconds per run": groups["core_seconds"].median().round(1),
+            "core minutes in all": (groups["core_seconds"].sum() / 60).round(1),
+        }
+    )
+
+
+def _values(rows: pd.DataFrame, method: str, variant: str, metric: str) -> pd.Series[float]:
+    """Return a metric of all groups of one arm, indexed by seed."""
+    chosen = (
+        (rows["method"] == method)
+        & (rows["variant"] == variant)
+        & (rows["metric"] == metric)
+        & (rows["group"] < 0)
+    )
+    return rows[chosen].set_index("seed")["value"]
+
+
+def _in_order(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """Bring methods into the order of the experiment; the store's order is alphabetical."""
+    order = {method: place for place, method in enumerate(experiment.methods("book"))}
+    return table.sort_values(
+        "method", key=lambda column: column.map(order), kind="stable", ignore_index=True
+    )

@@ -1,0 +1,142 @@
+"""Policies of a handful of numbers: exact values against play, and naive versions of the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.static_allocation import (
+    ConstantAllocation,
+    ProportionalToIncidents,
+    VaccinationLottery,
+    best_allocation,
+    constant_allocations,
+    sites_under_constant_units,
+)
+from longfair.envs.attention import AttentionParams, allocate_units, make_vector
+from longfair.errors import UsageError
+
+
+def all_allocations(params: AttentionParams) -> Any:
+    sites = sites_under_constant_units(
+        params.initial_rate,
+        params.decrease,
+        params.increase,
+        params.units,
+        params.episode_length,
+    )
+    return constant_allocations(sites, params.discovered_weight, params.missed_weight)
+
+
+@pytest.mark.parametrize("preset", ["elbert", "elbert_harder"])
+def test_logits_give_exactly_the_units(preset: str) -> None:
+    params = getattr(AttentionParams, preset)()
+    units = all_allocations(params).units
+    assert (units.sum(axis=1) == params.units).all()
+    chosen = units[:: max(1, len(units) // 3000)]
+    logits = np.concatenate(
+        [ConstantAllocation(tuple(row)).predict(np.zeros((1, 3)))[0] for row in chosen]
+    )
+    assert np.abs(logits).max() <= 3.0
+    np.testing.assert_array_equal(allocate_units(logits, params.units), chosen)
+
+
+def test_one_site_by_hand() -> None:
+    sites = sites_under_constant_units(
+        (2.0, 1.0), (0.5, 0.0), (1.0, 0.0), units=2, episode_length=3
+    )
+    # Rates 2, 3, 4 without units; 2, 1.5, 1 with one; 2, 1, 0 with two.
+    np.testing.assert_allclose(sites.demand, [[9.0, 4.5, 3.0], [3.0, 3.0, 3.0]])
+    one = sum(1 - poisson.pmf(0, rate) for rate in (2.0, 1.5, 1.0))
+    two = sum(2 - 2 * poisson.pmf(0, rate) - poisson.pmf(1, rate) for rate in (2.0, 1.0, 0.0))
+    np.testing.assert_allclose(sites.supply[0], [0.0, one, two])
+
+
+def test_exact_values_agree_with_play() -> None:
+    params = AttentionParams.elbert_harder()
+    allocations = all_allocations(params)
+    units = (9, 7, 6, 5, 3)
+    row = int(np.flatnonzero((allocations.units == units).all(axis=1))[0])
+    totals = play_episodes(
+        acting(ConstantAllocation(units)), make_vector(40, "elbert_harder"), seed=0
+    )
+    spread = totals.reward.std() / 40**0.5
+    assert totals.reward.mean() == pytest.approx(allocations.reward[row], abs=4 * spread)
+    rates = totals.supply.sum(axis=0) / (totals.demand.sum(axis=0) + 40)
+    np.testing.assert_allclose(rates, allocations.rates[row], atol=0.01)
+
+
+def test_the_best_allocation_depends_on_what_bias_costs() -> None:
+    harder = all_allocations(AttentionParams.elbert_harder())
+    found = {alpha: tuple(harder.units[best_allocation(harder, alpha)]) for alpha in (0.0, 2e4)}
+    assert found == {0.0: (12, 7, 5, 4, 2), 2e4: (9, 7, 6, 5, 3)}
+    original = all_allocations(AttentionParams.elbert())
+    for alpha in (0.0, 50.0):
+        assert tuple(original.units[best_allocation(original, alpha)]) == (2, 1, 1, 1, 1)
+
+
+def test_proportional_to_weighted_recent_incidents() -> None:
+    agent = ProportionalToIncidents((1.0, 2.0), slice(1, 3), rows=2, prior=0.5)
+    # Two rows of three columns; incidents are the last two: means (2, 1) and (0, 0).
+    seen = np.array([[9.0, 4.0, 0.0, 9.0, 0.0, 2.0], [9.0, 0.0, 0.0, 9.0, 0.0, 0.0]])
+    shares = np.exp(agent.predict(seen)[0])
+    np.testing.assert_allclose(shares[:, 1] / shares[:, 0], [2 * 1.5 / 2.5, 2.0], rtol=1e-6)
+    extreme = np.array([[0.0, 1e9, 0.0, 0.0, 1e9, 0.0]])
+    np.testing.assert_allclose(agent.predict(extreme)[0], [[3.0, -3.0]])
+
+
+def lottery_by_hand(
+    graph: networkx.Graph, group: list[int], states: str, drawn: int, weight: float
+) -> int:
+    """Read the rule off the docstring: the drawn group first, then value, then number."""
+    susceptible = [node for node in graph if states[node] == "S"]
+    if not susceptible:
+        return len(group)
+    own = [node for node in susceptible if group[node] == drawn] or susceptible
+
+    def value(node: int) -> float:
+        infected = sum(states[other] == "I" for other in graph[node])
+        return float(graph.degree[node] + weight * infected)
+
+    return min(own, key=lambda node: (-value(node), node))
+
+
+def test_lottery_follows_its_rule() -> None:
+    graph = networkx.karate_club_graph()
+    group = [node % 2 for node in graph]
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("SIR"), size=34, p=p)) for p in rng.dirichlet((1, 1, 1), 300)]
+    words.append("R" * 34)
+    seen = np.eye(3, dtype=np.float32)[[["SIR".index(x) for x in word] for word in words]]
+    matrix = networkx.to_numpy_array(graph, weight=None)
+    for drawn, chances in enumerate([(1.0, 0.0), (0.0, 1.0)]):
+        agent = VaccinationLottery(matrix, group, chances, 0.7, seed=1)
+        chosen = agent.predict(seen.reshape(len(words), -1))[0]
+        expected = [lottery_by_hand(graph, group, word, drawn, 0.7) for word in words]
+        np.testing.assert_array_equal(chosen, expected)
+
+
+def test_lottery_draws_groups_with_their_chances() -> None:
+    matrix = np.ones((2, 2)) - np.eye(2)
+    agent = VaccinationLottery(matrix, (0, 1), (0.25, 0.75), 0.0, seed=0)
+    seen = np.tile([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], (4000, 1))
+    assert agent.predict(seen)[0].mean() == pytest.approx(0.75, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ConstantAllocation((0, 0)), "units"),
+        (lambda: ConstantAllocation((-1, 2)), "units"),
+        (lambda: ProportionalToIncidents((0.0, 1.0), slice(2), 1), "weights"),
+        (lambda: VaccinationLottery(np.eye(2), (0, 1), (0.5, 0.6), 0.0), "chances"),
+    ],
+)
+def test_bad_numbers_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make()

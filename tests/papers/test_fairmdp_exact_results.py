@@ -1,0 +1,98 @@
+"""Tables and curves of the exact solutions say what the numbers say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longfair.agents.fair_mdp.examples import needs_randomness
+from longfair.agents.fair_mdp.model import demographic_parity
+from longfair.papers.fairmdp import exact
+from longfair.papers.fairmdp import exact_results as tidy
+from longfair.runs.store import Store
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Any:
+    return tidy.stored(Store())
+
+
+def test_a_store_without_the_numbers_is_no_error(tmp_path: Path) -> None:
+    assert tidy.stored(Store(tmp_path)) is None
+
+
+def test_policies_keep_their_order_and_names(numbers: Any) -> None:
+    table = tidy.policies_table(numbers)
+    assert list(table.index) == list(tidy.POLICY_NAMES.values())
+    assert list(exact.POLICIES) == list(tidy.POLICY_NAMES)
+    assert table.loc["never lend", "profit"] == pytest.approx(0.0, abs=1e-9)
+    assert table["profit"].max() == table.loc["best without constraint", "profit"]
+
+
+def test_optima_by_tolerance(numbers: Any) -> None:
+    table = tidy.optima_table(numbers)
+    assert list(table.index) == ["0", "0.01", "0.025", "0.05", "0.1", "0.2", "none"]
+    assert table["demographic parity", "as published"]["0.1"] == pytest.approx(10.41072, abs=6e-6)
+    assert (table.diff().dropna() >= -1e-12).all(axis=None)
+    prices = tidy.optima_table(numbers, "price")
+    assert (prices.diff().dropna() <= 1e-12).all(axis=None)
+
+
+def test_share_lost(numbers: Any) -> None:
+    curves = tidy.share_lost(numbers, "episode")
+    parity = curves["demographic parity, as published"]
+    expected = 100 * (1 - (10.38589 - 9.999886) / (10.43301 - 9.999886))
+    assert parity.iloc[0] == pytest.approx(expected, abs=0.01)
+    assert curves.iloc[-1].to_numpy() == pytest.approx(0.0, abs=1e-9)
+    assert (curves.diff().dropna() <= 1e-9).all(axis=None)
+    assert curves["demographic parity, as coded"].max() < 0.05
+    assert len(tidy.share_lost(numbers, "finite").columns) == 2
+
+
+def test_every_frontier_has_corners(numbers: Any) -> None:
+    counts = tidy.corner_counts(numbers)
+    assert len(counts) == 6
+    assert counts.min() > 20
+
+
+def test_rewards_without_the_offset() -> None:
+    table = tidy.with_and_without_offset()
+    assert table.loc["conservative", "without the offset"] == pytest.approx(0.000114, abs=1e-6)
+    shares = table["share of the highest"]
+    assert shares["Algorithm 2, demographic parity"] == pytest.approx(0.930, abs=5e-4)
+
+
+def test_lending_over_time_adds_up_to_the_rates() -> None:
+    found = exact.best_in_episode("dp", "as_coded", 0.1)
+    course = tidy.lending_over_time(found.policy, "as_coded")
+    assert course.shape == (51, 2)
+    np.testing.assert_allclose(course.sum(axis=0) / 50, found.value.group_values, atol=1e-9)
+    # The account is settled when it costs nothing any more.
+    np.testing.assert_allclose(course[-1], [1.0, 0.0], atol=1e-6)
+
+
+def test_coins_help_between_the_steps() -> None:
+    problem = demographic_parity(needs_randomness())
+    table = tidy.deterministic_and_stochastic(problem, [0.0, 0.25, 0.5])
+    assert table["deterministic"].isna().tolist() == [True, True, False]
+    np.testing.assert_allclose(table["stochastic"], [0.75, 0.875, 1.0], atol=1e-9)
+
+
+def test_no_discretisation_gives_the_rewards_of_the_appendix(numbers: Any) -> None:
+    """The largest of three errors stays far above rounding, for sums and normalised rewards."""
+    table = tidy.closest_discretisations(numbers, count=5)
+    assert table["largest error"].is_monotonic_increasing
+    first = table.iloc[0]
+    errors = [abs(first[column] - printed) for column, printed in tidy.APPENDIX_G.items()]
+    assert first["largest error"] == pytest.approx(max(errors))
+    assert first["largest error"] > 0.02
+    ours = [
+        row
+        for row in numbers["discretisations"]
+        if row["bound"] == 30 and row["history"] == [7, 10]
+        if row["discount"] == 0.8
+    ]
+    assert [row["profit_free"] for row in ours] == pytest.approx([0.4331, 0.4331], abs=6e-5)

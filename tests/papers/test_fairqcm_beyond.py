@@ -1,0 +1,98 @@
+"""The ladder beyond FairQCM: what its rungs are, and that runs measure what they should."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longfair.agents.fairqcm.ledger_dqn import Recipe
+from longfair.papers.fairqcm.beyond import (
+    ALL_FIXES,
+    COMPLETE,
+    EXPERIMENTS,
+    LEDGERS,
+    LedgerConfig,
+    ReferenceConfig,
+    evaluate_reference,
+    ladder,
+    published,
+    train_and_evaluate,
+    without,
+)
+
+PROBLEMS = ("doughnuts", "lending")
+
+
+def final(table: Any) -> Any:
+    return table[table["phase"] == "final"].set_index("metric")["value"]
+
+
+def changed(first: Recipe, second: Recipe) -> set[str]:
+    return {name for name, value in asdict(first).items() if asdict(second)[name] != value}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_ladder_leads_from_the_authors_code_to_all_fixes(problem):
+    recipes = [recipe for recipe, _ in ladder(problem).values()]
+    assert recipes[0] == replace(published(problem), granted_anyway=True)
+    assert recipes[1] == published(problem)
+    assert recipes[-1] == ALL_FIXES[problem]
+    assert list(ladder(problem))[-1] == COMPLETE[problem]
+    assert all(changed(*pair) for pair in pairwise(recipes))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_each_recipe_without_a_fix_differs_from_all_fixes(problem):
+    whole = ladder(problem)[COMPLETE[problem]][0]
+    recipes = {name: recipe for name, (recipe, _) in without(problem).items()}
+    for name, recipe in recipes.items():
+        assert changed(recipe, whole), name
+    assert changed(recipes["memories"], whole) == {"imagined"}
+    assert changed(recipes["double"], whole) == {"double"}
+    assert recipes["undiscounted"].discount == 0.95
+
+
+def test_experiments_have_the_arms_that_the_claims_read():
+    for experiment, problem in zip(EXPERIMENTS, PROBLEMS, strict=True):
+        names = {arm.name for arm in experiment.arms["book"]}
+        assert f"{COMPLETE[problem]}.ladder" in names
+        assert {"memories.without", "oracle.reference", "random-present.reference"} <= names
+        assert experiment.seeds["book"] == 10
+        assert experiment.horizon["book"] == 1000 * LEDGERS[problem].length
+
+
+REFERENCES = [
+    ("doughnuts", "oracle", 1103.345, 0.5),
+    ("doughnuts", "random-present", 1082.9, 1.8),
+    ("lending", "alternating", -29.65, 9.0),
+    ("lending", "random-present", -151.7, 17.0),
+]
+
+
+@pytest.mark.parametrize(("problem", "policy", "value", "tolerance"), REFERENCES)
+def test_policies_without_training_score_what_is_known(problem, policy, value, tolerance):
+    """Tolerances are about seven standard errors of the mean over 2000 episodes."""
+    table = evaluate_reference(ReferenceConfig(problem, policy, episodes=100, last_episodes=2000), 7)
+    assert final(table)["last_policy_return"] == pytest.approx(value, abs=tolerance)
+
+
+def test_doughnuts_are_shared_better_than_without_memory_after_a_hundred_episodes():
+    """The memoryless policy that chooses among those present reaches 1082.9."""
+    config = LedgerConfig("doughnuts", ALL_FIXES["doughnuts"], episodes=100, last_episodes=200)
+    table = train_and_evaluate(config, 1000)
+    assert final(table)["last_policy_return"] > 1090
+    curve = table[(table["phase"] == "curve") & (table["metric"] == "return")]
+    assert curve["step"].tolist() == [1000 * (point + 1) for point in range(10)]
+    assert curve["value"].iloc[-1] > curve["value"].iloc[0]
+
+
+def test_runs_repeat_and_seeds_matter():
+    recipe = replace(ALL_FIXES["lending"], batch=32, learning_starts=100)
+    config = LedgerConfig("lending", recipe, episodes=20, last_episodes=20)
+    first, again, other = (train_and_evaluate(config, seed)["value"] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
