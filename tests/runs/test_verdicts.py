@@ -368,6 +368,7 @@ def checks() -> dict[str, Any]:
     return {
         "halves": lambda: CheckResult(True, {"half": 0.5}, "it is a half"),
         "thirds": lambda: CheckResult(False, {}, "it is not a third"),
+        "lost": lambda: CheckResult(False, {}, "nobody knows", otherwise="not reproduced"),
     }
 
 
@@ -382,6 +383,7 @@ def test_an_exact_claim_is_judged_by_its_check() -> None:
     assert (verdict.word, verdict.estimate, verdict.interval) == ("reproduced", 0.5, None)
     assert verdict.detail == "it is a half"
     assert exact(ExactRule("thirds")).word == "contradicted"
+    assert exact(ExactRule("lost")).word == "not reproduced"
     assert exact(AllRule((ExactRule("halves"), ExactRule("thirds")))).word == "contradicted"
 
 

@@ -57,11 +57,15 @@ class CheckResult:
         Numbers that were computed, by name.
     detail
         One sentence on what was computed.
+    otherwise
+        Verdict if the statement does not hold: "not reproduced" where the paper does not say
+        enough to compute its very number.
     """
 
     passed: bool
     computed: dict[str, float]
     detail: str
+    otherwise: Literal["contradicted", "not reproduced"] = "contradicted"
 
 
 Check = Callable[[], CheckResult]

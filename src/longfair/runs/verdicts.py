@@ -45,7 +45,8 @@ one may be infinite:
 - *contradicted*: the interval has no point in common with what lies between the ends;
 - *inconclusive*: anything else.
 
-``exact``. A check either passes (*reproduced*) or does not (*contradicted*).
+``exact``. A check either passes (*reproduced*) or does not (*contradicted*, or *not reproduced*
+where the check says that the paper leaves open what it computed).
 
 ``all``. The weakest verdict of its parts. From weak to strong: contradicted, not reproduced,
 not attempted, inconclusive, direction only, reproduced. The parts that speak against a claim
@@ -329,7 +330,7 @@ class _Bench:
             self.judge(part, f"{name}.{number}") for number, part in enumerate(rule.rules, start=1)
         )
         missing = tuple(dict.fromkeys(method for part in parts for method in part.missing))
-        details = (f"{part.word}: {part.detail}" for part in parts)
+        details = (f"{part.word}: {part.detail.rstrip('.')}" for part in parts)
         detail = "; ".join(f"({number}) {text}" for number, text in enumerate(details, start=1))
         word = weakest([part.word for part in parts])
         return replace(parts[0], word=word, detail=detail, missing=missing, parts=parts)
@@ -348,7 +349,7 @@ class _Bench:
             )
         return replace(
             self.blank,
-            word="reproduced" if result.passed else "contradicted",
+            word="reproduced" if result.passed else result.otherwise,
             estimate=None if rule.shows is None else float(result.computed[rule.shows]),
             detail=result.detail,
         )

@@ -157,7 +157,7 @@ def appendix_g_level() -> CheckResult:
         "The reward is {reward_without_constraint:.4f} without constraint and {reward:.4f} with a "
         "tolerance of 0.01: fairness costs {cost:.1%} of the profit, not 1.4 %."
     )
-    return CheckResult(passed, computed, detail.format(**computed))
+    return CheckResult(passed, computed, detail.format(**computed), otherwise="not reproduced")
 
 
 def random_problem(
