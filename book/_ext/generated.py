@@ -28,7 +28,7 @@ from markdown_table import cell, table
 
 Row = Mapping[str, Any]
 
-PAPERS = ("elbert",)
+PAPERS = ("elbert", "fairmdp", "fairqcm")
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 VERDICTS = (
     "reproduced",

@@ -76,7 +76,9 @@ REFERENCES = [
 @pytest.mark.parametrize(("problem", "policy", "value", "tolerance"), REFERENCES)
 def test_policies_without_training_score_what_is_known(problem, policy, value, tolerance):
     """Tolerances are about seven standard errors of the mean over 2000 episodes."""
-    table = evaluate_reference(ReferenceConfig(problem, policy, episodes=100, last_episodes=2000), 7)
+    table = evaluate_reference(
+        ReferenceConfig(problem, policy, episodes=100, last_episodes=2000), 7
+    )
     assert final(table)["last_policy_return"] == pytest.approx(value, abs=tolerance)
 
 

@@ -68,25 +68,29 @@ def dot_intervals(
                 label=style.label,
             )
         for name in names:
+            rows = frame.loc[frame["name"] == name, ["series", "value", "low", "high"]]
             said = [
-                f"{row.series} {number(row.value)} ({number(row.low)} to {number(row.high)})"
-                for row in frame[frame["name"] == name].itertuples()
+                f"{kind} {number(value)} ({number(low)} to {number(high)})"
+                for kind, value, low, high in rows.itertuples(index=False, name=None)
             ]
             parts.append(f"{name}: {', '.join(said)}.")
         if references is not None:
             references = require(references, ["name", "value"], "references")
-            for row in references.itertuples():
-                axes.axvline(row.value, color=GREY, linestyle=":", lw=1.4, zorder=0)
+            ordered = references.sort_values("value")
+            for place, (name, value) in enumerate(
+                zip(ordered["name"], ordered["value"], strict=True)
+            ):
+                axes.axvline(value, color=GREY, linestyle=":", lw=1.4, zorder=0)
                 axes.annotate(
-                    row.name,
-                    xy=(row.value, 1.0),
+                    name,
+                    xy=(value, 1.0),
                     xycoords=axes.get_xaxis_transform(),
-                    xytext=(0, 4),
+                    xytext=(0, 4 + 13 * (place % 2)),  # neighbours at two heights
                     textcoords="offset points",
                     ha="center",
                     fontsize=9.5,
                 )
-                parts.append(f"Vertical line: {row.name} {number(row.value)}.")
+                parts.append(f"Vertical line: {name} {number(value)}.")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel(across)

@@ -27,7 +27,11 @@ def test_elites_are_the_best_of_the_feasible() -> None:
 
 def test_elites_are_the_least_violating_when_too_few_are_feasible() -> None:
     found = choose_elites(scores([1, 9, 3, 4, 2], [0.3, 0.5, 0.2, 0.2, 0.0]), 0.1, 3)
-    assert found.tolist() == [4, 3, 2]  # of equal violations the better reward first
+    assert found.tolist() == [4, 3, 2]
+    # Of equal violations the better reward comes first.
+    rewards = np.random.default_rng(0).permutation(40).astype(float)
+    found = choose_elites(Scores(rewards, np.full(40, 0.2)), 0.1, 6)
+    assert rewards[found].tolist() == [39, 38, 37, 36, 35, 34]
 
 
 def test_tightening_shrinks_the_tolerance() -> None:

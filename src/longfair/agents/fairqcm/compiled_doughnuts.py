@@ -109,10 +109,11 @@ def doughnuts_of(env: Any) -> Doughnuts:
     params = getattr(env.unwrapped, "params", None)
     if not hasattr(params, "presence_probability"):
         raise UsageError(f"{env} hands out no doughnuts: give longfair/Doughnut-v0")
+    # The parameters are known not to be None here; mypy does not see it through `hasattr`.
     return Doughnuts(
-        np.array(params.presence_probability, dtype=np.float64),
-        int(params.episode_length),
-        float(params.smoothing),
+        np.array(params.presence_probability, dtype=np.float64),  # type: ignore[union-attr]
+        int(params.episode_length),  # type: ignore[union-attr]
+        float(params.smoothing),  # type: ignore[union-attr]
     )
 
 

@@ -89,7 +89,7 @@ class Ledger(ABC):
 
     def granted(self, entries: IntArray) -> BoolArray:
         """Return whether the entries (B, E) gave anything to anybody, (B,)."""
-        given: BoolArray = entries[:, : self.units].any(axis=1)
+        given: BoolArray = np.asarray(entries[:, : self.units].any(axis=1))
         return given
 
     def granted_anyway(self, entries: IntArray, actions: IntArray) -> IntArray:
@@ -202,7 +202,8 @@ class DoughnutLedger(Ledger):
         """Give everybody one or two doughnuts more; counts stay below the episode's length."""
         imagined = ledgers.copy()
         imagined[:, :-1] += generator.integers(1, 3, size=(len(ledgers), self.crowd))
-        return np.where((imagined[:, :-1] < self.length).all(axis=1)[:, None], imagined, ledgers)
+        within = np.asarray(imagined[:, :-1] < self.length).all(axis=1, keepdims=True)
+        return np.where(within, imagined, ledgers)
 
     def anything(self, size: int, generator: np.random.Generator) -> IntArray:
         """Draw the clock uniformly and counts around equal shares, with deviation 1.5.

@@ -126,13 +126,15 @@ SMOKE = Learning(
     annealed=True,
 )
 
+# Settings of `book`: with larger steps ELBERT-PO loses a site for good in the harder environment.
+# Its rate then grows without a limit, and the shared clip of the gradient stops all learning.
 HARDER = Problem(
     preset="elbert_harder",
     alpha=2e4,
     penalty=20.0,
     learning={
         "paper": Learning(4, 64, 10, 1e-5, (128, 64), 5_000_000),
-        "book": Learning(4, 1024, 4, 4e-4, (64, 64), 600_000, annealed=True),
+        "book": Learning(4, 64, 2, 3e-5, (64, 64), 1_200_000, annealed=True),
         "smoke": SMOKE,
     },
 )
@@ -142,7 +144,7 @@ ORIGINAL = Problem(
     penalty=10.0,
     learning={
         "paper": Learning(4, 64, 10, 1e-6, (128, 64), 20_000_000),
-        "book": Learning(4, 1024, 4, 4e-4, (64, 64), 400_000, annealed=True),
+        "book": Learning(4, 256, 2, 1e-4, (64, 64), 400_000, annealed=True),
         "smoke": SMOKE,
     },
 )

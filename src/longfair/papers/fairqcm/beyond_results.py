@@ -6,33 +6,54 @@ Reading results in general is the matter of `longfair.papers.fairqcm.deep_result
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from itertools import pairwise
 
 import pandas as pd
 
-from longfair.papers.fairqcm.beyond import COMPLETE, ladder, without
-from longfair.papers.fairqcm.deep_results import change, final, of_arm, over_seeds, written
+from longfair.agents.fairqcm.ledger_dqn import Recipe
+from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
+from longfair.papers.fairqcm.deep_results import change, final, of_arm, written
 from longfair.runs.verdicts import REFERENCE
 
+OPTIMAL = "oracle"
+"""The reference that nothing surpasses: least served on doughnuts, the exact optimum in lending."""
 
-def rungs(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Estimate a final metric for every learned arm.
+
+def arms(problem: str) -> list[tuple[str, str]]:
+    """Return method and variant of everything learned: the ladder, then all fixes but one."""
+    return [
+        *((name, "ladder") for name in ladder(problem)),
+        *((name, "without") for name in without(problem)),
+    ]
+
+
+def lost(results: pd.DataFrame, problem: str, metric: str) -> pd.DataFrame:
+    """Say by how much every learned arm stays below the optimal policy, paired by seed.
 
     Parameters
     ----------
     results
         As from `Store.load`.
+    problem
+        `"doughnuts"` or `"lending"`.
     metric
         A final metric.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `method`, `variant`, `value`, `low`, `high`, `seeds`.
+        Columns `method`, `variant`, `value`, `low`, `high`, `seeds`; arms without results are left
+        out.
     """
-    rows = final(results)
-    learned = rows[(rows["variant"] != REFERENCE) & (rows["metric"] == metric)]
-    return over_seeds(learned, ["method", "variant"])
+    best = of_arm(results, metric, OPTIMAL, REFERENCE)
+    rows = []
+    for method, variant in arms(problem):
+        found = change(best, of_arm(results, metric, method, variant), f"{method} {variant}")
+        if found is not None:
+            low, high = found.interval or (found.value, found.value)
+            rows.append((method, variant, found.value, low, high, found.seeds))
+    return pd.DataFrame(rows, columns=["method", "variant", "value", "low", "high", "seeds"])
 
 
 def bars(results: pd.DataFrame, metric: str) -> pd.Series[float]:
@@ -59,41 +80,34 @@ def contributions(
     Returns
     -------
     pandas.DataFrame
-        Index: the fix, and `"added"` (rung less the rung below) or `"left out"` (all fixes but
-        this one, less all fixes). Differences are paired by seed; arms without results are left
-        out.
+        Index: method and variant. For `ladder`, the rung less the one below; for `without`, all
+        fixes but this one, less all fixes. Differences are paired by seed; arms without results are
+        left out.
     """
-    names = list(ladder(problem))
-    pairs = {
-        (upper, "added"): ((upper, "ladder"), (lower, "ladder")) for lower, upper in pairwise(names)
-    }
     whole = (COMPLETE[problem], "ladder")
-    pairs |= {(name, "left out"): ((name, "without"), whole) for name in without(problem)}
-    lines = {
-        fix: _differences(results, first, second, quantities)
-        for fix, (first, second) in pairs.items()
+    pairs = {(upper, "ladder"): (lower, "ladder") for lower, upper in pairwise(ladder(problem))} | {
+        (name, "without"): whole for name in without(problem)
     }
-    found = {fix: line for fix, line in lines.items() if line}
-    return pd.DataFrame.from_dict(found, orient="index").rename_axis(["fix", "how"])
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for arm, base in pairs.items():
+        line = {}
+        for metric, (title, digits) in quantities.items():
+            first, second = of_arm(results, metric, *arm), of_arm(results, metric, *base)
+            found = change(first, second, " ".join((*arm, *base, metric)))
+            if found is not None:
+                line[title] = written(found, digits, signed=True)
+        if line:
+            lines[arm] = line
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(["method", "variant"])
 
 
-def _differences(
-    results: pd.DataFrame,
-    first: tuple[str, str],
-    second: tuple[str, str],
-    quantities: Mapping[str, tuple[str, int]],
-) -> dict[str, str]:
-    """Write by how much the first arm is above the second, by column title."""
-    line = {}
-    for metric, (title, digits) in quantities.items():
-        name = " ".join((*first, *second, metric))
-        found = change(of_arm(results, metric, *first), of_arm(results, metric, *second), name)
-        if found is not None:
-            line[title] = written(found, digits, signed=True)
-    return line
-
-
-def descriptions(problem: str) -> pd.DataFrame:
-    """Return what every rung adds, in order."""
-    rows = {name: description for name, (_, description) in ladder(problem).items()}
-    return pd.DataFrame({"what it adds": rows}).rename_axis("rung")
+def recipe_table(problem: str) -> pd.DataFrame:
+    """Return the settings that differ between FairQCM as published and all fixes."""
+    start, best = published(problem), ALL_FIXES[problem]
+    rows = {
+        field.name: (getattr(start, field.name), getattr(best, field.name))
+        for field in fields(Recipe)
+    }
+    changed = {name: pair for name, pair in rows.items() if pair[0] != pair[1]}
+    columns = ["as published", "all fixes"]
+    return pd.DataFrame.from_dict(changed, orient="index", columns=columns).rename_axis("setting")

@@ -212,6 +212,34 @@ def by_seed(results: pd.DataFrame) -> pd.DataFrame:
     return table.rename_axis(columns=None).reset_index()
 
 
+def single_runs(results: pd.DataFrame, metric: str, variants: Sequence[str]) -> pd.DataFrame:
+    """Lay a summary out as one row per arm and one column per run.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A summary of whole runs.
+    variants
+        Variants to keep.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`; columns `run 1` (seed 0) and so on. Rounded to whole numbers, as
+        text; empty text where a run is missing.
+    """
+    rows = final(results)
+    rows = rows[(rows["metric"] == metric) & rows["variant"].isin(list(variants))]
+    table = rows.pivot(index=_ARM, columns="seed", values="value")
+    table.columns = pd.Index(
+        [f"run {int(seed) + 1}" for seed in rows["seed"].sort_values().unique()]
+    )
+    written_out: pd.DataFrame = table.map(lambda value: "" if pd.isna(value) else f"{value:.0f}")
+    return written_out
+
+
 def of_arm(results: pd.DataFrame, metric: str, method: str, variant: str) -> pd.Series[float]:
     """Return a summary of one arm's runs, indexed by seed."""
     rows = final(results)

@@ -1,0 +1,691 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Beyond FairQCM
+#
+# *Can an agent of this family share as well as can be? And which repair does it?*
+#
+# The notebooks on [deep doughnuts](doughnuts.ipynb) and [lending](lending.ipynb) run the agents of
+# {cite:t}`alamdari2024fairqcm`. They end below policies that fit in one line. This page asks how
+# much of that is the method's doing. It keeps the method, Q-learning with memory and
+# counterfactual experience, and repairs what surrounds it, one thing at a time.
+
+# %% tags=["parameters"]
+profile = "book"
+
+# %% tags=["hide-input"]
+import base64
+import platform
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pandas as pd
+from IPython.display import HTML, Markdown, display
+
+import longfair
+from longfair.agents.allocation_over_people import LeastServedThere, SomebodyThereAtRandom
+from longfair.agents.evaluation import acting
+from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
+from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
+from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.elapsed import ElapsedTime
+from longfair.envs.memory import FullMemory
+from longfair.figures import LineStyle, claim_box, learning_curves, show, source_of
+from longfair.figures.dot_intervals import dot_intervals
+from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from longfair.papers import registry
+from longfair.papers.fairqcm import beyond_results as beyond
+from longfair.papers.fairqcm import deep_results as tidy
+from longfair.papers.fairqcm.beyond import (
+    ALL_FIXES,
+    BEYOND_DOUGHNUTS,
+    BEYOND_LENDING,
+    COMPLETE,
+    LedgerConfig,
+    ReferenceConfig,
+    evaluate_reference,
+    ladder,
+    observed,
+    train_and_evaluate,
+    without,
+)
+from longfair.papers.fairqcm.deep import play
+from longfair.runs.digest import package_versions, source_digest
+from longfair.runs.machine import commit_of
+from longfair.runs.store import Store
+from longfair.runs.verdicts import judge_all
+
+pd.set_option("display.max_colwidth", None)
+store = Store()
+experiments = {"doughnuts": BEYOND_DOUGHNUTS, "lending": BEYOND_LENDING}
+results = {problem: tidy.stored(store, one, profile) for problem, one in experiments.items()}
+NOTHING = (
+    f"Nothing to show: 'longfair run {BEYOND_DOUGHNUTS.id} {BEYOND_LENDING.id} "
+    f"--profile {profile}' makes these runs."
+)
+added = {
+    "coded": "as coded",
+    "published": "true imagined memories",
+    "clock": "clock, and an end",
+    "steps": "larger, fewer steps",
+    "replay": "long replay",
+    "by-person": "one network for everybody",
+    "ledgers": "any ledger imagined",
+    "double": "double Q-learning",
+    "undiscounted": "no discount",
+    "shortfall": "shortfall as reward",
+}
+left_out = added | {
+    "memories": "imagined nothing",
+    "ledgers": "imagined the paper's memories",
+    "published": "imagined the code's memories",
+}
+bar_names = {
+    "oracle": "optimum",
+    "rotation": "taking turns",
+    "random-present": "random, present",
+    "alternating": "alternating",
+    "random": "Random",
+}
+
+
+def show_or_say(figure, caption, name):
+    """Show a figure, or say that there are no runs for it."""
+    if figure is None:
+        print(NOTHING)
+    else:
+        show(figure, caption, name=name)
+
+
+# %% [markdown]
+# ## Claims on this page
+#
+# None of them is the paper's. Their rules were written before the runs that they judge.
+
+# %% tags=["nbval-check-output", "hide-input"]
+ids = [one.id for one in experiments.values()]
+claims = [claim for claim in registry.claims() if claim.experiment in ids]
+verdicts = judge_all(claims, store, profile, registry.checks()) if claims else []
+claim_box([verdict.as_json() for verdict in verdicts]) if verdicts else NOTHING
+
+# %% tags=["nbval-ignore-output", "remove-input"]
+missing = tidy.gaps(store, list(experiments.values()), profile)
+display(
+    Markdown(
+        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
+        if missing.empty
+        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
+        "of the code. The page shows what there is."
+    )
+)
+if not missing.empty:
+    display(missing)
+
+# %% [markdown]
+# In short, the return of the last policy on fresh episodes, with 95 % intervals over seeds:
+
+
+# %% tags=["nbval-check-output", "remove-input"]
+def reaches(problem, method, variant, metric="last_policy_return", digits=1):
+    """Write the mean of an arm with its interval; nothing without results."""
+    if results[problem].empty:
+        return ""
+    values = tidy.of_arm(results[problem], metric, method, variant)
+    if values.empty:
+        return ""
+    return tidy.written(tidy.estimate(values, name=f"{method} {variant} {metric}"), digits)
+
+
+lines = []
+for problem in experiments:
+    for method, what in (
+        ("published", "as published"),
+        ("replay", "with clock, settings and replay repaired"),
+        ("by-person", "and one network for everybody"),
+        (COMPLETE[problem], "all fixes"),
+    ):
+        if text := reaches(problem, method, "ladder"):
+            lines.append(f"- {problem}, {what}: {text}")
+    if len(results[problem]):
+        reached = beyond.bars(results[problem], "last_policy_return")
+        known = ", ".join(f"{bar_names[name]} {value:.1f}" for name, value in reached.items())
+        lines.append(f"- {problem}, without training: {known}")
+Markdown("\n".join(lines) or NOTHING)
+
+# %% [markdown]
+# ## Before you start
+#
+# | | |
+# | --- | --- |
+# | You need | [deep doughnuts](doughnuts.ipynb): the problem, the memories, the learner |
+# | You will know | which of nine repairs turns FairQCM into an agent that shares nearly optimally |
+# | Reading time | 25 minutes |
+# | Computing time | half a minute on one core for this page; the cost of the stored runs is below |
+
+# %% [markdown]
+# ## The idea: everything that is booked can be imagined
+#
+# FairQCM imagines other memories. It may, because what the agent remembers does not change who
+# comes tomorrow. The paper does so for the counts of what people received. But the same holds for
+# everything that is mere bookkeeping. How many steps have passed is a count. The bank's profit is a
+# sum. Neither changes who comes, who asks, or who repays.
+#
+# So put all of it in one row of whole numbers, the **ledger** $m$, with the clock as its last
+# number. Every number of it is a sum. What a real step added to the real ledger can be added to any
+# other ledger $\hat m$, too:
+#
+# $$
+# e_t = m_{t+1} - m_t, \qquad \hat m_{t+1} = \hat m_t + e_t .
+# $$ (eq-beyond-entry)
+#
+# This is the update of the paper's Equation 2, and it needs no knowledge of the problem: the entry
+# $e_t$ is read off. A missed margin is rare, and its fine comes in the last step only. With
+# {eq}`eq-beyond-entry` *every* step is also a last step with too little profit, in some imagined
+# episode.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(Ledger.granted, LoanLedger.anything, LoanLedger.rewards)
+
+# %% [markdown]
+# An example. A doughnut was taken by person 1 while the counts were (3, 4, 0, 0, 1), at step 9. The
+# same step in two other ledgers:
+
+# %% tags=["nbval-check-output"]
+doughnut_ledger = DoughnutLedger()
+real = np.array([[3, 4, 0, 0, 1, 9]])
+entry = np.array([[0, 1, 0, 0, 0, 1]])
+imagined = np.array([[1, 1, 2, 2, 2, 8], [12, 20, 12, 12, 12, 99]])
+before = np.concatenate([real, imagined])
+after = before + entry
+pd.DataFrame(
+    {
+        "counts before": [tuple(map(int, row[:-1])) for row in before],
+        "clock before": before[:, -1],
+        "reward": doughnut_ledger.rewards(after, doughnut_ledger.granted(np.repeat(entry, 3, 0))),
+        "episode over": doughnut_ledger.ended(after),
+    },
+    index=["real", "imagined", "imagined"],
+).round(3)
+
+# %% [markdown]
+# ## One network for everybody
+#
+# The paper's network sees the counts in bits and has one output per person. It has to find out five
+# times, once for each person, that a person who is not there cannot take a doughnut. It has to find
+# out for all numbers of doughnuts that only *differences* matter for who should come next.
+#
+# Here one small network is shown one person at a time: is this person there, how far ahead is this
+# person of whoever had least, how are the others spread, how late is it. Its answer is the value of
+# choosing that person. Whatever it learns about one person it knows about all. If people are
+# renumbered, so are its answers.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(DoughnutLedger.by_person)
+
+# %% [markdown]
+# ## What is learned
+#
+# With $d = 1$ when the clock has run out and else 0, and $b$ the welfare that equal shares would
+# give at this time,
+#
+# $$
+# y = R(\hat m_{t+1}) - b_{t+1}
+# + \gamma\,(1 - d)\, Q_{\bar\theta}\big(s_{t+1}, \hat m_{t+1}, a^*\big), \qquad
+# a^* = \arg\max_a Q_\theta\big(s_{t+1}, \hat m_{t+1}, a\big) .
+# $$ (eq-beyond-target)
+#
+# Taking $b$ off changes no preference, because at a given time it is the same for all choices. It
+# only keeps the values small. In lending it is zero.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(LedgerDQN._update, LedgerDQN._imagine, LedgerDQN._value)
+
+# %% [markdown]
+# Each fix is a setting, so that it can be put in or left out alone.
+
+# %% tags=["nbval-check-output", "hide-input"]
+display(
+    pd.concat({problem: beyond.recipe_table(problem) for problem in experiments}, names=["problem"])
+)
+
+# %% [markdown]
+# ## Train it yourself
+#
+# Less than a third of the stored runs' length on doughnuts: all fixes, and all fixes without the
+# shared network. Ten episodes are played side by side, and every step of every one counts. Change
+# something and run the cell again.
+
+# %% tags=["nbval-ignore-output"]
+episodes, run_number = 300, 1000
+recipes = {
+    "all": ALL_FIXES["doughnuts"],
+    "bits": without("doughnuts")["by-person"][0],
+}
+live = pd.concat(
+    train_and_evaluate(LedgerConfig("doughnuts", recipe, episodes), run_number).assign(
+        method=name, variant="live", seed=run_number
+    )
+    for name, recipe in recipes.items()
+)
+free = {
+    name: evaluate_reference(ReferenceConfig("doughnuts", name, 300), run_number)
+    for name in ("oracle", "random-present")
+}
+score = {
+    bar_names[name]: table.set_index("metric")["value"]["last_policy_return"]
+    for name, table in free.items()
+}
+final = live[live["phase"] == "final"].pivot(index="method", columns="metric", values="value")
+pd.Series(
+    {
+        "all fixes": final.loc["all", "last_policy_return"],
+        "without the shared network": final.loc["bits", "last_policy_return"],
+        **score,
+    },
+    name="return of the last policy",
+).round(1).to_frame()
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+live_styles = {
+    "all": LineStyle("all fixes", BLUE, "o"),
+    "bits": LineStyle("without the shared network", VERMILION, "s", (0, (5, 1.5))),
+    **{name: LineStyle(name, GREY, "x", ":") for name in score},
+}
+show(
+    learning_curves(
+        tidy.over_seeds(tidy.curve(live, "return", "live"), ["method", "variant", "step"]),
+        quantity="return of a greedy episode",
+        band="one run each, so no band",
+        styles=live_styles,
+        references=pd.DataFrame({"method": list(score), "value": list(score.values())}),
+    ),
+    "The live runs: return of ten greedy episodes after every ten training episodes.",
+    name="live_beyond",
+)
+
+# %% [markdown]
+# What has the network understood? Everybody is there, at step 50. The values of serving each
+# person, as a difference from the best choice:
+
+# %% tags=["nbval-ignore-output"]
+agent = LedgerDQN(observed("doughnuts", 10), doughnut_ledger, recipes["all"], seed=run_number)
+agent.learn(episodes * doughnut_ledger.length)
+counts = np.array([9, 10, 10, 11, 10])
+seen = np.array([[1, 1, 1, 1, 1, *counts, 0.5], [0, 1, 1, 1, 1, *counts, 0.5]], np.float32)
+values = agent.view.values(agent.online, doughnut_ledger.read(seen))
+pd.DataFrame(
+    {
+        "has had": counts,
+        "all are there": values[0] - values[0].max(),
+        "person 0 is not there": values[1] - values[1].max(),
+    }
+).rename_axis("person").round(3)
+
+# %% [markdown]
+# Zero is the choice. Somebody who is not there is worth far less than anybody who is. Between those
+# who are there the differences are small: that is why the shared view matters, for a network that
+# values five people apart has to get each of them right to the last digit. Here people with equal
+# counts get exactly equal values.
+
+# %% [markdown]
+# ## The ladder
+#
+# The stored runs: 1000 episodes, ten runs each. They start from FairQCM *as coded* and put in one
+# fix after the other, each kept from then on.
+
+# %% tags=["nbval-check-output", "hide-input"]
+pd.DataFrame(
+    {added[name]: description for name, (_, description) in ladder("doughnuts").items()},
+    index=["what it adds"],
+).T.rename_axis("rung")
+
+# %% [markdown]
+# The figures show what is lost against the optimal policy on the same number of fresh episodes, on
+# a logarithmic scale, so left is better. *Added*: the ladder, from top to bottom. *Left out*: all
+# fixes but this one. A fix that matters moves the first dot to the left, and its absence keeps the
+# second one on the right.
+
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+def loss_figure(problem, across, lines):
+    """Draw what every arm loses against the optimum, or return None without runs."""
+    if results[problem].empty:
+        return None
+    found = beyond.lost(results[problem], problem, "last_policy_return")
+    if found.empty:
+        return None
+    series = {"ladder": "added", "without": "left out"}
+    names = [
+        "nothing imagined" if method == "memories" else added[method] for method in found["method"]
+    ]
+    found = found.assign(name=names, series=found["variant"].map(series))
+    order = {name: place for place, name in enumerate([*added.values(), "nothing imagined"])}
+    found = found.sort_values("name", key=lambda column: column.map(order), kind="stable")
+    found = found.sort_values("series", kind="stable", key=lambda c: c == "left out")
+    reached = beyond.bars(results[problem], "last_policy_return")
+    best = reached["oracle"]
+    marks = {bar_names[name]: best - reached[name] for name in lines}
+    if problem == "doughnuts":
+        marks["one per cent"] = best / 100
+    return dot_intervals(
+        found[["name", "series", "value", "low", "high"]],
+        across=across,
+        band=f"mean and 95 % bootstrap interval, {found['seeds'].min()} seeds",
+        references=pd.DataFrame({"name": list(marks), "value": list(marks.values())}),
+        lowest=0.3,
+    )
+
+
+show_or_say(
+    loss_figure("doughnuts", "return lost against the optimum", ["random-present", "rotation"]),
+    "Doughnuts: what every rung of the ladder loses against the optimum, and what all fixes but "
+    "one lose. Dotted lines: policies that learn nothing.",
+    "ladder_doughnuts",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_or_say(
+    loss_figure("lending", "return lost against the optimum", ["random-present", "alternating"]),
+    "Lending: the same. The alternating lender serves the group with fewer loans, there the person "
+    "with the best credit.",
+    "ladder_lending",
+)
+
+# %% [markdown]
+# In numbers, paired by seed. For *added*, the rung less the rung before; for *left out*, all fixes
+# but this one, less all fixes. The last column is the return over all of training, which tells who
+# learns faster.
+
+# %% tags=["nbval-check-output", "hide-input"]
+quantities = {
+    "last_policy_return": ("last policy", 1),
+    "return_all": ("over all of training", 1),
+}
+
+
+def differences(problem):
+    """Write what each fix does, in the words of the figures."""
+    if results[problem].empty:
+        return NOTHING
+    table = beyond.contributions(results[problem], problem, quantities)
+    table.index = pd.MultiIndex.from_tuples(
+        [
+            (added[method], "added") if variant == "ladder" else (left_out[method], "left out")
+            for method, variant in table.index
+        ],
+        names=["fix", "how"],
+    )
+    return table
+
+
+differences("doughnuts")
+
+# %% tags=["nbval-check-output", "hide-input"]
+differences("lending")
+
+# %% [markdown]
+# ## While it learns
+
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+def learning(problem, quantity):
+    """Draw learning curves of a few rungs, or return None without runs."""
+    if results[problem].empty:
+        return None
+    looks = {
+        "published": LineStyle(added["published"], VERMILION, "s"),
+        "replay": LineStyle("up to long replay", ORANGE, "D", (0, (3, 1, 1, 1))),
+        "by-person": LineStyle("up to one network", PURPLE, "^", (0, (5, 1.5))),
+        COMPLETE[problem]: LineStyle("all fixes", BLUE, "o"),
+        "oracle": LineStyle("optimum", BLACK, "*", ":"),
+        "random-present": LineStyle("random, present", GREY, "+", ":"),
+        "alternating": LineStyle("alternating", GREEN, "P", ":"),
+        "rotation": LineStyle("taking turns", SKY, "P", ":"),
+    }
+    runs = tidy.curve(results[problem], "return", "ladder", every=5 if profile == "book" else 1)
+    runs = runs[runs["method"].isin(looks)]
+    if runs.empty:
+        return None
+    bars = tidy.references(results[problem], "return")
+    bars = bars[bars["method"].isin(["random-present", "alternating", "oracle"])]
+    return learning_curves(
+        tidy.over_seeds(runs, ["method", "variant", "step"]),
+        quantity=quantity,
+        band=f"mean and 95 % bootstrap interval, {runs['seed'].nunique()} seeds",
+        references=bars,
+        styles=looks,
+    )
+
+
+show_or_say(
+    learning("doughnuts", "return of a greedy episode"),
+    "Doughnuts: return during training, each point the mean of 50 greedy episodes.",
+    "learning_doughnuts",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_or_say(
+    learning("lending", "return of a greedy episode"),
+    "Lending: return during training, each point the mean of 50 greedy episodes.",
+    "learning_lending",
+)
+
+# %% [markdown]
+# ## What was found
+#
+# The verdicts of the first two claims say whether the agent reached the two marks: one per cent
+# below the Oracle, and the alternating lender. The verdicts of the other two say whether the
+# counterfactual memories, which give the paper its name, still help when everything else is
+# repaired.
+
+# %% tags=["nbval-check-output", "hide-input"]
+pd.DataFrame(
+    [{"claim": one.claim.id, "verdict": one.word, "rests on": one.detail} for one in verdicts]
+).set_index("claim") if verdicts else NOTHING
+
+
+# %% tags=["nbval-check-output", "remove-input"]
+def largest(problem):
+    """Name the fix that adds most on the ladder, and the one whose absence costs most."""
+    found = beyond.lost(results[problem], problem, "last_policy_return")
+    rungs = found[found["variant"] == "ladder"].set_index("method")["value"]
+    gains = -rungs.diff().dropna()
+    costs = found[found["variant"] == "without"].set_index("method")["value"]
+    costs = costs - rungs[COMPLETE[problem]]
+    return (
+        f"- {problem}: on the ladder, *{added[gains.idxmax()]}* adds most, {gains.max():.1f}. "
+        f"Of the fixes left out alone, *{left_out[costs.idxmax()]}* costs most, {costs.max():.1f}. "
+        f"All fixes together are {rungs[COMPLETE[problem]]:.1f} points below the optimum."
+    )
+
+
+complete = [
+    problem
+    for problem in experiments
+    if len(results[problem])
+    and len(beyond.lost(results[problem], problem, "last_policy_return"))
+    == len(beyond.arms(problem))
+]
+Markdown("\n".join(largest(problem) for problem in complete) or NOTHING)
+
+# %% [markdown]
+# What this does *not* show: that imagined memories are what makes the difference. Compare *nothing
+# imagined* with all fixes, in the figures and in the last column of the tables. The third and
+# fourth claim put that comparison to the test.
+#
+# The order of the rungs matters to what each seems to add. A fix that comes late finds little left
+# to repair. That is why each is also left out alone. Two more things are confounded on purpose.
+# *One network for everybody* changes what is seen and the network together, because the one makes
+# little sense without the other. And without a clock nothing but a discount keeps values finite,
+# so *clock* left out also discounts, and imagines no clocks.
+
+# %% [markdown]
+# ## What is different from the paper and from the authors' code
+#
+# - The first three rungs follow the paper as far as this learner can: ten episodes side by side
+#   instead of one, minibatches of 256 instead of 2048 or 512, imagined memories drawn when they are
+#   learned from. The agents with the authors' own loop are on the pages on
+#   [doughnuts](doughnuts.ipynb) and [lending](lending.ipynb).
+# - The first rung books imagined doughnuts and loans that nobody got, as the authors' code does.
+# - Greedy episodes are played by the learning network, after every ten training episodes.
+# - The last policy is judged on further episodes: 500 on doughnuts, and 2000 in lending, where one
+#   missed margin costs as much as ten episodes.
+#
+# The settings were chosen by looking at runs with numbers from 1000 on. No policy is selected by
+# the episodes that judge it.
+
+# %% [markdown]
+# ## What it costs
+
+# %% tags=["nbval-check-output", "hide-input"]
+costs = {
+    problem: tidy.cost(store.provenance(experiment=one.id, profile=profile), one.methods(profile))
+    for problem, one in experiments.items()
+    if len(results[problem])
+}
+pd.concat(costs, names=["problem"]) if costs else NOTHING
+
+# %% [markdown]
+# ## What would change our mind
+#
+# - **A problem that rewards memory more.** On doughnuts luck alone comes close to the Oracle. A
+#   harder crowd, with people who are rarely there, could turn the order of the fixes round.
+# - **A network that sees bits and still shares well** with other settings. We tuned the settings
+#   with the shared network, and not for the paper's.
+# - **Fewer episodes.** Imagined memories are meant to save samples. With 100 episodes instead of
+#   1000 their share should grow. The column *over all of training* hints at it.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} Another crowd
+# :label: exercise-beyond-crowd
+#
+# Eight people, each there with probability 0.5, and forty doughnuts. Train all fixes for 150
+# episodes. Is the agent better than choosing among those present at random? Nothing about the
+# recipe has to change.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-beyond-crowd
+# :class: dropdown
+# ```
+
+# %% tags=["nbval-ignore-output"]
+crowd = DoughnutParams((0.5,) * 8, episode_length=40, smoothing=0.0)
+
+
+def party(copies):
+    """Eight people, forty doughnuts, counts and clock observed."""
+    env = gymnasium.make_vec("longfair/Doughnut-v0", num_envs=copies, params=crowd)
+    return ElapsedTime(FullMemory(env, encoding="counts"))
+
+
+recipe = replace(ALL_FIXES["doughnuts"], target_every=200)
+guest = LedgerDQN(party(10), DoughnutLedger(length=40, crowd=8), recipe, seed=1)
+guest.learn(150 * 40)
+policies = {
+    "all fixes": lambda observation, info: guest.predict(observation, deterministic=True)[0],
+    "random, present": acting(SomebodyThereAtRandom(8, seed=1)),
+    "least served": acting(LeastServedThere(8)),
+}
+pd.Series(
+    {name: play(policy, party(500), seed=2)["return"].mean() for name, policy in policies.items()},
+    name="return",
+).round(1).to_frame()
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+#
+# ```{exercise} What is imagined in lending
+# :label: exercise-beyond-lending
+#
+# Train a lender for 150 episodes, once imagining whole ledgers, once only the loans of the paper,
+# and once nothing. Which one learns first?
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-beyond-lending
+# :class: dropdown
+# ```
+
+# %% tags=["nbval-ignore-output"]
+lenders = {
+    "whole ledgers": ALL_FIXES["lending"],
+    "the paper's memories": without("lending")["ledgers"][0],
+    "nothing": without("lending")["memories"][0],
+}
+rows = {}
+for name, recipe in lenders.items():
+    config = LedgerConfig("lending", recipe, episodes=150, last_episodes=1000)
+    table = train_and_evaluate(config, run_number)
+    rows[name] = table[table["phase"] == "final"].set_index("metric")["value"][
+        ["return_all", "last_policy_return"]
+    ]
+pd.DataFrame(rows).T.rename(
+    columns={"return_all": "return over training", "last_policy_return": "last policy"}
+).round(1)
+
+# %% [markdown]
+# One run each proves little; the stored runs above have ten.
+#
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ## Where this came from
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+commit = commit_of(Path(longfair.__file__).parent)
+started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
+versions = package_versions()
+entries = {
+    "profile": profile,
+    "commit the page was made from": started,
+    "python": ".".join(platform.python_version_tuple()[:2]),
+    **{name: versions[name] for name in ("numpy", "scipy", "torch", "gymnasium")},
+    "digest of the experiments' source": source_digest(train_and_evaluate)[:16],
+}
+stored = [problem for problem in experiments if len(results[problem])]
+if stored:
+    provenance = pd.concat(
+        store.provenance(experiment=experiments[problem].id, profile=profile) for problem in stored
+    )
+    commits = sorted({str(name)[:12] for name in provenance["commit"]})
+    entries |= {
+        "stored runs": len(provenance),
+        "of these, from a tree with changes": int(provenance["dirty"].sum()),
+        "commits of the stored runs": ", ".join(commits),
+        "first and last finished": " and ".join(
+            sorted(provenance["finished"])[index][:10] for index in (0, -1)
+        ),
+    }
+pd.Series(entries, name="value").to_frame()
+
+# %% tags=["nbval-ignore-output", "remove-input"]
+last = (
+    pd.concat({problem: tidy.by_seed(results[problem]) for problem in stored}, names=["problem"])
+    .reset_index(level=0)
+    .reset_index(drop=True)
+    if stored
+    else pd.DataFrame()
+)
+data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
+HTML(
+    f'<p class="longfair-caption"><a download="fairqcm_beyond_{profile}.csv" '
+    f'href="data:text/csv;base64,{data}">All final values, one row per run '
+    f"(CSV, {len(last)} rows)</a>. The full tables with the learning curves are in the "
+    f"repository under <code>results/{BEYOND_DOUGHNUTS.id}/{profile}</code> and "
+    f"<code>results/{BEYOND_LENDING.id}/{profile}</code>.</p>"
+)

@@ -1,0 +1,53 @@
+"""Dots with intervals: what is drawn where, and what is said."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from longfair.errors import UsageError
+from longfair.figures.dot_intervals import dot_intervals
+
+FRAME = pd.DataFrame(
+    [
+        ("first", "added", 100.0, 90.0, 110.0),
+        ("second", "added", 10.0, 8.0, 12.0),
+        ("second", "left out", 0.1, -1.0, 2.0),
+    ],
+    columns=["name", "series", "value", "low", "high"],
+)
+BAND = "mean with 95 % bootstrap interval, 10 seeds"
+
+
+def test_names_are_listed_from_the_top_and_dots_stand_beside_them():
+    drawn = dot_intervals(FRAME, across="points lost", band=BAND)
+    (axes,) = drawn.figure.axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["first", "second"]
+    assert axes.yaxis_inverted()
+    first, second = axes.lines
+    assert list(first.get_xdata()) == [100.0, 10.0]
+    assert round(second.get_ydata()[0]) == 1
+    assert list(drawn.data.columns) == list(FRAME.columns)
+
+
+def test_a_logarithmic_axis_begins_at_the_lowest_value():
+    references = pd.DataFrame({"name": ["bar"], "value": [20.0]})
+    drawn = dot_intervals(FRAME, across="points lost", band=BAND, references=references, lowest=0.5)
+    (axes,) = drawn.figure.axes
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlim()[0] == 0.5
+    assert axes.lines[1].get_xdata()[0] == 0.5
+    assert axes.collections[1].get_segments()[0][0, 0] == 0.5
+    assert "bar" in [text.get_text() for text in axes.texts]
+
+
+def test_the_words_say_every_number():
+    text = dot_intervals(FRAME, across="points lost", band=BAND).alt_text
+    assert "points lost" in text
+    assert BAND in text
+    assert "second: added 10 (8 to 12), left out 0.1 (-1 to 2)." in text
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(UsageError, match="lacks the column high"):
+        dot_intervals(FRAME.drop(columns="high"), across="x", band=BAND)

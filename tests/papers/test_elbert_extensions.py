@@ -1,0 +1,247 @@
+"""ELBERT's ablations and extensions: they vary what they say, and notions are what they are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.agents.evaluation import EpisodeTotals
+from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
+from longfair.papers.elbert import lending, lending_world, notions
+from longfair.papers.elbert import world_results as worlds
+from longfair.papers.elbert.ablations import (
+    ABLATIONS,
+    ALPHAS,
+    ALPHAS_OF_FIGURE_5,
+    lending_settings,
+)
+from longfair.papers.elbert.attention import ATTENTION_HARDER
+from longfair.papers.elbert.bellman import no_bellman_equation, rate
+from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
+from longfair.papers.elbert.notions import EXTENSIONS, NOTIONS, AllNotions, SomeNotions
+from longfair.runs.experiment import Run
+from longfair.runs.store import Store
+from longfair.runs.tables import checked
+
+EXPERIMENTS = {e.name: e for e in (*ABLATIONS, *EXTENSIONS)}
+
+
+def arms(name: str, profile: str = "smoke") -> dict[str, Any]:
+    return {arm.method: arm for arm in EXPERIMENTS[name].arms[profile]}
+
+
+def final(table: pd.DataFrame) -> Any:
+    return table[table["phase"] == "final"].set_index(["metric", "group"])["value"]
+
+
+# What is varied ----------------------------------------------------------------------------------
+
+
+def test_alpha_is_all_that_figures_5_and_7_vary() -> None:
+    grids = {"attention-harder": ALPHAS_OF_FIGURE_5, **ALPHAS}
+    for name, alphas in grids.items():
+        for profile in EXPERIMENTS[f"alpha-{name}"].arms:
+            found = [arm.config for arm in arms(f"alpha-{name}", profile).values()]
+            assert [config.strategy.alpha for config in found] == list(alphas)
+            rest = [
+                str({**asdict(c), "strategy": {**asdict(c.strategy), "alpha": 0}}) for c in found
+            ]
+            assert len(set(rest)) == 1
+
+
+def test_the_authors_grids_can_be_run_with_their_settings() -> None:
+    main = next(a for a in ATTENTION_HARDER.arms["paper"] if a.name == "elbert-po.as_coded")
+    assert arms("alpha-attention-harder", "paper")["elbert-po-alpha-20000"].config == main.config
+    assert arms("beta-attention-harder", "paper")["elbert-po-beta-20"].config == main.config
+
+
+@pytest.mark.parametrize("name", ["lending", "attention-harder", "infectious-harder"])
+def test_every_detail_differs_from_its_method_in_one_field(name: str) -> None:
+    found = {method: arm.config for method, arm in arms(f"details-{name}").items()}
+    for method, config in found.items():
+        main = (
+            found[method.removesuffix("-" + method.split("-")[-1])]
+            if method.count("-") > 1
+            else config
+        )
+        if method.startswith("static"):
+            continue
+        first, second = asdict(config), asdict(main)
+        first |= {f"strategy.{k}": v for k, v in first.pop("strategy").items()}
+        second |= {f"strategy.{k}": v for k, v in second.pop("strategy").items()}
+        different = [field for field in first if first[field] != second[field]]
+        assert len(different) == (config is not main), method
+
+
+def test_the_shared_trainer_gives_what_the_lending_experiment_gives() -> None:
+    arm = next(a for a in lending.LENDING.arms["smoke"] if a.name == "elbert-po.as_coded")
+    ours = lending_world.train_and_evaluate(lending_settings("smoke", arm.config.strategy), 3)
+    theirs = arm.work(arm.config, 3)
+    shared = ours[ours["metric"].isin(theirs["metric"].unique())].reset_index(drop=True)
+    pd.testing.assert_frame_equal(shared, theirs, check_dtype=False)
+
+
+def test_lengths_of_training_and_evaluation() -> None:
+    found = {
+        method: (arm.config.episode_length, arm.config.evaluating.episode_length)
+        for method, arm in arms("episodes-lending", "book").items()
+    }
+    for method in ("g-ppo", "elbert-po"):
+        assert found[f"{method}-short-short"] == (2048, 2048)
+        assert found[f"{method}-short-long"] == (2048, 10_000)
+        assert found[f"{method}-long-long"] == (10_000, 10_000)
+
+
+@pytest.mark.parametrize("name", ["notions-lending", "demand-lending"])
+def test_extensions_run(name: str) -> None:
+    rewards = set()
+    for arm in arms(name).values():
+        values = final(checked(arm.work(arm.config, 1), arm.name))
+        rewards.add(tuple(values))
+    assert len(rewards) == len(arms(name))
+
+
+def test_the_static_lender_is_fair_and_earns() -> None:
+    static = arms("details-lending", "book")["static-optimum"]
+    values = final(static.work(static.config, 0))
+    assert values["bias", -1] < 0.02
+    assert values["reward", -1] > 0.18
+    half = lending_world.real_thresholds((1.5, 7.0)).probability
+    assert half[0, :3].tolist() == [0.0, 0.5, 1.0]
+    assert not half[1].any()
+
+
+# Notions -----------------------------------------------------------------------------------------
+
+
+def test_all_notions_are_those_of_the_metrics() -> None:
+    env = AllNotions(lending_world.lending_world("elbert").make(200, 5))
+    observation, info = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(7):  # over the end of an episode
+        group = observation[:, 7:9].argmax(axis=1)
+        decision = rng.integers(2, size=200)
+        observation, _, _, _, info = env.step(decision)
+        outcome = info["demand"][:, :2].sum(axis=1).astype(int)
+        odds = equalised_odds(decision, outcome, group, 2)
+        expected = [
+            odds.true_positive,
+            odds.false_positive,
+            demographic_parity(decision, group, 2),
+            accuracy_parity(decision, outcome, group, 2),
+        ]
+        for key in ("supply", "demand"):
+            whole = np.concatenate([getattr(pair, key) for pair in expected], axis=1)
+            np.testing.assert_array_equal(info[key], whole)
+
+
+def test_a_learner_sees_its_own_notions_only() -> None:
+    env = SomeNotions(
+        AllNotions(lending_world.lending_world("elbert").make(3, 5)), ("accuracy", "true-positive")
+    )
+    assert env.get_attr("num_groups") == [4, 4, 4]
+    assert env.get_attr("num_envs") == [3, 3, 3]
+    env.reset()
+    infos: Any = env.step(np.array([0, 1, 1]))[3]
+    # Everybody has an outcome to be judged on; only who repays has a positive one.
+    assert infos.arrays["demand"][:, :2].sum() == 3
+    assert infos.arrays["demand"].shape == (3, 4)
+
+
+def test_biases_compare_groups_within_a_notion() -> None:
+    supply = np.array([[4.0, 2.0, 1.0, 1.0, 8.0, 8.0, 6.0, 3.0]])
+    demand = np.array([[7.0, 7.0, 3.0, 3.0, 15.0, 15.0, 11.0, 11.0]])
+    table = notions.measured_by_notion(
+        EpisodeTotals(np.ones(1), supply, demand, np.full(1, 10.0)), "final", 0
+    )
+    values = final(table)
+    found = [values[f"{n.replace('-', '_')}_bias", -1] for n in NOTIONS]
+    assert found == pytest.approx([0.25, 0.0, 0.0, 0.25])
+    assert list(table["metric"]).count("reward") == 1
+
+
+# Statements --------------------------------------------------------------------------------------
+
+
+def test_equal_futures_give_unequal_rates() -> None:
+    result = no_bellman_equation()
+    assert result.passed
+    assert rate([(1, 1), (1, 2)]) == Fraction(2, 3)
+    assert rate([(1, 1), (100, 200)]) == Fraction(101, 201)
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def results_of(values: dict[str, list[float]]) -> pd.DataFrame:
+    rows = [
+        (method, "as_coded", seed, phase, 5, metric, group, value * factor)
+        for method, found in values.items()
+        for seed, value in enumerate(found)
+        for phase in ("curve", "final")
+        for metric, group, factor in [
+            ("reward", -1, 1.0),
+            ("bias", -1, 2.0),
+            ("wasted", -1, 0.25),
+            ("supply", 0, 0.5),
+            ("supply", 1, 0.5),
+            ("advantaged_supply", -1, 3.0),
+        ]
+    ]
+    columns = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_share_of_wasted_vaccines() -> None:
+    share = worlds.wasted_share(results_of({"g-ppo": [0.4, 0.8], "nobody": [0.0]}))
+    assert share["method"].tolist() == ["g-ppo", "g-ppo"]
+    assert share["value"].tolist() == pytest.approx([0.25, 0.25])
+
+
+def test_curves_are_means_over_seeds() -> None:
+    found = worlds.curve_of(
+        results_of({"elbert-po": [1.0, 2.0]}), ["advantaged_supply"], "as_coded"
+    )
+    assert found.loc[5, "advantaged_supply"] == pytest.approx(4.5)
+
+
+def test_the_poster_agrees_within_interval_and_reading_error() -> None:
+    results = results_of({"g-ppo": [0.175, 0.1752], "elbert-po": [0.1, 0.11]})
+    table = worlds.beside_poster(results, INFECTIOUS_HARDER).set_index(["method", "metric"])
+    assert table.loc[("g-ppo", "reward"), "agrees"]
+    assert not table.loc[("elbert-po", "reward"), "agrees"]
+    assert table.loc[("elbert-po", "bias"), "poster"] == 0.05
+
+
+def test_summary_has_a_line_per_arm() -> None:
+    table = worlds.summary(results_of({"g-ppo": [0.1, 0.3]}), {"reward": "reward"})
+    assert table.loc[("g-ppo", "as_coded"), "reward"].startswith("0.200 [")
+    assert table.loc[("g-ppo", "as_coded"), "seeds"] == 2
+
+
+def test_stored_gaps_and_cost(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["details-lending"]
+    store = Store(tmp_path)
+    assert worlds.stored(store, experiment, "smoke").empty
+    assert worlds.gaps(store, experiment, "smoke")["missing"].sum() == 9
+    arm = arms("details-lending")["static-optimum"]
+    store.write(Run(experiment.id, "smoke", arm, 0), arm.work(arm.config, 0), {"key": "old"})
+    assert set(worlds.stored(store, experiment, "smoke")["method"]) == {"static-optimum"}
+    assert worlds.stored(store, experiment, "paper").empty
+    provenance = pd.DataFrame(
+        {
+            "method": ["g-ppo", "elbert-po"],
+            "variant": "as_coded",
+            "steps": 10,
+            "core_seconds": [36.0, 3600.0],
+        }
+    )
+    table = worlds.cost(provenance, experiment)
+    assert list(table.index.get_level_values(0)) == ["elbert-po", "g-ppo"]
+    assert table["core hours in all"].tolist() == [1.0, 0.01]

@@ -1,0 +1,162 @@
+"""Tables of the searches and of the learners, read from a small store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import betabinom
+
+from longfair.envs.loan_mdp import LoanMDPParams
+from longfair.papers.fairmdp import cross_entropy_results as tidy
+from longfair.papers.fairmdp import exploration_results
+from longfair.papers.fairmdp.cross_entropy import FIGURE1
+from longfair.papers.fairmdp.exploration import EXPLORATION, Setting
+from longfair.runs.store import Store
+
+QUANTITIES = {"reward": 10.4, "profit": 0.4, "gap_dp": 0.1, "gap_dp_discounted": 0.08,
+              "gap_eo": 0.07, "gap_eo_discounted": 0.06, "share_fair": 0.5}  # fmt: skip
+
+
+def run(method: str, variant: str, seed: int, values: Mapping[str, float]) -> pd.DataFrame:
+    frame = pd.DataFrame({"metric": list(values), "value": list(values.values())})
+    return frame.assign(
+        paper="fairmdp", experiment=FIGURE1.id, profile="book", method=method, variant=variant,
+        seed=seed, phase="final", step=80, group=-1,
+    )  # fmt: skip
+
+
+def searches() -> pd.DataFrame:
+    """Three searches of Algorithm 2, of which the last one collapsed."""
+    good = [run("cce-dp", "as_coded", seed, QUANTITIES) for seed in (0, 1)]
+    bad = dict.fromkeys(QUANTITIES, 0.0) | {"reward": 10.0, "profit": -2e-7, "share_fair": 1.0}
+    return pd.concat([*good, run("cce-dp", "as_coded", 2, bad)], ignore_index=True)
+
+
+def test_summary_counts_the_searches_that_hardly_lend() -> None:
+    row = tidy.summary(searches()).loc[("cce-dp", "as_coded")]
+    assert row["hardly lend"] == "1 of 3"
+    assert row["profit"].startswith("0.267 [")
+    assert row["fair in the last population"] == "67%"
+    alone = tidy.summary(searches().query("seed == 2")).loc[("cce-dp", "as_coded")]
+    assert alone["profit"] == "0.000"
+    assert alone["profit, IQM"] == "0.000"
+
+
+def test_figure_1_stands_beside_what_is_printed() -> None:
+    table = tidy.beside_the_paper(searches())
+    line = table.loc[("Algorithm 2, parity", "reward")]
+    assert line["printed"] == "10.40"
+    assert line["as coded, range"] == "10.000 to 10.400"
+    assert table.loc[("Algorithm 2, parity", "gap_dp"), "as coded"].startswith("0.067 [")
+    assert table.loc[("race-blind", "reward"), "as coded"] == ""
+
+
+def test_as_published_the_gap_is_discounted() -> None:
+    results = run("cce-dp", "as_published", 0, QUANTITIES)
+    table = tidy.beside_the_paper(results)
+    assert table.loc[("Algorithm 2, parity", "gap_dp"), "as published"] == "0.080"
+    both = pd.concat([results, run("cce-dp", "as_coded", 0, QUANTITIES)], ignore_index=True)
+    rows = tidy.by_tolerance(both).set_index("variant")
+    assert rows["tolerance"].unique().tolist() == [0.1]
+    assert rows["gap"].to_dict() == {"as_coded": 0.1, "as_published": 0.08}
+
+
+def test_tolerances_come_from_the_names_of_the_methods() -> None:
+    rows = pd.concat(
+        [
+            run(f"cce-dp{ending}", "as_coded", 0, QUANTITIES | {"gap_dp": tolerance})
+            for tolerance, (_, ending) in tidy.TOLERANCES.items()
+        ]
+    )
+    table = tidy.by_tolerance(rows)
+    assert table["gap"].tolist() == table["tolerance"].tolist() == [0.025, 0.05, 0.1, 0.2]
+    assert set(table["method"]) == {"cce-dp"}
+
+
+def test_the_check_is_shown_for_methods_with_a_constraint() -> None:
+    values = {"share_passing": 0.5, "share_passing_unfair": 0.1, "share_fair": 0.4,
+              "returned_passes": 1.0}  # fmt: skip
+    rows = pd.concat(
+        [
+            run(method, variant, 0, values)
+            for method, variant in [
+                ("race-blind", "as_published"),
+                ("cce-dp", "as_published"),
+                ("cce-dp", "as_coded"),
+                ("optimistic-dp", "as_published"),
+            ]
+        ]
+    )
+    table = tidy.checked_policies(rows)
+    assert table.index.tolist() == ["cce-dp", "optimistic-dp"]
+    assert table.loc["cce-dp", "pass and are unfair"] == 0.1
+
+
+def test_an_empty_store_has_gaps_and_no_results(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert tidy.stored(store, "smoke", [FIGURE1]).empty
+    missing = tidy.gaps(store, "smoke", [FIGURE1, EXPLORATION])
+    assert set(missing["experiment"]) == {FIGURE1.id, EXPLORATION.id}
+    assert missing["missing"].eq(2).all()
+    assert len(missing) == len(FIGURE1.arms["smoke"]) + len(EXPLORATION.arms["smoke"])
+
+
+def test_frontier_of_one_notion_and_gap() -> None:
+    corners = [
+        {"problem": problem, "notion": notion, "rates": rates, "gap": gap, "profit": 0.4 + gap}
+        for problem in ("episode", "finite")
+        for notion in ("dp", "eo")
+        for rates in ("as_coded", "discounted")
+        for gap in (0.2, 0.1)
+    ]
+    found = tidy.frontier({"frontiers": corners}, "dp", "discounted")
+    assert found["gap"].tolist() == [0.1, 0.2]
+
+
+def test_learners_are_summarised_and_their_regret_is_selected() -> None:
+    values = {"regret": 50.0, "regret_exploring": 48.0, "slope_ratio": 0.01, "gap_largest": 0.11,
+              "fair": 0.0}  # fmt: skip
+    fair = values | {"gap_largest": 0.09, "fair": 1.0}
+    rows = pd.concat(
+        [run("explore-commit", "as_published", seed, v) for seed, v in enumerate((values, fair))]
+    )
+    line = exploration_results.summary(rows, "as_published").loc["explore 100, commit"]
+    assert line["always fair"] == "1 of 2"
+    assert line["largest gap"] == "0.090 to 0.110"
+    assert line["while exploring"] == "48.0"
+    curve = run("explore-commit", "as_published", 0, {"regret": 1.0, "gap": 0.0})
+    curve = curve.assign(phase="curve", step=20)
+    found = exploration_results.regret_curves(pd.concat([rows, curve]), "as_published")
+    assert found["value"].tolist() == [1.0]
+    assert found["step"].tolist() == [20]
+
+
+def test_estimates_have_a_row_per_seed_and_group() -> None:
+    rows = run("explore-commit", "as_published", 0, {"alpha": 1.5, "beta": 0.2})
+    table = exploration_results.estimates(
+        pd.concat([rows.assign(group=group, value=rows["value"] + group) for group in (0, 1)])
+    )
+    assert table[["group", "alpha", "beta"]].to_numpy().tolist() == [[0, 1.5, 0.2], [1, 2.5, 1.2]]
+
+
+def test_bound_says_nothing_about_the_loan_problem() -> None:
+    found = exploration_results.bound(Setting(1.0, "discounted", episode_length=6))
+    # Rarest are situations after a loan in each of the five steps before the last: nothing has
+    # drifted, so the number repaid is beta-binomial, and the coin takes an action in the sixth.
+    params = LoanMDPParams.fico()
+    rarest = min(
+        share * betabinom.pmf(np.arange(loans + 6), loans + 5, *prior).min()
+        for share, loans, prior in zip(
+            params.group_probability, params.exploration, params.prior, strict=True
+        )
+    )
+    assert found.least == pytest.approx(rarest * 0.5**5 * 0.5 / 6)
+    assert found.required > 1e11
+    assert found.trivial == pytest.approx(12.0)
+    assert found.regret[100] == pytest.approx(1200.0)
+    assert np.diff(found.regret)[100:] == pytest.approx(2 * found.value_error)
+    assert found.value_error > 1000 * found.trivial
