@@ -28,7 +28,8 @@ from markdown_table import cell, table
 
 Row = Mapping[str, Any]
 
-PAPERS = ("elbert", "fairmdp", "fairqcm")
+PAPERS = {"elbert": "ELBERT", "fairqcm": "FairQCM", "fairmdp": "Fair MDPs"}
+"""Papers with a chapter, in the order of the book, and how the book calls them."""
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 VERDICTS = (
     "reproduced",
@@ -95,21 +96,17 @@ def board(rows: Sequence[Row]) -> str:
 
 
 def found(rows: Sequence[Row]) -> str:
-    """Write the landing page's paragraph on what was found."""
+    """Write the landing page's count of verdicts, one column per paper."""
     judged = len({claim["id"] for claim in rows})
-    counts = Counter(str(claim["verdict"]) for claim in rows)
-    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    again = " (one that is judged as published and as coded counts twice)"
-    text = f"{judged} claims stand on the [claim board](claims.md): {tally or 'none yet'}"
-    text += f"{again if len(rows) > judged else ''}."
-    for verdict in ("not reproduced", "contradicted"):
-        # A claim that came out in one variant and not in the other is named all the same.
-        missed = {
-            row["id"]: row["statement"].rstrip(".") for row in rows if row["verdict"] == verdict
-        }
-        if missed:
-            text += f" {verdict.capitalize()}: {'; '.join(missed.values())}."
-    return f"**What was found.** {text}\n"
+    text = f"**What was found.** {judged} claims stand on the [claim board](claims.md)."
+    if len(rows) > judged:
+        text += " One that is judged as published and as coded counts twice here."
+    counts = Counter((claim["paper"], claim["verdict"]) for claim in rows)
+    head = ["Verdict", *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items())]
+    lines = [
+        [badge(verdict), *(counts[paper, verdict] for paper in PAPERS)] for verdict in VERDICTS
+    ]
+    return f"{text}\n\n{table(head, lines)}"
 
 
 def seeds(numbers: Iterable[int]) -> str:

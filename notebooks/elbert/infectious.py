@@ -257,7 +257,9 @@ bars = pd.concat(
     played[policy].assign(method=policy, variant="reference", seed=1000)
     for policy in ("highest-degree", "static-optimum")
 )
-for metric, quantity in (("reward", "reward per step"), ("bias", "bias")):
+
+def live_curves(metric, quantity):
+    """Draw what the runs above measured along the way."""
     show(
         learning_curves(
             tidy.over_seeds(tidy.curve(runs, metric, ["live"]), ["method", "variant", "step"]),
@@ -269,6 +271,12 @@ for metric, quantity in (("reward", "reward per step"), ("bias", "bias")):
         f"The live runs: {quantity} on evaluation episodes during training. One run each.",
         name=f"live_infectious_{metric}",
     )
+
+
+live_curves("reward", "reward per step")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+live_curves("bias", "bias")
 
 # %% [markdown]
 # ## What came out
