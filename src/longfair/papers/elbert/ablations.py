@@ -207,7 +207,7 @@ def _training(config: Any) -> TrainedConfig:
     return found
 
 
-SEEDS = {"smoke": 1, "book": 5}
+SEEDS = {"smoke": 1, "book": 10}
 WITH_PAPER = {**SEEDS, "paper": 3}
 
 
