@@ -24,6 +24,7 @@ profile = "book"
 # %% tags=["hide-input"]
 import base64
 import platform
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,13 +84,20 @@ def labelled(table):
     return table.rename(index=names | variants)
 
 
+def differences(pairs, quantities):
+    """Write how one arm differs from another, paired by run; say so without results."""
+    found = tidy.differences(results, pairs, quantities) if len(results) else pd.DataFrame()
+    return nothing(LENDING) if found.empty else found
+
+
 # %% [markdown]
 # ## Claims on this page
 #
 # *As coded* means the computations of the authors' scripts, *as published* those of the paper's
 # text. The authors' plots are labelled with the fairness score alone and show the return, fines
-# included; the paper speaks of the score. So a claim as coded is judged by the return and a claim
-# as published by the score. For real-valued credit there is no code.
+# included; the paper speaks of the score. So the claims about Figure 3 are judged by the return as
+# coded, and by the score as published. For real-valued credit there is no code; there both have to
+# hold.
 
 # %% tags=["nbval-check-output", "hide-input"]
 here = {experiment.id for experiment in experiments}
@@ -112,6 +120,7 @@ if not missing.empty:
 
 # %% [markdown]
 # In short:
+
 
 # %% tags=["nbval-check-output", "remove-input"]
 def in_short(method, variant):
@@ -186,11 +195,11 @@ pd.Series(
 #
 # The fines are of another size than the fairness. An even-handed bank loses about half a point a
 # step to {eq}`eq-fairqcm-lending-reward`, because after every odd loan one group is ahead. One
-# grant to somebody who did not ask costs as much as eighty such steps. So a return says little
-# about fairness unless the fines are counted apart, and that is what we do: the **return**, which
-# the authors plot; the **fairness score**, the sum of {eq}`eq-fairqcm-lending-reward` over all
-# steps whatever was fined; the share of episodes that **meet the margin**; and the **invalid
-# grants**.
+# grant to somebody who did not ask costs as much as two whole even-handed episodes, and one missed
+# margin as much as twenty. So a return says little about fairness unless the fines are counted
+# apart, and that is what we do: the **return**, which the authors plot; the **fairness score**, the
+# sum of {eq}`eq-fairqcm-lending-reward` over all steps whatever was fined; the share of episodes
+# that **meet the margin**; and the **invalid grants**.
 
 # %% [markdown]
 # ## Policies that learn nothing
@@ -206,9 +215,9 @@ labelled(pd.DataFrame(free).T).rename(
 ).round(2)
 
 # %% [markdown]
-# The *optimum* is computed exactly by dynamic programming. The *alternating* lender serves the
-# group that is behind, and in it the applicant with the best credit. The third row lends to an
-# **applicant at random**, the last to anybody.
+# The *optimum* is found exactly by dynamic programming, and here plays the same number of episodes
+# as the others. The *alternating* lender serves the group that is behind, and in it the applicant
+# with the best credit. The third row lends to an **applicant at random**, the last to anybody.
 #
 # Look at the margin. Lending to anybody at random meets it nearly always, because customers repay
 # more often than not. That every method learns to meet it, as the paper reports, is therefore weak
@@ -250,24 +259,23 @@ pd.DataFrame(rewards, index=index).transpose()
 # %% [markdown]
 # ## Train it yourself
 #
-# A run of half the paper's length: Min and FairQCM as published, and FairQCM with the
-# code's counterfactuals. Change the numbers and run the cell again.
+# A run of a fraction of the paper's length, whose exploration falls faster: FairQCM as published,
+# and with the code's counterfactuals. Change the numbers and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
-episodes, run_number = 500, 1000
+episodes, run_number = 400, 1000
 styles["false"] = LineStyle("FairQCM, false rewards", SKY, "D", "--")
 
 
 def quick(method):
     """Settings of a shorter run, whose exploration falls faster."""
     config = config_of("lending", method, "as_published")
-    learning = replace(config.learning, exploration_factor=0.99)
+    learning = replace(config.learning, exploration_factor=0.985)
     return replace(config, episodes=episodes, learning=learning)
 
 
 fair = quick("fairqcm")
 learners = {
-    "min": quick("min"),
     "fairqcm": fair,
     "false": replace(fair, switches=replace(fair.switches, always_received=True, gap_before=True)),
 }
@@ -300,9 +308,10 @@ show(
 #
 # ### As coded
 #
-# The stored runs have the paper's 1000 episodes of 40 steps, ten runs for each method. Thin lines
+# The stored runs are as long as the paper's, and there are as many for each method. Thin lines
 # are single runs, each point the mean of 50 greedy episodes; bands are 95 % bootstrap intervals of
 # the mean over runs.
+
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 def curves(results, metric, quantity, variant):
@@ -315,7 +324,7 @@ def curves(results, metric, quantity, variant):
     bars = tidy.references(results, metric)
     return learning_curves(
         tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=runs,
+        runs=None if metric == "margin_met" else runs,  # shares of 50 episodes jump too much
         quantity=quantity,
         band=f"mean and 95 % bootstrap interval, {count} seeds",
         references=None if bars.empty else bars,
@@ -408,6 +417,16 @@ quantities = {
 labelled(tidy.final_table(results, quantities)) if len(results) else nothing(LENDING)
 
 # %% [markdown]
+# ### Where the return is lost
+#
+# What separates a method from the optimum has two parts: fines, and the fairness score.
+
+# %% tags=["nbval-check-output", "hide-input"]
+lost = tidy.losses(results, "oracle", 0) if len(results) else pd.DataFrame()
+parts = {"exceptions": "by fines", "welfare": "by the fairness score"}
+labelled(lost.rename(columns=parts)) if len(lost) else nothing(LENDING)
+
+# %% [markdown]
 # ### Single runs
 #
 # Returns of the last hundred greedy episodes. One missed margin in ten episodes costs more than the
@@ -419,14 +438,74 @@ singles = tidy.single_runs(results, "return", both) if len(results) else []
 labelled(singles) if len(singles) else nothing(LENDING)
 
 # %% [markdown]
+# ### Beside an independent rerun
+#
+# An independent rerun of the authors' scripts {cite:p}`nagy2025rerun` exists in two versions. The
+# first keeps the authors' environment and updates, but copies the target network less often,
+# computes in half precision and evaluates the recurrent network with a stale state. The second
+# starts and schedules the networks differently. In both, FairQCM remembers what Min does, so that
+# neither is quite our *as coded*. Returns of the last hundred episodes, over runs:
+
+# %% tags=["nbval-check-output", "hide-input"]
+rows = {}
+for method in ("fairqcm", "min", "full", "rnn"):
+    for version, known in tidy.RERUN_LENDING.items():
+        if method in known:
+            rows[names[method], f"rerun, {version}"] = known[method]
+    for variant in ("as_coded", "as_published", "false_update"):
+        if (method, variant) in arms:
+            ours = tidy.of_arm(results, "return", method, variant)
+            line = (ours.mean(), ours.std(ddof=0), ours.median())
+            rows[names[method], f"ours, {variants[variant]}"] = line
+pd.DataFrame(
+    list(rows.values()),
+    index=pd.MultiIndex.from_tuples(rows, names=["method", "runs"]),
+    columns=["mean", "deviation", "median"],
+).round().astype(int)
+
+# %% [markdown]
+# Full as coded ends lower in our runs than in the rerun's first version. When our runs copy the
+# target network as seldom as that version and are judged by the learning network, most of the gap
+# is gone. These runs are not among the stored ones.
+
+# %% [markdown]
 # ### What single changes do
 #
 # Each row changes one thing of a published method. Differences are paired by run.
 
 # %% tags=["nbval-check-output", "hide-input"]
-compared = ("return", "return_all", "welfare")
-changed = tidy.changes(results, {metric: quantities[metric] for metric in compared})
+compared = {metric: quantities[metric] for metric in ("return", "return_all", "welfare", "invalid")}
+changed = tidy.changes(results, compared) if len(results) else pd.DataFrame()
 labelled(changed) if len(changed) else nothing(LENDING)
+
+# %% [markdown]
+# Does FairQCM's lead come from imagined memories, or from minibatches that are eight times as
+# large? The paper changes both together. FairQCM differs from Full in its memory, too, so here
+# there are three steps from Full to FairQCM:
+
+# %% tags=["nbval-check-output", "hide-input"]
+differences(
+    {
+        "Min's memory instead of Full's": (("min", "as_published"), ("full", "as_published")),
+        "imagined memories, small minibatches": (
+            ("fairqcm", "small_batch"),
+            ("min", "as_published"),
+        ),
+        "large minibatches, for FairQCM": (
+            ("fairqcm", "as_published"),
+            ("fairqcm", "small_batch"),
+        ),
+        "large minibatches, nothing imagined: Full": (
+            ("full", "large_batch"),
+            ("full", "as_published"),
+        ),
+        "imagined memories, large minibatches, Full's memory": (
+            ("fairqcm", "full_memory"),
+            ("full", "large_batch"),
+        ),
+    },
+    compared,
+)
 
 # %% [markdown]
 # ## Real-valued credit
@@ -434,7 +513,8 @@ labelled(changed) if len(changed) else nothing(LENDING)
 # In the paper's Appendix A.3 credit is a real number, and its changes are Gaussian. There is no
 # code for it, and the parameters are not in any copy we could read. Ours move the credit by 0.1 up
 # or down on average, with a standard deviation of 0.05, and keep it within the same bounds. The
-# agents see the four credits as they are.
+# agents see the four credits as they are. With real-valued credit there are too many states for
+# dynamic programming, so no exact optimum is drawn.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 show_or_say(
@@ -481,6 +561,12 @@ show_or_say(
 # %% tags=["nbval-check-output", "hide-input"]
 for verdict in verdicts:
     print(f"{verdict.claim.id}, {variants[verdict.variant]}: {verdict.word}")
+    for part in verdict.parts or [verdict]:
+        print(textwrap.indent(textwrap.fill(part.detail.rstrip(".") + ".", width=76), "    "))
+
+# %% [markdown]
+# The claim about the margin asks for 95 of 100 episodes, which is our reading: the paper only says
+# that the margin is met. Meeting it *on average* would be a weaker claim, and is not judged here.
 
 # %% [markdown]
 # ## What the authors' code does differently
@@ -494,9 +580,27 @@ for verdict in verdicts:
 # | a recurrent network of 256 units | of 16, trained on unrelated transitions as one history |
 # | every run explores alike | the exploration rate is never reset between runs |
 #
-# Neither paper nor code tells the agent the time, although the fine for the margin comes at a step
-# that only a clock reveals, and neither knows a last step. The row *sees the time and expects
-# nothing after the end* changes both.
+# Neither paper nor code tells the agent the time, although the fine for the margin comes at a fixed
+# step, and neither knows a last step. The row *sees the time and expects
+# nothing after the end* above changes both.
+#
+# What do the habits of the code change? Each line takes the runs without a habit from the runs with
+# it. For Full and Min code and paper differ in the exploration alone.
+
+# %% tags=["nbval-check-output", "hide-input"]
+fair = ("fairqcm", "as_published")
+habits = {
+    "exploration not reset: Full": (("full", "as_coded"), ("full", "as_published")),
+    "exploration not reset: Min": (("min", "as_coded"), ("min", "as_published")),
+    "memory of Full: FairQCM": (("fairqcm", "full_memory"), fair),
+    "false imagined rewards: FairQCM": (("fairqcm", "false_update"), fair),
+    "all three together: FairQCM": (("fairqcm", "as_coded"), fair),
+    "narrow, on shuffled samples, at every step: RNN": (
+        ("rnn", "as_coded"),
+        ("rnn", "as_published"),
+    ),
+}
+differences(habits, compared)
 
 # %% [markdown]
 # ## What it costs
@@ -511,23 +615,70 @@ labelled(costs) if len(results) else nothing(LENDING)
 
 # %% [markdown]
 # ## What was found, and what was not
-#
+
+
+# %% tags=["nbval-check-output", "remove-input"]
+words = {1: "a clear gain", -1: "a clear loss", 0: "no clear difference"}
+
+
+def said(metric, first, second):
+    """Say in words what taking one arm from another gives; nothing without results."""
+    found = tidy.difference(results, metric, first, second)
+    return found and f"{words[tidy.sign(found)]}, {tidy.written(found, 0, signed=True)}"
+
+
+def found_here():
+    """Say what the stored runs show, sentence by sentence; what has no runs is left out."""
+    learners = [arm for arm in arms if arm[1] != "reference"]
+    means = {arm: tidy.of_arm(results, "return", *arm).mean() for arm in learners}
+    best = max(means, key=means.get)
+    over = sum(mean > bars["random-present"] for mean in means.values())
+    near = sum(mean >= bars["alternating"] for mean in means.values())
+    yield (
+        f"Learned arms that end above lending to an applicant at random "
+        f"({bars['random-present']:.0f}): {over} of {len(means)}. Learned arms that reach the "
+        f"alternating lender ({bars['alternating']:.0f}): {near}. The best is {names[best[0]]} "
+        f"{variants[best[1]]} with {means[best]:.0f}."
+    )
+    for what, second in (("Min", "min"), ("Full", "full")):
+        for variant in ("as_coded", "as_published"):
+            if {("fairqcm", variant), (second, variant)} <= arms:
+                yield (
+                    f"FairQCM against {what}, {variants[variant]}: "
+                    f"{said('return_all', ('fairqcm', variant), (second, variant))} in the return "
+                    "over all of training, and "
+                    f"{said('return', ('fairqcm', variant), (second, variant))} in the last "
+                    "hundred episodes."
+                )
+    meets = {arm: tidy.of_arm(results, "margin_met", *arm).mean() for arm in learners}
+    usual = tidy.references(results, "margin_met").set_index("method")["value"]["random"]
+    less = sum(share < usual for share in meets.values())
+    yield (
+        "Learned arms that meet the margin less often than lending to anybody at random does "
+        f"({usual:.0%}): {less} of {len(meets)}. A possible reason, not tested here: who keeps "
+        "returning to the same customers depends on their luck."
+    )
+
+
+Markdown(nothing(LENDING) if results.empty else "\n".join(f"- {text}" for text in found_here()))
+
+# %% [markdown]
 # - What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and
-#   imagined rewards that keep the fines, or the code's. The tables show both, and the row *with the
-#   counterfactuals of the code* shows how much of the difference is the false rewards.
-# - Most of the return is fines. Whoever reads the figure of returns as a figure of fairness reads
-#   something else.
-# - The alternating lender is one line and close to the optimum. It is the bar for a learner here.
+#   imagined rewards that keep the fines, or the code's. The table of habits takes the difference
+#   apart.
+# - A return can be low for two reasons that have nothing to do with each other. For some methods it
+#   is mostly fines, for others mostly unfairness; the table of losses tells which.
 # - The authors' printed curves could not be read, and for real-valued credit nothing but a figure
 #   without parameters exists.
 #
 # ## What would change our mind
 #
-# - **A fairer fine.** With fines of the size of the unfairness, the order of the methods could be
-#   about fairness again.
-# - **Longer training, or another learning rate.** The networks see 40,000 steps. All settings are
-#   the authors', and none was tuned for a method.
-# - **The authors' Gaussians.** Reference policies hardly move with the noise; learners might.
+# - **Another fine.** With fines of the size of the unfairness, waste and a missed margin would
+#   decide less, and the order of the methods could change.
+# - **Longer training, or another learning rate.** All settings are the authors', and none was tuned
+#   for a method. [Beyond FairQCM](beyond.ipynb) changes them.
+# - **The authors' Gaussians.** Policies that learn nothing hardly change with the noise; learners
+#   might.
 
 # %% [markdown]
 # ## Exercises

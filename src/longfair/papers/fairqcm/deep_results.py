@@ -21,6 +21,9 @@ from longfair.runs.verdicts import REFERENCE
 
 _ARM = ["method", "variant"]
 
+Arm = tuple[str, str]
+"""Method and variant."""
+
 RERUN: Mapping[str, tuple[float, float, float]] = {
     "fairqcm": (958.7, 1032.4, 26.8),
     "reset": (935.0, 1034.4, 29.1),
@@ -32,6 +35,44 @@ RERUN: Mapping[str, tuple[float, float, float]] = {
 
 Mean over all episodes; mean over the last 100; standard deviation of the latter over ten runs.
 Computed from the episode logs that Nagy et al. (2025) keep in their repository.
+"""
+
+RERUN_RUNS: Mapping[str, tuple[float, float, float]] = {
+    "fairqcm": (986, 1001, 1068),
+    "full": (750, 949, 1073),
+}
+"""Doughnut returns over the last 100 episodes in the same rerun: the first run, which alone starts
+out by exploring, then the lowest and the highest of the nine others."""
+
+RERUN_EPISODES: Mapping[str, tuple[float | None, float | None]] = {
+    "fairqcm": (151, 309),
+    "reset": (232, 484),
+    "full": (209, 622),
+    "rnn": (229, 669),
+    "min": (None, None),
+}
+"""Episodes after which ten doughnut episodes of the same rerun have a mean return of 900 and 1000,
+averaged over its runs; None if they never have."""
+
+RERUN_LENDING: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "first version": {
+        "fairqcm": (-143, 43, -101),
+        "min": (-160, 175, -64),
+        "full": (-326, 204, -208),
+        "rnn": (-438, 228, -340),
+    },
+    "second version": {
+        "fairqcm": (-81, 54, -30),
+        "min": (-159, 121, -74),
+        "full": (-391, 110, -326),
+    },
+}
+"""Lending returns over the last 100 episodes in two versions of the same rerun, by method.
+
+Mean, standard deviation and median over ten runs. The first version keeps the authors' environment
+and updates, but copies the target network less often, computes in half precision and evaluates the
+recurrent network with a stale state. The second starts and schedules the networks differently, and
+has no recurrent one. In both FairQCM remembers what Min does.
 """
 
 # Reading results --------------------------------------------------------------------------------
@@ -122,6 +163,34 @@ def curve(results: pd.DataFrame, metric: str, variant: str, every: int = 1) -> p
     merged = blocks.agg(step=("step", "last"), value=("value", "mean"), size=("value", "size"))
     complete = merged[merged["size"] == every].reset_index()
     return complete[[*by, "step", "value"]]
+
+
+def mean_curve_reaches(
+    results: pd.DataFrame, variant: str, thresholds: Sequence[float]
+) -> pd.DataFrame:
+    """Say when the mean curve over runs first reaches a return.
+
+    A single run that jumps up and down reaches it earlier, by luck.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    variant
+        Variant to keep.
+    thresholds
+        Returns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`; for each threshold the training step, missing if it is never reached.
+    """
+    means = curve(results, "return", variant).groupby(["step", "method"], sort=False)["value"]
+    curves = means.mean().unstack("method")
+    return pd.DataFrame(
+        {level: curves.ge(level).idxmax().where(curves.ge(level).any()) for level in thresholds}
+    )
 
 
 def final(results: pd.DataFrame) -> pd.DataFrame:
@@ -303,6 +372,85 @@ def changes(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) ->
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
 
 
+def differences(
+    results: pd.DataFrame,
+    pairs: Mapping[str, tuple[Arm, Arm]],
+    quantities: Mapping[str, tuple[str, int]],
+) -> pd.DataFrame:
+    """Say by how much one arm differs from another, paired by seed.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    pairs
+        Under the label of a line, an arm and the one that is taken from it.
+    quantities
+        As in `final_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per label: the difference, with interval, per quantity. Pairs without results are
+        left out.
+    """
+    lines: dict[str, dict[str, str]] = {}
+    for label, (first, second) in pairs.items():
+        for metric, (title, digits) in quantities.items():
+            found = difference(results, metric, first, second)
+            if found is not None:
+                lines.setdefault(label, {})[title] = written(found, digits, signed=True)
+    return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def difference(results: pd.DataFrame, metric: str, first: Arm, second: Arm) -> Estimate | None:
+    """Estimate by how much a summary of one arm differs from that of another, paired by seed."""
+    pair = [of_arm(results, metric, *arm) for arm in (first, second)]
+    return change(pair[0], pair[1], " ".join((*first, *second, metric)))
+
+
+def sign(found: Estimate) -> int:
+    """Return 1 or -1 if the interval is above or below zero, and 0 if neither can be said."""
+    low, high = found.interval or (0.0, 0.0)
+    return int(low > 0) - int(high < 0)
+
+
+def losses(results: pd.DataFrame, best: str, digits: int = 1) -> pd.DataFrame:
+    """Split what every arm loses against the best policy, in the last episodes of training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    best
+        Method of the variant `"reference"` that nothing surpasses.
+    digits
+        Digits to write.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`; the difference of returns `in all`, and its two parts:
+        `exceptions`, by rewards that were not the welfare (nothing for waste, fines), and
+        `welfare`, by the welfare of the counts. Means paired by seed, with intervals.
+    """
+    lines: dict[Arm, dict[str, str]] = {}
+    top = _parts(results, (best, REFERENCE))
+    for method, variant in results[_ARM].drop_duplicates().itertuples(index=False, name=None):
+        for name, values in _parts(results, (method, variant)).items():
+            found = change(top[name], values, f"{method} {variant} lost {name}")
+            if found is not None and (method, variant) != (best, REFERENCE):
+                lines.setdefault((method, variant), {})[name] = written(found, digits)
+    index = pd.MultiIndex.from_tuples(list(lines), names=_ARM)
+    return pd.DataFrame(list(lines.values()), index=index)
+
+
+def _parts(results: pd.DataFrame, arm: Arm) -> dict[str, pd.Series[float]]:
+    """Return the returns of an arm's runs and the two parts that they are the sum of."""
+    received, welfare = (of_arm(results, metric, *arm) for metric in ("return", "welfare"))
+    return {"in all": received, "exceptions": received - welfare, "welfare": welfare}
+
+
 def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Bring methods into an order; the store's own is alphabetical."""
     order = {method: place for place, method in enumerate(methods)}
@@ -345,6 +493,37 @@ def cost(provenance: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
             "core minutes in all": (groups["core_seconds"].sum() / 60).round(1),
         }
     )
+
+
+def cost_of_experiments(
+    store: Store, experiments: Sequence[Experiment], profile: str
+) -> pd.DataFrame:
+    """Summarise what whole experiments cost.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    experiments
+        Experiments to look at; those without results are left out.
+    profile
+        Name of the profile.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `experiment`: number of stored `runs`, and their `core minutes`.
+    """
+    lines = {}
+    for experiment in experiments:
+        if not stored(store, experiment, profile).empty:
+            provenance = store.provenance(experiment=experiment.id, profile=profile)
+            lines[experiment.id] = {
+                "runs": len(provenance),
+                "core minutes": provenance["core_seconds"].sum() / 60,
+            }
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=["runs", "core minutes"])
+    return table.rename_axis("experiment").astype({"runs": int})
 
 
 # Settings ---------------------------------------------------------------------------------------
