@@ -104,7 +104,7 @@ def summary(
     rows = final(results[results["variant"] == variant])
     rows = rows[rows["group"] < 0]
     lines: dict[tuple[str, str], dict[str, str]] = {}
-    for ending, steps in (("_early", early), ("", int(rows["step"].max()))):
+    for ending, steps in (("_early", early), ("", int(results["step"].max()))):
         for method in rows["method"].unique():
             values = rows[rows["method"] == method].pivot(
                 index="seed", columns="metric", values="value"
