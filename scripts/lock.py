@@ -18,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "requirements.in"
 LOCK = ROOT / "requirements.lock"
+OLDEST = "3.11.0"
+"""The oldest Python that every locked version must support."""
 HEADER = (
     "# Written by scripts/lock.py from requirements.in; do not edit by hand.\n"
     "# Resolved for CPython {python}. torch carries no local label, so that every build matches.\n"
@@ -38,6 +40,9 @@ def resolve(source: Path) -> dict[str, str]:
         Distribution name to public version (no local label).
     """
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]
+    # Some systems ship an early 3.11, which the newest versions of a few packages refuse. pip
+    # resolves for another Python only when it neither builds nor installs anything here.
+    command += ["--python-version", OLDEST, "--only-binary", ":all:", "--target", "unused"]
     command += ["--quiet", "--report", "-", "-r", str(source)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     chosen = [item["metadata"] for item in json.loads(answer.stdout)["install"]]

@@ -60,6 +60,13 @@ def test_lock_holds_plain_pins_only() -> None:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
 
 
+@pytest.mark.parametrize("name", sorted(lock()))
+def test_locked_versions_support_every_python_that_we_promise(name: str) -> None:
+    """Some systems ship an early 3.11, where an installation must work as well."""
+    supported = SpecifierSet(metadata.metadata(name).get("Requires-Python") or "")
+    assert supported.contains("3.11.0")
+
+
 @pytest.mark.parametrize("requirement", DIRECT, ids=str)
 def test_lock_holds_what_we_use(requirement: Requirement) -> None:
     assert requirement.specifier.contains(lock()[canonicalize_name(requirement.name)])

@@ -212,8 +212,8 @@ if numbers:
 closest.round(4) if numbers else NOTHING
 
 # %% [markdown]
-# None of them has all three numbers. So the verdict on `fairmdp-18` is about what can be rebuilt
-# from the paper, not about its arithmetic.
+# None of them has all three numbers. So `fairmdp-18` is *not reproduced*, rather than contradicted:
+# the verdict is about what can be rebuilt from the paper, not about its arithmetic.
 
 # %% [markdown]
 # ## The price of fairness
@@ -516,14 +516,13 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(4)
 
 # %% tags=["nbval-check-output"]
 levels = np.round(np.arange(0.76, 0.90, 0.01), 2)
-rows = {
-    level: measures(exact.episode(), exact.threshold(level))
-    for level in levels
-}
+rows = {level: measures(exact.episode(), exact.threshold(level)) for level in levels}
 table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("lends from")
 winner = table["reward"].idxmax()
-print(f"best level {winner}, short of the best policy by "
-      f"{free.value.reward - table.loc[winner, 'reward']:.5f}")
+print(
+    f"best level {winner}, short of the best policy by "
+    f"{free.value.reward - table.loc[winner, 'reward']:.5f}"
+)
 table.loc[[0.78, winner, 0.85], ["reward", "gap_dp", "gap_dp_discounted", "gap_eo"]].round(4)
 
 # %% [markdown]

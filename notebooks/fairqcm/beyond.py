@@ -97,6 +97,7 @@ left_out = added | {
     "memories": "imagined nothing",
     "ledgers": "imagined the paper's memories",
     "published": "imagined the code's memories",
+    "steps": "larger steps",
 }
 bar_names = {
     "oracle": "best possible",
@@ -594,7 +595,8 @@ Markdown("\n".join(lines) or NOTHING)
 # to repair. That is why each is also left out alone. Two more things are confounded on purpose.
 # *One network for everybody* changes what is seen and the network together, because the one makes
 # little sense without the other. And without a clock nothing but a discount keeps values finite,
-# so *clock* left out also discounts, and imagines no clocks.
+# so *clock* left out also discounts, and imagines no clocks. *Larger, fewer steps* left out
+# makes the steps small again, and leaves their number.
 
 # %% [markdown]
 # ## What is different from the paper and from the authors' code

@@ -48,7 +48,6 @@ from longfair.figures import LineStyle, claim_box, learning_curves, line_chart, 
 from longfair.figures.style import (
     BLACK,
     BLUE,
-    GREEN,
     GREY,
     ORANGE,
     PURPLE,
@@ -88,14 +87,14 @@ NOTHING = (
     "these runs."
 )
 styles = {
-    "full": LineStyle("Full", VERMILION, "s"),
-    "min": LineStyle("Min", ORANGE, "D", (0, (3, 1, 1, 1))),
-    "reset": LineStyle("Reset", PURPLE, "^", (0, (5, 1.5))),
     "fairqcm": LineStyle("FairQCM", BLUE, "o"),
-    "oracle": LineStyle("Oracle", GREEN, "*", ":"),
-    "rotation": LineStyle("turns", BLACK, "P", ":"),
-    "random-present": LineStyle("random among those there", GREY, "v", ":"),
-    "fixed-priority": LineStyle("the first who is there", GREY, "+", ":"),
+    "full": LineStyle("Full", VERMILION, "s"),
+    "min": LineStyle("Min", PURPLE, "^", (0, (5, 1.5))),
+    "reset": LineStyle("Reset", ORANGE, "D", (0, (3, 1, 1, 1))),
+    "oracle": LineStyle("Oracle", BLACK, "*", ":"),
+    "rotation": LineStyle("taking turns", SKY, "P", ":"),
+    "random-present": LineStyle("random, present", GREY, "v", ":"),
+    "fixed-priority": LineStyle("the first present", GREY, "+", ":"),
     "strict-rotation": LineStyle("turns, lost on the absent", GREY, "1", ":"),
     "random": LineStyle("Random", GREY, "x", ":"),
 }
@@ -688,7 +687,7 @@ found = tabular.changes(results, pairs, quantities) if len(results) else pd.Data
 NOTHING if found.empty else labelled(found)
 
 # %% [markdown]
-# There it does harm.
+# There it does harm, if only a little: nothing is left for it to repair.
 
 # %% [markdown]
 # ## Is it the memories, or the number of updates?

@@ -11,6 +11,7 @@ import pytest
 from longfair.agents.fairqcm.presets import Switches
 from longfair.papers.fairqcm import deep_results as tidy
 from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING, config_of
+from longfair.papers.fairqcm.tabular import TABULAR
 from longfair.runs.statistics import Estimate
 from longfair.runs.store import Store
 
@@ -91,6 +92,75 @@ def test_numbers_are_written_with_sign_and_interval_where_there_is_one():
     assert (
         tidy.written(Estimate(1.234, 0.5, 2.0, 9, "mean"), 2, signed=True) == "+1.23 [+0.50, +2.00]"
     )
+
+
+def test_differences_are_paired_and_leave_out_what_is_not_there(results):
+    timed, published = ("full", "timed"), ("full", "as_published")
+    pairs = {"time": (timed, published), "nothing": (timed, ("min", "as_published"))}
+    table = tidy.differences(results, pairs, {"return": ("last", 1), "invalid": ("wasted", 1)})
+    assert table.index.tolist() == ["time"]
+    assert table.columns.tolist() == ["last"]
+    assert table.loc["time", "last"].startswith("+4.0 [+3.0, +5.0]")
+    assert tidy.difference(results, "return", published, timed).value == pytest.approx(-4.0)
+    assert tidy.differences(results, {}, {}).empty
+
+
+def test_a_sign_is_given_only_where_the_interval_has_one():
+    assert tidy.sign(Estimate(2.0, 1.0, 3.0, 10, "mean")) == 1
+    assert tidy.sign(Estimate(-2.0, -3.0, -1.0, 10, "mean")) == -1
+    assert tidy.sign(Estimate(2.0, -1.0, 3.0, 10, "mean")) == 0
+    assert tidy.sign(Estimate(2.0, None, None, 1, "mean")) == 0
+
+
+def test_losses_are_split_into_exceptions_and_welfare():
+    def summary(method: str, variant: str, seed: int, score: float, welfare: float) -> pd.DataFrame:
+        rows = pd.DataFrame({"metric": ["return", "welfare"], "value": [score, welfare]})
+        return rows.assign(phase="final", method=method, variant=variant, seed=seed)
+
+    results = pd.concat(
+        [
+            summary("best", "reference", 0, 100.0, 101.0),
+            summary("best", "reference", 1, 102.0, 103.0),
+            summary("full", "as_coded", 0, 80.0, 90.0),
+            summary("full", "as_coded", 1, 82.0, 92.0),
+        ]
+    )
+    table = tidy.losses(results, "best", 0)
+    assert table.index.tolist() == [("full", "as_coded")]
+    # In all 20: the welfare is 11 lower, and exceptions take 10 instead of 1.
+    assert table.iloc[0].tolist() == ["20 [20, 20]", "9 [9, 9]", "11 [11, 11]"]
+    assert tidy.losses(results[results["method"] == "full"], "best").empty
+
+
+def test_the_mean_curve_reaches_a_return_later_than_a_run_that_jumps():
+    curves = [
+        run("full", "as_coded", seed, 0.0, values)
+        for seed, values in enumerate(([9.0, 1.0, 9.0], [1.0, 9.0, 9.0]))
+    ]
+    curves.append(run("min", "as_coded", 0, 0.0, [1.0, 1.0, 1.0]))
+    table = tidy.mean_curve_reaches(pd.concat(curves), "as_coded", [5.0, 8.0])
+    assert table.loc["full"].tolist() == [1000.0, 3000.0]
+    assert table.loc["min"].isna().all()
+
+
+def test_costs_of_experiments_keep_the_papers_own_methods_apart(tmp_path: Path):
+    assert tidy.cost_of_experiments(Store(tmp_path), [DOUGHNUTS], "book").empty
+    store = Store(Path(__file__).parents[2] / "results")
+    table = tidy.cost_of_experiments(store, [TABULAR], "book")
+    seconds = store.provenance(experiment=TABULAR.id, profile="book")["core_seconds"]
+    assert table.loc[TABULAR.id, "runs"] == len(seconds)
+    whole, own = table.loc[TABULAR.id, ["core minutes", "of the paper's methods"]]
+    assert whole == pytest.approx(seconds.sum() / 60)
+    assert 0 < own < whole
+
+
+def test_the_reruns_numbers_are_of_methods_that_exist():
+    for problem, numbers in {
+        "doughnuts": [tidy.RERUN, tidy.RERUN_RUNS, tidy.RERUN_EPISODES],
+        "lending": list(tidy.RERUN_LENDING.values()),
+    }.items():
+        for method in {name for table in numbers for name in table}:
+            assert config_of(problem, method, "as_coded").problem == problem
 
 
 def test_methods_come_in_the_order_of_the_experiment():
