@@ -51,7 +51,6 @@ from longfair.figures import (
     LineStyle,
     claim_box,
     learning_curves,
-    line_chart,
     show,
     source_of,
     trade_off,
@@ -102,6 +101,8 @@ STYLES = {
     "best": LineStyle("best within 0.1", BLACK, "*"),
     "best-free": LineStyle("best without constraint", BLACK, "X"),
     "linear": LineStyle("linear weights", GREEN, "v", "--"),
+    "tolerance": LineStyle("the tolerance", BLACK, "*", ":"),
+    "frontier": LineStyle("best within the tolerance", BLACK, "*", ":"),
 }
 
 
@@ -262,29 +263,30 @@ Markdown(
 # ## Search yourself
 #
 # Two searches with the authors' settings, from the same first population: race-blind and Algorithm
-# 2. Change the method, the tolerance or the run number and run it again.
+# 2. They stop after 25 of the authors' 80 iterations, when not much more happens. Change the
+# method, the tolerance or the run number and run it again.
 
 # %% tags=["nbval-ignore-output"]
-run_number = 1000
-live = pd.concat(
-    search_and_measure(config_of(method, "as_coded", "book"), run_number).assign(
-        method=method, variant="live", seed=run_number
-    )
-    for method in ("race-blind", "cce-dp")
-)
+run_number, iterations = 1000, 25
+live = []
+for method in ("race-blind", "cce-dp"):
+    config = config_of(method, "as_coded", "book", tolerance=0.1)
+    config = replace(config, settings=replace(config.settings, iterations=iterations))
+    table = search_and_measure(config, run_number)
+    live.append(table.assign(method=method, variant="live", seed=run_number))
+live = pd.concat(live)
 
 
 def live_curves(metric, quantity):
     """Draw a quantity of the elites during the live searches."""
     rows = curve(live, metric, ["live"])
-    figure = learning_curves(
+    return learning_curves(
         over_seeds(rows, ["method", "variant", "step"]),
         quantity=quantity,
         band="one run each, so no band",
         styles=STYLES,
+        across="iteration",
     )
-    figure.figure.axes[0].set_xlabel("iteration")
-    return figure
 
 
 show(
@@ -459,43 +461,78 @@ by_tolerance = tidy.by_tolerance(sweep) if len(sweep) else pd.DataFrame()
 
 
 def against_tolerance(quantity, variant, up):
-    """Draw medians of both methods against the tolerance, beside the best policies."""
+    """Draw both methods against the tolerance, over their single searches."""
     rows = by_tolerance[by_tolerance["variant"] == variant]
     if rows.empty:
         return None
-    medians = rows.pivot_table(
-        index="tolerance", columns="method", values=quantity, aggfunc="median"
-    )
-    medians = medians.rename(columns={"cce-dp": "Algorithm 2", "optimistic-dp": "optimistic"})
-    if numbers is not None and quantity == "profit":
-        corners = tidy.frontier(numbers, "dp", OPTIMA[variant])
-        medians["best within the tolerance"] = np.interp(
-            medians.index, corners["gap"], corners["profit"]
-        )
+    rows = rows.rename(columns={"tolerance": "step", quantity: "value"})
+    means = over_seeds(rows, ["method", "variant", "step"])
+    steps = np.sort(rows["step"].unique())
     if quantity == "gap":
-        medians["the tolerance"] = medians.index
-    return line_chart(medians, across="tolerance", up=up)
+        bar = pd.DataFrame({"method": "tolerance", "step": steps, "value": steps})
+    elif numbers is not None:
+        corners = tidy.frontier(numbers, "dp", OPTIMA[variant])
+        values = np.interp(steps, corners["gap"], corners["profit"])
+        bar = pd.DataFrame({"method": "frontier", "step": steps, "value": values})
+    else:
+        bar = means.iloc[:0]
+    bar = bar.assign(variant=variant, low=bar["value"], high=bar["value"])
+    return learning_curves(
+        pd.concat([means, bar]).assign(variant="as_coded"),
+        quantity=up,
+        band=f"mean and 95 % bootstrap interval, {seeds_in_words(rows)}",
+        runs=rows.assign(variant="as_coded"),
+        styles=STYLES,
+        across="tolerance",
+    )
 
 
-for variant in ("as_coded", "as_published") if len(by_tolerance) else ():
-    name = VARIANT_NAMES[variant]
-    show_or_say(
-        against_tolerance("gap", variant, "gap in lending rates (median)"),
-        f"Gap against tolerance, {name}: medians over searches.",
-        f"figure2_gap_{variant}",
-    )
-    show_or_say(
-        against_tolerance("profit", variant, "profit of an episode (median)"),
-        f"Profit against tolerance, {name}: medians over searches, and the exact frontier.",
-        f"figure2_profit_{variant}",
-    )
+show_or_say(
+    against_tolerance("gap", "as_coded", "gap in lending rates"),
+    "Gap against tolerance, as coded. Thin lines are single runs.",
+    "figure2_gap_as_coded",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_or_say(
+    against_tolerance("profit", "as_coded", "profit of an episode"),
+    "Profit against tolerance, as coded, and the exact frontier. Thin lines are single runs.",
+    "figure2_profit_as_coded",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_or_say(
+    against_tolerance("gap", "as_published", "gap in lending rates"),
+    "Gap against tolerance, as published. Thin lines are single runs.",
+    "figure2_gap_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_or_say(
+    against_tolerance("profit", "as_published", "profit of an episode"),
+    "Profit against tolerance, as published, and the exact frontier. Thin lines are single runs.",
+    "figure2_profit_as_published",
+)
 
 # %% [markdown]
-# Medians hide the searches that failed. The table has them. A search that *hardly lends* ended with
-# a profit near zero: it is fair because nobody gets a loan.
+# Means hide that some searches fail and others do not. The table has them. A search that *hardly
+# lends* ended with a profit near zero: it is fair because nobody gets a loan.
 
 # %% tags=["nbval-check-output", "hide-input"]
 labelled(tidy.summary(tidy.stored(store, profile, [SWEEP]))) if len(by_tolerance) else NOTHING
+
+# %% tags=["nbval-check-output", "remove-input"]
+if len(by_tolerance):
+    tight = by_tolerance[
+        (by_tolerance["tolerance"] <= 0.05) & (by_tolerance["method"] == "cce-dp")
+    ].groupby("variant")["profit"]
+    collapsed = tight.agg(lambda profits: (profits < tidy.NEVER_LENDS).sum())
+    text = (
+        f"For tolerances of 0.05 and less, {collapsed['as_published']:.0f} of "
+        f"{tight.size()['as_published']} searches of Algorithm 2 as published hardly lend, and "
+        f"{collapsed['as_coded']:.0f} of {tight.size()['as_coded']} as coded."
+    )
+Markdown(text if len(by_tolerance) else NOTHING)
 
 # %% [markdown]
 # ## From the code to the paper, one change at a time
@@ -510,10 +547,14 @@ if len(ingredients):
 labelled(compared) if len(ingredients) else NOTHING
 
 # %% [markdown]
-# Neither sampling nor the discount nor the tightened tolerance matters much. The weights do. With
-# weights that are linear in a reward of ten, the search cannot tell a policy that earns four tenths
-# from one that earns nothing. The exponential weights of the code do not appear in the paper, and
-# the method rests on them.
+# Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
+# change: Theorem 4.2 cuts episodes off where discounted loans no longer count. The code's gap
+# counts late loans in full, and what comes after the cut makes the policies unfair. Together with
+# the discounted gap, as in the last row, sampling does no harm.
+#
+# The weights decide. With weights that are linear in a reward of ten, the search cannot tell a
+# policy that earns four tenths from one that earns nothing. The exponential weights of the code do
+# not appear in the paper, and the method rests on them.
 
 # %% [markdown]
 # ## Does the tightened check protect?
@@ -614,13 +655,13 @@ pd.DataFrame.from_dict(first, orient="index").rename_axis("tolerance")
 # :class: dropdown
 # ```
 #
-# The reward that is handed to the search is shifted; everything else stays. Thirty iterations are
+# The reward that is handed to the search is shifted; everything else stays. Twenty iterations are
 # enough to see where it goes. As a comparison, the same with the constant left in.
 
 # %% tags=["nbval-ignore-output"]
 from longfair.agents.fair_mdp.cross_entropy import Scores
 
-settings = CrossEntropy(iterations=30, weights="linear")
+settings = CrossEntropy(iterations=20, weights="linear")
 
 
 def shifted(shift, seed):
@@ -637,11 +678,11 @@ def shifted(shift, seed):
 
 
 pd.DataFrame(
-    {(f"shift {shift:g}", seed): shifted(shift, seed) for shift in (0.0, 9.9) for seed in (1, 2)}
+    {(f"shift {shift:g}", seed): shifted(shift, seed) for shift in (0.0, 9.9) for seed in (1,)}
 ).T.round(3).abs()
 
 # %% [markdown]
-# Two seeds prove little. Change the numbers of seeds and iterations to see more.
+# One seed proves nothing. Add seeds to see more.
 #
 # ```{solution-end}
 # ```
@@ -653,8 +694,7 @@ pd.DataFrame(
 if len(figure1):
     known = [e for e in tidy.EXPERIMENTS if e.id in store.experiments()]
     provenance = pd.concat(store.provenance(experiment=e.id, profile=profile) for e in known)
-    costs = tidy.cost(provenance)
-labelled(costs) if len(figure1) else NOTHING
+tidy.cost_of_experiments(provenance) if len(figure1) else NOTHING
 
 # %% [markdown]
 # ## Where this came from

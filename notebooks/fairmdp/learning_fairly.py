@@ -25,7 +25,6 @@ profile = "book"
 import base64
 import platform
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -113,15 +112,6 @@ STYLES = {learner: LineStyle(tidy.NAMES[learner], *look) for learner, look in CO
     "min": LineStyle(memory_results.NAMES["min"], PURPLE, "D", (0, (5, 1.5))),
     "memoryless": LineStyle(memory_results.NAMES["memoryless"], GREY, "x", ":"),
 }
-
-
-def along(figure, across, limits):
-    """Rename the horizontal axis of learning curves, in the picture and in its description."""
-    figure.figure.axes[0].set(xlabel=across, xlim=limits)
-    words = figure.alt_text
-    for steps in ("training steps (millions)", "training steps"):
-        words = words.replace(steps, across)
-    return replace(figure, alt_text=words.replace(" steps;", ";"))
 
 
 def nothing(experiment):
@@ -271,13 +261,13 @@ def regrets(variant, learners, highest):
     means = over_seeds(runs, ["method", "variant", "step"])
     # Lines leave the picture at the top: the coin's goes on to ten times the height.
     means = means[means["value"] <= highest]
-    figure = learning_curves(
+    return learning_curves(
         means.assign(variant="as_coded"),
         quantity="expected regret",
         band=f"mean and 95 % bootstrap interval, {seeds_in_words(runs)}",
         styles=STYLES,
+        across="episodes",
     )
-    return along(figure, "episodes", (0, 1000))
 
 
 show_or_say(
@@ -613,6 +603,7 @@ def against_experience(metric, quantity):
         quantity=quantity,
         band=f"mean and 95 % bootstrap interval, {seeds_in_words(runs)}",
         styles=STYLES,
+        across="decisions learned from",
     )
     axes = figure.figure.axes[0]
     axes.set_xscale("log")
@@ -620,8 +611,7 @@ def against_experience(metric, quantity):
         target = memory_results.best(numbers, "as_published")
         level = target["profit" if metric == "profit" else "gap"]
         axes.axhline(level, color=BLACK, lw=1)
-    limits = (runs["step"].min(), runs["step"].max())
-    return along(figure, "decisions learned from", limits)
+    return figure
 
 
 show_or_say(
@@ -784,15 +774,7 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 known = [experiment for experiment in EXPERIMENTS if experiment.id in store.experiments()]
 if known:
     everything = pd.concat(store.provenance(experiment=e.id, profile=profile) for e in known)
-    groups = everything.groupby("experiment", sort=False)["core_seconds"]
-    costs = pd.DataFrame(
-        {
-            "runs": groups.size(),
-            "core seconds per run": groups.median().round(1),
-            "core minutes in all": (groups.sum() / 60).round(1),
-        }
-    )
-costs if known else nothing(EXPLORATION)
+stored_results.cost_of_experiments(everything) if known else nothing(EXPLORATION)
 
 # %% tags=["nbval-check-output", "remove-input"]
 text = nothing(EXPLORATION)

@@ -262,6 +262,13 @@ def test_trajectories_say_the_corners_and_the_slopes() -> None:
     assert (corner["cumulative_demand"], corner["cumulative_supply"]) == (5, 1)
 
 
+def test_learning_curves_name_another_horizontal_axis() -> None:
+    figure = learning_curves(bands(), quantity="bias", band=INTERVAL, across="tolerance")
+    assert figure.figure.axes[0].get_xlabel() == "tolerance"
+    assert "bias against tolerance" in figure.alt_text
+    assert "steps" not in figure.alt_text
+
+
 def test_line_chart_says_the_ends_and_can_be_logarithmic() -> None:
     figure = FIGURES["lines"]
     assert figure.alt_text == (

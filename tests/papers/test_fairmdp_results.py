@@ -160,3 +160,16 @@ def test_bound_says_nothing_about_the_loan_problem() -> None:
     assert found.regret[100] == pytest.approx(1200.0)
     assert np.diff(found.regret)[100:] == pytest.approx(2 * found.value_error)
     assert found.value_error > 1000 * found.trivial
+
+
+def test_cost_is_summed_by_experiment() -> None:
+    runs = pd.DataFrame(
+        {
+            "experiment": ["fairmdp/a", "fairmdp/a", "fairmdp/a", "fairmdp/b"],
+            "core_seconds": [30.0, 60.0, 90.0, 12.0],
+        }
+    )
+    table = tidy.cost_of_experiments(runs)
+    assert table["runs"].tolist() == [3, 1]
+    assert table["core seconds per run"].tolist() == [60.0, 12.0]
+    assert table["core minutes in all"].tolist() == [3.0, 0.2]

@@ -31,6 +31,7 @@ def learning_curves(
     runs: pd.DataFrame | None = None,
     references: pd.DataFrame | None = None,
     styles: Mapping[str, LineStyle] | None = None,
+    across: str | None = None,
 ) -> Figure:
     """Draw one curve with a band per method, over thin lines of its single seeds.
 
@@ -49,6 +50,8 @@ def learning_curves(
         their names at the right edge.
     styles
         Styles of methods the library does not know.
+    across
+        What `step` is, in lower case, if not training steps.
 
     Returns
     -------
@@ -86,7 +89,10 @@ def learning_curves(
                 zorder=3,
                 label=label(style, variant, several=several),
             )
-        across = steps_axis(axes, last)
+        if across is None:
+            across = steps_axis(axes, last)
+        else:
+            axes.set_xlabel(across)
         axes.set_ylabel(quantity)
         axes.set_xlim(left=float(bands["step"].min()), right=last)
         if references is not None:
@@ -151,8 +157,8 @@ def _describe(
     several = several_variants(bands)
     first, last = float(bands["step"].min()), float(bands["step"].max())
     parts = [
-        f"Line chart of {quantity} against {across}, from {number(first)} to {number(last)} "
-        f"steps; {band}."
+        f"Line chart of {quantity} against {across}, from {number(first)} to {number(last)}; "
+        f"{band}."
     ]
     for method, variant, rows in arms(bands):
         name = label(method_style(method, variant, styles), variant, several=several)

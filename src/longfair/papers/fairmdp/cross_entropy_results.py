@@ -22,6 +22,12 @@ NAMES: Mapping[str, str] = {
     "conservative": "conservative",
     "cce-dp": "Algorithm 2, parity",
     "cce-eo": "Algorithm 2, opportunity",
+    "cce-dp-0025": "Algorithm 2, tolerance 0.025",
+    "optimistic-dp-0025": "optimistic, tolerance 0.025",
+    "cce-dp-0050": "Algorithm 2, tolerance 0.05",
+    "optimistic-dp-0050": "optimistic, tolerance 0.05",
+    "cce-dp-0200": "Algorithm 2, tolerance 0.2",
+    "optimistic-dp-0200": "optimistic, tolerance 0.2",
     "cce-dp-linear-weights": "linear weights",
     "cce-dp-discounted-gap": "discounted gap",
     "cce-dp-tightened": "tightened tolerance",
@@ -249,20 +255,20 @@ def frontier(numbers: Any, notion: str, rates: str) -> pd.DataFrame:
     return rows.loc[chosen, ["gap", "profit"]].sort_values("gap").reset_index(drop=True)
 
 
-def cost(provenance: pd.DataFrame) -> pd.DataFrame:
-    """Summarise what runs cost, by method and variant.
+def cost_of_experiments(provenance: pd.DataFrame) -> pd.DataFrame:
+    """Summarise what runs cost, by experiment.
 
     Parameters
     ----------
     provenance
         As from `Store.provenance`.
     """
-    groups = provenance.groupby(_ARM, sort=False)
+    seconds = provenance.groupby("experiment", sort=False)["core_seconds"]
     return pd.DataFrame(
         {
-            "runs": groups.size(),
-            "core seconds per run": groups["core_seconds"].median().round(1),
-            "core minutes in all": (groups["core_seconds"].sum() / 60).round(1),
+            "runs": seconds.size(),
+            "core seconds per run": seconds.median().round(1),
+            "core minutes in all": (seconds.sum() / 60).round(1),
         }
     )
 
