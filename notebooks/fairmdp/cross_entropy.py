@@ -462,9 +462,9 @@ by_tolerance = tidy.by_tolerance(sweep) if len(sweep) else pd.DataFrame()
 
 def against_tolerance(quantity, variant, up):
     """Draw both methods against the tolerance, over their single searches."""
-    rows = by_tolerance[by_tolerance["variant"] == variant]
-    if rows.empty:
+    if by_tolerance.empty:
         return None
+    rows = by_tolerance[by_tolerance["variant"] == variant]
     rows = rows.rename(columns={"tolerance": "step", quantity: "value"})
     means = over_seeds(rows, ["method", "variant", "step"])
     steps = np.sort(rows["step"].unique())

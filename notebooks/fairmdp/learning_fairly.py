@@ -787,7 +787,7 @@ if known:
         f"minutes, {of_paper / 2:.0f} minutes on two cores. With everything that this chapter adds "
         f"these are {len(everything)} runs, {minutes:.0f} core minutes, and {minutes / 2:.0f} "
         "minutes on two cores. Other work ran on the machine at the time. The exact solutions come "
-        "on top, about a minute."
+        "on top, and take little beside it."
     )
 Markdown(text)
 
