@@ -157,7 +157,8 @@ def made_on(runs: pd.DataFrame) -> str:
     ]
     commits = sorted({f"`{commit[:10]}`" for commit in runs["commit"].dropna()})
     lines = [
-        f"Together {hours(runs['core_seconds'])} of one core.",
+        f"Together {hours(runs['core_seconds'][runs['same_as'].isna()])} of one core"
+        f"{', runs that experiments share counted once' * bool(runs['same_as'].notna().any())}.",
         f"Made on {'; '.join(machines)}.",
     ]
     versions = {

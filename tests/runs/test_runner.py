@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from filelock import FileLock
 from rich.console import Console
@@ -94,6 +95,25 @@ def test_provenance_is_recorded(store: Store) -> None:
     assert row["finished"].endswith("+00:00")
     assert len(row["key"]) == 64
     assert {"commit", "dirty", "longfair", "config", "source"} <= set(row.index)
+
+
+def test_a_run_of_two_experiments_is_executed_once(store: Store, diary: Path) -> None:
+    first = toy_experiment(diary=str(diary))
+    arms = tuple(replace(arm, method=f"{arm.method}-again") for arm in first.arms["smoke"])
+    other = (*arms, Arm("new", "as_coded", ToySettings(bias=0.7, diary=str(diary)), toy_work))
+    second = replace(first, id="toy/sweep", arms={"smoke": other, "book": other})
+    run_all(plan(first, "smoke"), store, workers=2)
+    summary = run_all(plan(second, "smoke"), store, workers=2)
+    assert len(list(diary.iterdir())) == 8
+    assert sorted(summary.finished) == [f"toy/sweep/smoke/new.as_coded.00{seed}" for seed in (0, 1)]
+    assert set(store.states(plan(second, "smoke"))["status"]) == {"fresh"}
+    copied = store.load(experiment="toy/sweep", methods=["fair-again"], seeds=[1])
+    assert copied["value"].equals(
+        store.load(experiment="toy/lending", methods=["fair"], seeds=[1])["value"]
+    )
+    origin = store.provenance(experiment="toy/sweep", seeds=[0]).set_index("method")["same_as"]
+    assert origin["fair-again"] == "toy/lending/smoke/fair.as_coded.000"
+    assert pd.isna(origin["new"])
 
 
 def test_a_changed_setting_is_computed_again(store: Store) -> None:

@@ -25,7 +25,7 @@ class Reporter:
         """Hear that a run was stored, and how long it took."""
 
     def kept(self, run: Run) -> None:
-        """Hear that another runner stored a run meanwhile."""
+        """Hear that a run was stored meanwhile, or taken over from another experiment."""
 
     def failed(self, run: Run, line: str) -> None:
         """Hear that a run failed, and why."""
@@ -137,9 +137,9 @@ class ConsoleReporter(Reporter):
         self._quiet_line(f"{run.name}: done in {duration(seconds)}")
 
     def kept(self, run: Run) -> None:
-        """Say that another runner stored a run."""
+        """Say that a run was stored meanwhile, or taken over from another experiment."""
         self._end(run, None)
-        self._quiet_line(f"{run.name}: stored by another runner")
+        self._quiet_line(f"{run.name}: already there")
 
     def failed(self, run: Run, line: str) -> None:
         """Say why a run failed."""

@@ -55,7 +55,8 @@ class Summary:
     finished
         Runs that were executed and stored.
     kept
-        Runs that were already stored and fresh, or were finished by another runner meanwhile.
+        Runs that were already stored and fresh, were finished by another runner meanwhile, or
+        taken over from another experiment in which they are the same.
     failed
         Name and one-line error of each run that failed.
     bad_input
@@ -224,7 +225,7 @@ class _Session:
         self.reporter.started(run)
 
     def _is_needed(self, run: Run) -> bool:
-        """Look at the stored result again, now that this runner holds the lock."""
+        """Look at the store again, now that this runner holds the lock; take over what is there."""
         state = self.store.state(run)
         if state.status == "fresh":
             self.summary.kept.append(run.name)
@@ -233,7 +234,12 @@ class _Session:
         if state.status == "damaged":
             target = self.store.set_aside(run)
             self.reporter.note(f"{state.reason}; it is now {target.name}")
-        return True
+        if (twin := self.store.twin(run)) is None:
+            return True
+        self.store.write(run, *twin)
+        self.summary.kept.append(run.name)
+        self.reporter.kept(run)
+        return False
 
     def _collect(self, pool: Pool) -> None:
         if not self.flights:

@@ -182,6 +182,37 @@ class Store:
             return State("fresh")
         return State("stale", "; ".join(key.differences(provenance)) or "other key")
 
+    def twin(self, run: Run) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+        """Find the result of the very same run in another experiment of the same paper.
+
+        Experiments overlap: the usual value of a setting that is varied is a method of the main
+        comparison. The same key means the same settings, seed, code and versions.
+
+        Parameters
+        ----------
+        run
+            The run.
+
+        Returns
+        -------
+        tuple or None
+            Result table and provenance, with the name of the other run as ``same_as``; None if
+            there is no such result.
+        """
+        key = run_key(run).digest
+        paper = split_id(run.experiment)[0]
+        for entry in self._entries(f"{paper}/*"):
+            if entry.seed != run.seed or entry.experiment == run.experiment:
+                continue
+            try:
+                table, provenance = read(entry.path)
+            except DamagedResultError:
+                continue
+            if provenance.get("key") == key and "same_as" not in provenance:
+                name = entry.path.relative_to(self.root).with_suffix("").as_posix()
+                return table, {**provenance, "same_as": name}
+        return None
+
     def status(self, run: Run) -> Status:
         """Status of a run without the reason: fresh, stale, missing or damaged."""
         return self.state(run).status
@@ -276,7 +307,8 @@ class Store:
             entries of the provenance: ``key``, ``config``, ``source``, ``versions``,
             ``wall_seconds``, ``core_seconds``, ``steps``, ``steps_per_second``, ``processor``,
             ``cores``, ``system``, ``python``, ``libraries``, ``commit``, ``dirty``,
-            ``finished``, ``longfair``.
+            ``finished``, ``longfair``, ``same_as``: the run of another experiment that this one was
+            taken over from, see `twin`.
 
         Raises
         ------
@@ -286,6 +318,8 @@ class Store:
         selected = self._select(experiment, profile, methods, variants, seeds)
         rows = [read(entry.path)[1] for entry in selected]
         table = pd.DataFrame(rows)
+        if "same_as" not in table.columns:
+            table["same_as"] = None
         first = [name for name in _IDENTITY if name in table.columns]
         return table[[*first, *(name for name in table.columns if name not in first)]]
 
