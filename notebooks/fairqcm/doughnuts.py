@@ -684,7 +684,9 @@ labelled(changed) if len(changed) else NOTHING
 
 # %% [markdown]
 # Does FairQCM's lead come from imagined memories, or from minibatches that are 32 times as large?
-# The paper cannot tell, because it changes both together.
+# The paper cannot tell, because it changes both together. Below, Full gets as many rows in its
+# minibatches and in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times
+# further back; part of what it gains may be due to that.
 
 # %% tags=["nbval-check-output", "hide-input"]
 differences(
