@@ -216,7 +216,7 @@ def test_books_that_cannot_be_kept_are_refused(change: dict[str, float], words: 
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        QLearning(**settings)  # type: ignore[arg-type]
+        QLearning(**settings)  # type: ignore[arg-type]  # text of a parametrisation
 
 
 def test_problems_that_do_not_fit_are_refused() -> None:

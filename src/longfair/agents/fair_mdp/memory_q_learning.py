@@ -36,9 +36,8 @@ can be learned for all levels at once (Equation 2 of the FairQCM paper), with an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
@@ -54,13 +53,6 @@ Memory = Literal["imagined", "real", "none"]
 """What an agent learns of the balance: every level from every step; the level that is; nothing."""
 
 DENY, LEND = 0, 1
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile a function on its first call and keep the machine code beside the source."""
-    return cast(F, njit(cache=True)(function))
 
 
 @dataclass(frozen=True)
@@ -338,7 +330,7 @@ def applications(problem: LoanProblem, step_weights: FloatArray) -> Applications
     )
 
 
-@compiled
+@njit(cache=True)
 def _meet(
     world: Applications,
     ledger: Ledger,
@@ -380,7 +372,7 @@ def _meet(
     return balance
 
 
-@compiled
+@njit(cache=True)
 def _learn(
     world: Applications,
     ledger: Ledger,

@@ -15,8 +15,7 @@ the file changes, and a caller in another file would keep an old copy of what it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -38,13 +37,6 @@ _FULL, _MIN, _RESET = range(3)
 
 Generators = tuple[np.random.Generator, np.random.Generator]
 """Who comes to the counter, and random choices, from streams that do not touch each other."""
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile a function on its first call and keep the machine code beside the source."""
-    return cast(F, njit(cache=True)(function))
 
 
 class Doughnuts(NamedTuple):
@@ -106,14 +98,13 @@ def doughnuts_of(env: Any) -> Doughnuts:
     UsageError
         When the environment is another one.
     """
-    params = getattr(env.unwrapped, "params", None)
+    params: Any = getattr(env.unwrapped, "params", None)
     if not hasattr(params, "presence_probability"):
         raise UsageError(f"{env} hands out no doughnuts: give longfair/Doughnut-v0")
-    # The parameters are known not to be None here; mypy does not see it through `hasattr`.
     return Doughnuts(
-        np.array(params.presence_probability, dtype=np.float64),  # type: ignore[union-attr]
-        int(params.episode_length),  # type: ignore[union-attr]
-        float(params.smoothing),  # type: ignore[union-attr]
+        np.array(params.presence_probability, dtype=np.float64),
+        int(params.episode_length),
+        float(params.smoothing),
     )
 
 
@@ -130,14 +121,14 @@ def memory_kind(memory: str) -> int:
     return MEMORIES.index(memory)
 
 
-@compiled
+@njit(cache=True)
 def draw_presence(problem: Doughnuts, world: np.random.Generator, present: BoolArray) -> None:
     """Draw who is at the counter into `present` (P,), in order of the persons."""
     for person in range(len(present)):
         present[person] = world.random() < problem.presence[person]
 
 
-@compiled
+@njit(cache=True)
 def serve(present: BoolArray, counts: IntArray, person: int) -> bool:
     """Offer the doughnut to a person, who counts it if present; say whether it was taken."""
     if present[person]:
@@ -146,7 +137,7 @@ def serve(present: BoolArray, counts: IntArray, person: int) -> bool:
     return False
 
 
-@compiled
+@njit(cache=True)
 def welfare(counts: IntArray, smoothing: float) -> float:
     """Return the Nash welfare of counts (P,), the sum of log(count + 1 + smoothing)."""
     total = 0.0
@@ -155,7 +146,7 @@ def welfare(counts: IntArray, smoothing: float) -> float:
     return total
 
 
-@compiled
+@njit(cache=True)
 def shorten(memory: IntArray, kind: int) -> None:
     """Reduce counts (P,) in place to what an agent of that kind remembers after the step."""
     least = memory.min()
@@ -163,7 +154,7 @@ def shorten(memory: IntArray, kind: int) -> None:
         memory -= least
 
 
-@compiled
+@njit(cache=True)
 def presence_code(present: BoolArray) -> int:
     """Return the sum of 2^i over the persons i who are present."""
     code = 0
@@ -172,7 +163,7 @@ def presence_code(present: BoolArray) -> int:
     return code
 
 
-@compiled
+@njit(cache=True)
 def memory_code(memory: IntArray, length: int) -> int:
     """Return the sum of (T + 1)^i m_i, as `longfair.envs.memory.IntegerCodes` does."""
     code = 0
@@ -181,7 +172,7 @@ def memory_code(memory: IntArray, length: int) -> int:
     return code
 
 
-@compiled
+@njit(cache=True)
 def learn_episodes(
     problem: Doughnuts,
     rules: Rules,
@@ -198,7 +189,7 @@ def learn_episodes(
             scores[:, episode] = greedy_episode(problem, rules, tables.values, evaluation)
 
 
-@compiled
+@njit(cache=True)
 def learn_episode(problem: Doughnuts, rules: Rules, tables: Tables, training: Generators) -> None:
     """Play one exploring episode and learn from every step."""
     world, choices = training
@@ -225,7 +216,7 @@ def learn_episode(problem: Doughnuts, rules: Rules, tables: Tables, training: Ge
         before[:] = after
 
 
-@compiled
+@njit(cache=True)
 def learn_imagined(
     rules: Rules, tables: Tables, step: Step, memory: IntArray, taken: bool, length: int
 ) -> None:
@@ -244,7 +235,7 @@ def learn_imagined(
         update(rules, tables, step, before, reward, memory_code(imagined, length))
 
 
-@compiled
+@njit(cache=True)
 def update(
     rules: Rules, tables: Tables, step: Step, memory: int, reward: float, next_memory: int
 ) -> None:
@@ -260,7 +251,7 @@ def update(
     tables.values[entry] += rate * (target - tables.values[entry])
 
 
-@compiled
+@njit(cache=True)
 def explore(
     rules: Rules,
     tables: Tables,
@@ -280,7 +271,7 @@ def explore(
     return best(values, choices)
 
 
-@compiled
+@njit(cache=True)
 def best(values: FloatArray, choices: np.random.Generator) -> int:
     """Return the index of the largest value; of several within `TIE`, one at random."""
     bar = values.max() - TIE
@@ -298,7 +289,7 @@ def best(values: FloatArray, choices: np.random.Generator) -> int:
     return chosen
 
 
-@compiled
+@njit(cache=True)
 def greedy_episode(
     problem: Doughnuts, rules: Rules, values: FloatArray, evaluation: Generators
 ) -> tuple[float, float, float]:
