@@ -211,7 +211,9 @@ class _Session:
         except Timeout:
             self.elsewhere.append(run)
             return
-        if not self._is_needed(run):
+        if self._is_stored(run) or self._is_taken_over(run):
+            self.summary.kept.append(run.name)
+            self.reporter.kept(run)
             lock.release()
             return
         try:
@@ -224,22 +226,20 @@ class _Session:
         self.flights[future] = _Flight(run, run_key(run), lock, alone)
         self.reporter.started(run)
 
-    def _is_needed(self, run: Run) -> bool:
-        """Look at the store again, now that this runner holds the lock; take over what is there."""
+    def _is_stored(self, run: Run) -> bool:
+        """Look at the stored result again, now that this runner holds the lock."""
         state = self.store.state(run)
-        if state.status == "fresh":
-            self.summary.kept.append(run.name)
-            self.reporter.kept(run)
-            return False
         if state.status == "damaged":
             target = self.store.set_aside(run)
             self.reporter.note(f"{state.reason}; it is now {target.name}")
-        if (twin := self.store.twin(run)) is None:
-            return True
-        self.store.write(run, *twin)
-        self.summary.kept.append(run.name)
-        self.reporter.kept(run)
-        return False
+        return state.status == "fresh"
+
+    def _is_taken_over(self, run: Run) -> bool:
+        """Store what another experiment has of the very same run, if there is such a result."""
+        twin = self.store.twin(run)
+        if twin is not None:
+            self.store.write(run, *twin)
+        return twin is not None
 
     def _collect(self, pool: Pool) -> None:
         if not self.flights:

@@ -7,6 +7,7 @@ name ending in ``.damaged``.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -204,13 +205,11 @@ class Store:
         for entry in self._entries(f"{paper}/*"):
             if entry.seed != run.seed or entry.experiment == run.experiment:
                 continue
-            try:
-                table, provenance = read(entry.path)
-            except DamagedResultError:
-                continue
-            if provenance.get("key") == key and "same_as" not in provenance:
-                name = entry.path.relative_to(self.root).with_suffix("").as_posix()
-                return table, {**provenance, "same_as": name}
+            with contextlib.suppress(DamagedResultError):
+                if _key_in(entry.path) == key:
+                    table, provenance = read(entry.path)
+                    name = entry.path.relative_to(self.root).with_suffix("").as_posix()
+                    return table, {"same_as": name, **provenance}
         return None
 
     def status(self, run: Run) -> Status:
@@ -449,6 +448,15 @@ def _is_our_repository(directory: Path) -> bool:
     except (OSError, ValueError):
         return False
     return bool(project.get("name") == "longfair")
+
+
+def _key_in(path: Path) -> str:
+    """Read the key of a stored result, and nothing else of the file."""
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        return str(json.loads(metadata[_METADATA_KEY])["key"])
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise _damaged(path, f"its key cannot be read, {_first_line(error)}") from error
 
 
 def _provenance_in(content: pa.Table, path: Path) -> dict[str, Any]:
