@@ -13,7 +13,7 @@ import pandas as pd
 
 from longfair.agents.fairqcm.ledger_dqn import Recipe
 from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
-from longfair.papers.fairqcm.deep_results import change, final, of_arm, written
+from longfair.papers.fairqcm.deep_results import change, differences, final, of_arm
 from longfair.runs.verdicts import REFERENCE
 
 OPTIMAL = "oracle"
@@ -85,20 +85,10 @@ def contributions(
         left out.
     """
     whole = (COMPLETE[problem], "ladder")
-    pairs = {(upper, "ladder"): (lower, "ladder") for lower, upper in pairwise(ladder(problem))} | {
-        (name, "without"): whole for name in without(problem)
-    }
-    lines: dict[tuple[str, str], dict[str, str]] = {}
-    for arm, base in pairs.items():
-        line = {}
-        for metric, (title, digits) in quantities.items():
-            first, second = of_arm(results, metric, *arm), of_arm(results, metric, *base)
-            found = change(first, second, " ".join((*arm, *base, metric)))
-            if found is not None:
-                line[title] = written(found, digits, signed=True)
-        if line:
-            lines[arm] = line
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(["method", "variant"])
+    rungs = pairwise((name, "ladder") for name in ladder(problem))
+    pairs = {upper: (upper, lower) for lower, upper in rungs}
+    pairs |= {(name, "without"): ((name, "without"), whole) for name in without(problem)}
+    return differences(results, pairs, quantities)
 
 
 def recipe_table(problem: str) -> pd.DataFrame:

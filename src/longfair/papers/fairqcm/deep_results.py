@@ -353,28 +353,14 @@ def changes(results: pd.DataFrame, quantities: Mapping[str, tuple[str, int]]) ->
         Index `method`, `variant` of the changed arms, in order of appearance: the difference from
         the method as published, with interval, per quantity. Empty without any changed arm.
     """
-    lines: dict[tuple[str, str], dict[str, str]] = {}
     arms = results[_ARM].drop_duplicates().itertuples(index=False, name=None)
-    for method, variant in arms:
-        if variant not in CHANGES:
-            continue
-        for metric, (title, digits) in quantities.items():
-            difference = change(
-                of_arm(results, metric, method, variant),
-                of_arm(results, metric, method, "as_published"),
-                f"{method} {variant} {metric}",
-            )
-            if difference is not None:
-                text = written(difference, digits, signed=True)
-                lines.setdefault((method, variant), {})[title] = text
-    if not lines:
-        return pd.DataFrame()
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
+    pairs = {arm: (arm, (arm[0], "as_published")) for arm in arms if arm[1] in CHANGES}
+    return differences(results, pairs, quantities)
 
 
 def differences(
     results: pd.DataFrame,
-    pairs: Mapping[str, tuple[Arm, Arm]],
+    pairs: Mapping[Any, tuple[Arm, Arm]],
     quantities: Mapping[str, tuple[str, int]],
 ) -> pd.DataFrame:
     """Say by how much one arm differs from another, paired by seed.
@@ -392,15 +378,16 @@ def differences(
     -------
     pandas.DataFrame
         One row per label: the difference, with interval, per quantity. Pairs without results are
-        left out.
+        left out. Labels that are arms make an index of `method` and `variant`.
     """
-    lines: dict[str, dict[str, str]] = {}
+    lines: dict[Any, dict[str, str]] = {}
     for label, (first, second) in pairs.items():
         for metric, (title, digits) in quantities.items():
             found = difference(results, metric, first, second)
             if found is not None:
                 lines.setdefault(label, {})[title] = written(found, digits, signed=True)
-    return pd.DataFrame.from_dict(lines, orient="index")
+    table = pd.DataFrame.from_dict(lines, orient="index")
+    return table.rename_axis(_ARM) if table.index.nlevels == len(_ARM) else table
 
 
 def difference(results: pd.DataFrame, metric: str, first: Arm, second: Arm) -> Estimate | None:
