@@ -21,20 +21,16 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.ppo import RPPO, ElbertPO
 from longfair.agents.ppo.networks import FlatParameters
 from longfair.agents.ppo.separate_clipping import SeparateClipping
-from longfair.figures import LineStyle, claim_box, learning_curves, show, source_of
+from longfair.figures import LineStyle, claim_box, learning_curves, offer, show, source_of
 from longfair.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
 from longfair.metrics.benefit import soft_bias
 from longfair.papers import registry
@@ -43,8 +39,7 @@ from longfair.papers.elbert import lending_results as tidy
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import ABLATIONS, ALPHAS, BETAS_OF_FIGURE_8
 from longfair.papers.elbert.lending import Evaluating
-from longfair.runs.digest import package_versions
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -357,27 +352,10 @@ pd.DataFrame(
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "stable-baselines3")},
-}
-pd.Series(entries, name="value").to_frame()
+origin(profile, ["numpy", "scipy", "torch", "stable-baselines3"])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 for name, found in results.items():
     if len(found):
-        last = tidy.by_seed(found)
-        data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-        display(
-            HTML(
-                '<p class="longfair-caption"><a download='
-                f'"{name.replace("/", "_")}_{profile}.csv" href="data:text/csv;base64,{data}">'
-                f"All final values of <code>{name}</code>, one row per run "
-                f"(CSV, {len(last)} rows)</a>.</p>"
-            )
-        )
+        what = f"All final values of {name}, one row per run"
+        offer(tidy.by_seed(found), what, name=f"{name.replace('/', '_')}_{profile}")

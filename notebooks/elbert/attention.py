@@ -20,16 +20,12 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.elbert_po import advantage_weights
@@ -46,7 +42,9 @@ from longfair.figures import (
     claim_box,
     learning_curves,
     line_chart,
+    offer,
     show,
+    show_missing,
     source_of,
     trade_off,
 )
@@ -74,8 +72,7 @@ from longfair.papers.elbert.attention import (
 )
 from longfair.papers.elbert.lending import Evaluating
 from longfair.papers.elbert.training import ReferenceConfig, measured_with_extremes
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -119,18 +116,8 @@ claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 for experiment in experiments.values():
-    missing = worlds.gaps(store, experiment, profile)
-    if missing.empty:
-        text = f"Every run of `{experiment.id}` under the profile `{profile}` is stored."
-        display(Markdown(text))
-    else:
-        display(
-            Markdown(
-                f"These runs of `{experiment.id}` under the profile `{profile}` are missing, or "
-                "were made by an older state of the code. The page shows what there is."
-            ),
-            labelled(missing.set_index(["method", "variant"])),
-        )
+    missing = worlds.gaps(store, experiment, profile).set_index(["method", "variant"])
+    show_missing(labelled(missing), f"`{experiment.id}` under the profile `{profile}`")
 
 # %% [markdown]
 # ## Before you start
@@ -617,28 +604,14 @@ print(f"reward per step: {allocations.reward[best] / params.episode_length:.0f}"
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "stable-baselines3")},
-    "digest of the experiment's source": source_digest(train_and_evaluate)[:16],
-}
-pd.Series(entries, name="value").to_frame()
+origin(profile, ["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 for name, experiment in experiments.items():
-    last = tidy.by_seed(results[name]) if len(results[name]) else pd.DataFrame()
-    data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-    display(
-        HTML(
-            '<p class="longfair-caption"><a download='
-            f'"{experiment.id.replace("/", "_")}_{profile}.csv" href="data:text/csv;base64,{data}">'
-            f"All final values, {name} environment, one row per run (CSV, {len(last)} rows)</a>. "
-            "The full tables are in the repository under "
-            f"<code>results/{experiment.id}/{profile}</code>.</p>"
+    if len(results[name]):
+        offer(
+            tidy.by_seed(results[name]),
+            f"All final values, {name} environment, one row per run",
+            name=f"{experiment.id.replace('/', '_')}_{profile}",
+            folders=[f"results/{experiment.id}/{profile}"],
         )
-    )

@@ -22,18 +22,14 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.ppo.demand_regularised import DemandRegularisedPO
 from longfair.agents.ppo.equalised_odds import SeveralNotionsPO
-from longfair.figures import LineStyle, claim_box, show, source_of, trade_off
+from longfair.figures import LineStyle, claim_box, offer, show, source_of, trade_off
 from longfair.figures.style import GREEN, ORANGE, PURPLE, SKY
 from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
 from longfair.papers import registry
@@ -42,8 +38,7 @@ from longfair.papers.elbert import notions
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import Evaluating
 from longfair.papers.elbert.notions import ASPIRATIONS, EXTENSIONS, NOTIONS
-from longfair.runs.digest import package_versions
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -261,27 +256,10 @@ for groups in (2, 5):
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "stable-baselines3")},
-}
-pd.Series(entries, name="value").to_frame()
+origin(profile, ["numpy", "scipy", "torch", "stable-baselines3"])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 for name, found in results.items():
     if len(found):
-        last = tidy.by_seed(found)
-        data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-        display(
-            HTML(
-                '<p class="longfair-caption"><a download='
-                f'"{name.replace("/", "_")}_{profile}.csv" href="data:text/csv;base64,{data}">'
-                f"All final values of <code>{name}</code>, one row per run "
-                f"(CSV, {len(last)} rows)</a>.</p>"
-            )
-        )
+        what = f"All final values of {name}, one row per run"
+        offer(tidy.by_seed(found), what, name=f"{name.replace('/', '_')}_{profile}")

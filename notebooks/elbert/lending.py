@@ -21,17 +21,13 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.ppo import RPPO, ElbertPO, Strategy
 from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.agents.ppo.fair_ppo import surrogate_slope
@@ -44,7 +40,9 @@ from longfair.figures import (
     group_rates,
     learning_curves,
     line_chart,
+    offer,
     show,
+    show_missing,
     source_of,
     trade_off,
 )
@@ -65,8 +63,7 @@ from longfair.papers.elbert.lending import (
     train_and_evaluate,
 )
 from longfair.papers.elbert.measures import measured
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -99,17 +96,9 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-gaps = tidy.gaps(store, profile)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if gaps.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
+show_missing(
+    labelled(tidy.gaps(store, profile).set_index(["method", "variant"])), f"the profile `{profile}`"
 )
-if not gaps.empty:
-    display(labelled(gaps.set_index(["method", "variant"])))
 
 # %% [markdown]
 # In short:
@@ -1142,33 +1131,17 @@ pd.DataFrame(
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "stable-baselines3")},
-    "digest of the experiment's source": source_digest(train_and_evaluate)[:16],
-}
-if len(results):
-    commits = sorted({str(name)[:12] for name in provenance["commit"]})
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(commits),
-        "first and last finished": " and ".join(
-            sorted(provenance["finished"])[index][:10] for index in (0, -1)
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "torch", "stable-baselines3"],
+    [train_and_evaluate],
+    provenance if len(results) else None,
+)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="elbert_lending_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run '
-    f"(CSV, {len(last)} rows)</a>. The full tables with the learning curves are in the "
-    f"repository under <code>results/{LENDING.id}/{profile}</code>.</p>"
+offer(
+    last,
+    "All final values, one row per run",
+    name=f"elbert_lending_{profile}",
+    folders=[f"results/{LENDING.id}/{profile}"],
 )

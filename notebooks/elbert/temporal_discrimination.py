@@ -19,14 +19,11 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import platform
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-import longfair
 from longfair.figures import claim_box, line_chart, show, source_of, trajectories
 from longfair.metrics import (
     benefit_rate,
@@ -43,8 +40,7 @@ from longfair.metrics import (
 )
 from longfair.papers import registry
 from longfair.papers.elbert.checks import CHECKS
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -512,17 +508,8 @@ pd.DataFrame(
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-metrics = source_digest(signed_gap_sum, long_term_benefit_rate, soft_bias, windowed_gap)
-pd.Series(
-    {
-        "profile": profile,
-        "commit the run started from": started,
-        "digest of the metrics' source": metrics[:16],
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        **{name: versions[name] for name in ("numpy", "scipy", "POT")},
-    },
-    name="value",
-).to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "POT"],
+    [signed_gap_sum, long_term_benefit_rate, soft_bias, windowed_gap],
+)

@@ -23,17 +23,13 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown
 
-import longfair
 from longfair.agents.fair_mdp.cross_entropy import (
     CrossEntropy,
     Gaussians,
@@ -51,7 +47,9 @@ from longfair.figures import (
     LineStyle,
     claim_box,
     learning_curves,
+    offer,
     show,
+    show_missing,
     source_of,
     trade_off,
 )
@@ -78,8 +76,7 @@ from longfair.papers.fairmdp.cross_entropy import (
     search_and_measure,
 )
 from longfair.papers.fairmdp.measured import quantities
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -133,17 +130,8 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = tidy.gaps(store, profile, tidy.EXPERIMENTS)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if missing.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
-)
-if not missing.empty:
-    display(labelled(missing.set_index(["method", "variant"])))
+missing = tidy.gaps(store, profile, tidy.EXPERIMENTS).set_index(["method", "variant"])
+show_missing(labelled(missing), f"the profile `{profile}`")
 
 # %% [markdown]
 # ## Before you start
@@ -700,32 +688,12 @@ tidy.cost_of_experiments(provenance) if len(figure1) else NOTHING
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy")},
-    "digest of the experiments' source": source_digest(search_and_measure)[:16],
-}
-if len(figure1):
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(
-            sorted({str(name)[:12] for name in provenance["commit"]})
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+origin(profile, ["numpy", "scipy"], [search_and_measure], provenance if len(figure1) else None)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-runs = final(pd.concat([sweep, ingredients])) if len(sweep) else pd.DataFrame()
-data = base64.b64encode(runs.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="fairmdp_cross_entropy_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run and quantity '
-    f"(CSV, {len(runs)} rows)</a>. The full tables with every iteration are in the repository "
-    f"under <code>results/fairmdp</code>.</p>"
+offer(
+    final(pd.concat([sweep, ingredients])) if len(sweep) else sweep,
+    "All final values, one row per run and quantity",
+    name=f"fairmdp_cross_entropy_{profile}",
+    folders=["results/fairmdp"],
 )

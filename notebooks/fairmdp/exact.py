@@ -20,15 +20,12 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import platform
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-import longfair
 from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
 from longfair.agents.fair_mdp.linear_program import fairness_rows, flow_equations
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
@@ -38,8 +35,7 @@ from longfair.papers import registry
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp import exact_results as tidy
 from longfair.papers.fairmdp.loans import measures, offset_total, step_weights
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -536,19 +532,8 @@ table.loc[[0.78, winner, 0.85], ["reward", "gap_dp", "gap_dp_discounted", "gap_e
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-solvers = source_digest(
-    linear_program.solve, column_generation.solve, lagrangian.frontier, LoanModel
+origin(
+    profile,
+    ["numpy", "scipy"],
+    [linear_program.solve, column_generation.solve, lagrangian.frontier, LoanModel],
 )
-pd.Series(
-    {
-        "profile": profile,
-        "commit the run started from": started,
-        "digest of the solvers' source": solvers[:16],
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        **{name: versions[name] for name in ("numpy", "scipy")},
-    },
-    name="value",
-).to_frame()

@@ -22,17 +22,13 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.fair_mdp.explore_then_commit import (
     estimate_strangers,
     explore,
@@ -49,7 +45,9 @@ from longfair.figures import (
     claim_box,
     learning_curves,
     line_chart,
+    offer,
     show,
+    show_missing,
     source_of,
     trade_off,
 )
@@ -81,8 +79,7 @@ from longfair.papers.fairmdp.exploration import (
 from longfair.papers.fairmdp.loans import step_weights
 from longfair.papers.fairmdp.memory_learner import BOOKS, MEMORY_LEARNER, MemoryConfig
 from longfair.papers.fairmdp.other_learners import OTHER_LEARNERS
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -141,17 +138,8 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = stored_results.gaps(store, profile, HERE)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if missing.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
-)
-if not missing.empty:
-    display(missing.set_index(["method", "variant"]))
+missing = stored_results.gaps(store, profile, HERE).set_index(["method", "variant"])
+show_missing(missing, f"the profile `{profile}`")
 
 # %% [markdown]
 # ## Before you start
@@ -795,34 +783,18 @@ Markdown(text)
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch")},
-    "digest of the experiment's source": source_digest(learn_and_measure)[:16],
-}
-if known:
-    provenance = everything[everything["experiment"].isin([e.id for e in HERE])]
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(
-            sorted({str(name)[:12] for name in provenance["commit"]})
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "torch"],
+    [learn_and_measure],
+    everything[everything["experiment"].isin([e.id for e in HERE])] if known else None,
+)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 parts = [final(table) for table in (results, others, remembering) if len(table)]
-runs = pd.concat(parts) if parts else pd.DataFrame()
-data = base64.b64encode(runs.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="fairmdp_learning_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run and quantity '
-    f"(CSV, {len(runs)} rows)</a>. The full tables are in the repository under "
-    f"<code>results/fairmdp</code>.</p>"
+offer(
+    pd.concat(parts) if parts else pd.DataFrame(),
+    "All final values, one row per run and quantity",
+    name=f"fairmdp_learning_{profile}",
+    folders=["results/fairmdp"],
 )

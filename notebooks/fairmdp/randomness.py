@@ -20,14 +20,11 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import platform
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-import longfair
 from longfair.agents import fair_mdp
 from longfair.agents.fair_mdp import batch_problem, demographic_parity, evaluate
 from longfair.agents.fair_mdp.batch_decisions import joint_actions
@@ -42,8 +39,7 @@ from longfair.figures import claim_box, line_chart, show, source_of
 from longfair.papers import registry
 from longfair.papers.fairmdp import exact_results as tidy
 from longfair.papers.fairmdp.checks import random_problem
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -376,17 +372,4 @@ print("gap when group 0 gets action 1:", evaluate(changed, deterministic(changed
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-solvers = source_digest(fair_mdp.solve, frontier, batch_problem)
-pd.Series(
-    {
-        "profile": profile,
-        "commit the run started from": started,
-        "digest of the solvers' source": solvers[:16],
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        **{name: versions[name] for name in ("numpy", "scipy")},
-    },
-    name="value",
-).to_frame()
+origin(profile, ["numpy", "scipy"], [fair_mdp.solve, frontier, batch_problem])

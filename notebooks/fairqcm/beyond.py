@@ -23,18 +23,14 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.allocation_over_people import LeastServedThere, SomebodyThereAtRandom
 from longfair.agents.evaluation import acting
 from longfair.agents.exact_doughnut import least_served_score
@@ -48,7 +44,15 @@ from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import FullMemory
-from longfair.figures import LineStyle, claim_box, learning_curves, show, source_of
+from longfair.figures import (
+    LineStyle,
+    claim_box,
+    learning_curves,
+    offer,
+    show,
+    show_missing,
+    source_of,
+)
 from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers import fairqcm, registry
@@ -68,8 +72,7 @@ from longfair.papers.fairqcm.beyond import (
     without,
 )
 from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING, play
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -128,17 +131,7 @@ verdicts = judge_all(claims, store, profile, registry.checks()) if claims else [
 claim_box([verdict.as_json() for verdict in verdicts]) if verdicts else NOTHING
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = tidy.gaps(store, list(experiments.values()), profile)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if missing.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
-)
-if not missing.empty:
-    display(missing)
+show_missing(tidy.gaps(store, list(experiments.values()), profile), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short, the return of the last policy on fresh episodes, with 95 % intervals over seeds:
@@ -803,45 +796,22 @@ pd.DataFrame(rows).T.rename(
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "gymnasium")},
-    "digest of the experiments' source": source_digest(train_and_evaluate)[:16],
-}
 stored = [problem for problem in experiments if len(results[problem])]
-if stored:
-    provenance = pd.concat(
-        store.provenance(experiment=experiments[problem].id, profile=profile) for problem in stored
-    )
-    commits = sorted({str(name)[:12] for name in provenance["commit"]})
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(commits),
-        "first and last finished": " and ".join(
-            sorted(provenance["finished"])[index][:10] for index in (0, -1)
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+runs = [
+    store.provenance(experiment=experiments[problem].id, profile=profile) for problem in stored
+]
+origin(
+    profile,
+    ["numpy", "scipy", "torch", "gymnasium"],
+    [train_and_evaluate],
+    pd.concat(runs) if runs else None,
+)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-last = (
-    pd.concat({problem: tidy.by_seed(results[problem]) for problem in stored}, names=["problem"])
-    .reset_index(level=0)
-    .reset_index(drop=True)
-    if stored
-    else pd.DataFrame()
-)
-data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="fairqcm_beyond_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run '
-    f"(CSV, {len(last)} rows)</a>. The full tables with the learning curves are in the "
-    f"repository under <code>results/{BEYOND_DOUGHNUTS.id}/{profile}</code> and "
-    f"<code>results/{BEYOND_LENDING.id}/{profile}</code>.</p>"
+parts = [tidy.by_seed(results[problem]).assign(problem=problem) for problem in stored]
+offer(
+    pd.concat(parts) if parts else pd.DataFrame(),
+    "All final values, one row per run",
+    name=f"fairqcm_beyond_{profile}",
+    folders=[f"results/{one.id}/{profile}" for one in experiments.values()],
 )

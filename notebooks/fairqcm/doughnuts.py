@@ -22,17 +22,13 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
-import longfair
 from longfair.agents.fairqcm.counterfactuals import (
     Counterfactuals,
     DoughnutCounterfactuals,
@@ -42,7 +38,16 @@ from longfair.agents.fairqcm.dqn import Exploration, FairDQN
 from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer
 from longfair.envs.doughnut import DoughnutVectorEnv
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import LineStyle, claim_box, learning_curves, line_chart, show, source_of
+from longfair.figures import (
+    LineStyle,
+    claim_box,
+    learning_curves,
+    line_chart,
+    offer,
+    show,
+    show_missing,
+    source_of,
+)
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers import registry
 from longfair.papers.fairqcm import deep_results as tidy
@@ -56,8 +61,7 @@ from longfair.papers.fairqcm.deep import (
     evaluate_reference,
     train_and_evaluate,
 )
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -105,17 +109,7 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = tidy.gaps(store, [DOUGHNUTS], profile)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if missing.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
-)
-if not missing.empty:
-    display(missing)
+show_missing(tidy.gaps(store, [DOUGHNUTS], profile), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short:
@@ -127,9 +121,8 @@ def in_short(method, variant):
     parts = {}
     for metric in ("return", "return_all"):
         values = tidy.of_arm(results, metric, method, variant)
-        rows = pd.DataFrame({"value": values, "arm": f"{method} {variant} {metric}"})
-        found = tidy.over_seeds(rows, ["arm"]).iloc[0]
-        parts[metric] = f"{found['value']:.0f} [{found['low']:.0f}, {found['high']:.0f}]"
+        found = tidy.estimate(values, name=f"{method} {variant} {metric}")
+        parts[metric] = tidy.written(found, 0)
     return (
         f"{names[method]} {variants[variant]}: {parts['return']} in the last hundred episodes, "
         f"{parts['return_all']} over all of training"
@@ -907,34 +900,17 @@ pd.DataFrame(taken).round(1)
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": (commit.name or "none")[:12]
-    + " + changes" * bool(commit.dirty),
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "torch", "stable-baselines3")},
-    "digest of the experiment's source": source_digest(train_and_evaluate)[:16],
-}
-if len(results):
-    commits = sorted({str(name)[:12] for name in provenance["commit"]})
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(commits),
-        "first and last finished": " and ".join(
-            sorted(provenance["finished"])[index][:10] for index in (0, -1)
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "torch", "stable-baselines3"],
+    [train_and_evaluate],
+    provenance if len(results) else None,
+)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-table = tidy.by_seed(results) if len(results) else pd.DataFrame()
-data = base64.b64encode(table.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="fairqcm_doughnuts_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run '
-    f"(CSV, {len(table)} rows)</a>. The full tables with the learning curves are in the "
-    f"repository under <code>results/{DOUGHNUTS.id}/{profile}</code>.</p>"
+offer(
+    tidy.by_seed(results) if len(results) else results,
+    "All final values, one row per run",
+    name=f"fairqcm_doughnuts_{profile}",
+    folders=[f"results/{DOUGHNUTS.id}/{profile}"],
 )

@@ -19,14 +19,11 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import platform
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-import longfair
 from longfair.figures import claim_box, line_chart, show, source_of
 from longfair.metrics.memory_fairness import (
     FairnessScheme,
@@ -68,8 +65,7 @@ from longfair.papers.fairqcm.formalism_results import (
     worth_of_memory,
 )
 from longfair.papers.fairqcm.memory_checks import memory_growth
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -598,17 +594,8 @@ for length in (1, 2, 3, 4):
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-metrics = source_digest(counts, bounded, memory_of_automata, least_squared_unfairness)
-pd.Series(
-    {
-        "profile": profile,
-        "commit the run started from": started,
-        "digest of the metrics' source": metrics[:16],
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        **{name: versions[name] for name in ("numpy", "scipy", "gymnasium")},
-    },
-    name="value",
-).to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "gymnasium"],
+    [counts, bounded, memory_of_automata, least_squared_unfairness],
+)

@@ -21,18 +21,14 @@
 profile = "book"
 
 # %% tags=["hide-input"]
-import base64
-import platform
 import textwrap
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pandas as pd
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown
 
-import longfair
 from longfair.agents.dynamic_programming import backward_induction
 from longfair.agents.fairqcm.compiled_doughnuts import (
     learn_episode,
@@ -44,7 +40,16 @@ from longfair.agents.fairqcm.compiled_doughnuts import (
 from longfair.agents.fairqcm.q_learning import QLearningSettings, TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import LineStyle, claim_box, learning_curves, line_chart, show, source_of
+from longfair.figures import (
+    LineStyle,
+    claim_box,
+    learning_curves,
+    line_chart,
+    offer,
+    show,
+    show_missing,
+    source_of,
+)
 from longfair.figures.style import (
     BLACK,
     BLUE,
@@ -73,8 +78,7 @@ from longfair.papers.fairqcm.tabular import (
     converge,
     learn_and_measure,
 )
-from longfair.runs.digest import package_versions, source_digest
-from longfair.runs.machine import commit_of
+from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
@@ -136,16 +140,9 @@ claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 gaps = tidy.gaps(store, [TABULAR, CONVERGENCE], profile)
-display(
-    Markdown(
-        f"Every run of the profile `{profile}` is stored, and the present code would give the same."
-        if gaps.empty
-        else f"These runs of the profile `{profile}` are missing, or were made by an older state "
-        "of the code. The page shows what there is."
-    )
+show_missing(
+    labelled(gaps.set_index(["experiment", "method", "variant"])), f"the profile `{profile}`"
 )
-if not gaps.empty:
-    display(labelled(gaps.set_index(["experiment", "method", "variant"])))
 
 # %% [markdown]
 # In short:
@@ -959,33 +956,17 @@ pd.Series(
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-commit = commit_of(Path(longfair.__file__).parent)
-started = (commit.name or "none")[:12] + " + changes" * bool(commit.dirty)
-versions = package_versions()
-entries = {
-    "profile": profile,
-    "commit the page was made from": started,
-    "python": ".".join(platform.python_version_tuple()[:2]),
-    **{name: versions[name] for name in ("numpy", "scipy", "gymnasium")},
-    "digest of the experiment's source": source_digest(learn_and_measure)[:16],
-}
-if len(results):
-    commits = sorted({str(name)[:12] for name in provenance["commit"]})
-    entries |= {
-        "stored runs": len(provenance),
-        "of these, from a tree with changes": int(provenance["dirty"].sum()),
-        "commits of the stored runs": ", ".join(commits),
-        "first and last finished": " and ".join(
-            sorted(provenance["finished"])[index][:10] for index in (0, -1)
-        ),
-    }
-pd.Series(entries, name="value").to_frame()
+origin(
+    profile,
+    ["numpy", "scipy", "gymnasium"],
+    [learn_and_measure],
+    provenance if len(results) else None,
+)
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-data = base64.b64encode(last.to_csv(index=False, float_format="%.6g").encode()).decode()
-HTML(
-    f'<p class="longfair-caption"><a download="fairqcm_tabular_{profile}.csv" '
-    f'href="data:text/csv;base64,{data}">All final values, one row per run '
-    f"(CSV, {len(last)} rows)</a>. The full tables with the learning curves are in the "
-    f"repository under <code>results/{TABULAR.id}/{profile}</code>.</p>"
+offer(
+    last,
+    "All final values, one row per run",
+    name=f"fairqcm_tabular_{profile}",
+    folders=[f"results/{TABULAR.id}/{profile}"],
 )

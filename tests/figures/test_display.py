@@ -12,7 +12,15 @@ import pytest
 from IPython.utils.capture import capture_output
 
 from longfair.errors import UsageError
-from longfair.figures import Figure, claim_box, line_chart, show, source_of
+from longfair.figures import (
+    Figure,
+    claim_box,
+    line_chart,
+    offer,
+    show,
+    show_missing,
+    source_of,
+)
 
 FRAME = pd.DataFrame({"a": [1 / 3, 0.5]}, index=[1, 2])
 
@@ -128,3 +136,24 @@ def test_source_is_shown_without_docstrings() -> None:
         "def bare(value: int) -> int:\n    return value - 1"
     )
     assert source._repr_markdown_() == f"```python\n{source!r}\n```"
+
+
+def test_a_table_is_offered_with_the_page(ipython: None) -> None:
+    with capture_output() as captured:
+        offer(FRAME, "All <rows>", name="all", folders=["results/a", "results/b"])
+        offer(FRAME.iloc[:0], "Nothing", name="nothing")
+    (output,) = captured.outputs
+    page = output.data["text/html"]
+    assert 'download="all.csv"' in page
+    assert "All &lt;rows&gt; (CSV, 2 rows)</a>. The full tables are in" in page
+    assert "<code>results/a</code> and <code>results/b</code>." in page
+
+
+def test_missing_runs_are_listed(ipython: None) -> None:
+    with capture_output() as captured:
+        show_missing(FRAME, "the profile `book`")
+        show_missing(FRAME.iloc[:0], "the profile `paper`")
+    said, table, all_there = (output.data for output in captured.outputs)
+    assert said["text/markdown"].startswith("These runs of the profile `book` are missing")
+    assert "0.333333" in table["text/plain"]
+    assert all_there["text/markdown"].startswith("Every run of the profile `paper` is stored")

@@ -7,7 +7,7 @@ intervals arrive as columns.
 from __future__ import annotations
 
 from longfair.figures.claim_box import ClaimBox, claim_box
-from longfair.figures.display import Figure, show
+from longfair.figures.display import Figure, offer, show, show_missing
 from longfair.figures.environment_pictures import policy_lines, policy_shares
 from longfair.figures.group_rates import group_curves, group_rates
 from longfair.figures.learning_curves import learning_curves
@@ -31,9 +31,11 @@ __all__ = [
     "learning_curves",
     "line_chart",
     "method_style",
+    "offer",
     "policy_lines",
     "policy_shares",
     "show",
+    "show_missing",
     "source_of",
     "trade_off",
     "trajectories",

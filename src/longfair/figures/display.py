@@ -6,6 +6,7 @@ import base64
 import html
 import importlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,22 +90,71 @@ def show(figure: Figure, caption: str, *, name: str = "figure") -> None:
     """
     if not caption.strip():
         raise UsageError("a figure needs a caption; say what to look at")
-    display = importlib.import_module("IPython.display").display  # only notebooks need it
-    display(figure)
-    display(
-        {
-            "text/html": _caption_html(figure, caption, name),
-            "text/plain": f"{caption} [{len(figure.data)} rows of data behind this figure]",
-        },
-        raw=True,
+    rows = len(figure.data)
+    link = _link(figure.data, f"Data behind this figure (CSV, {rows} rows)", name)
+    _display(figure)
+    _display_caption(
+        f"<em>{html.escape(caption)}</em> {link}",
+        f"{caption} [{rows} rows of data behind this figure]",
     )
 
 
-def _caption_html(figure: Figure, caption: str, name: str) -> str:
-    table = figure.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    payload = base64.b64encode(table.encode()).decode()
+def offer(table: pd.DataFrame, what: str, *, name: str, folders: Sequence[str] = ()) -> None:
+    """Offer a table to download in a notebook; it travels inside the page.
+
+    Parameters
+    ----------
+    table
+        The table; nothing is offered if it is empty.
+    what
+        What its rows are, as a heading; no markup.
+    name
+        Name of the downloaded file, without ending.
+    folders
+        Folders of the repository that hold the whole of it.
+    """
+    if table.empty:
+        return
+    text = f"{what} (CSV, {len(table)} rows)"
+    places = " and ".join(f"<code>{html.escape(folder)}</code>" for folder in folders)
+    more = f" The full tables are in the repository under {places}." if folders else ""
+    _display_caption(f"{_link(table, text, name)}.{more}", text)
+
+
+def show_missing(missing: pd.DataFrame, what: str) -> None:
+    """Say in a notebook whether runs are missing, and which.
+
+    Parameters
+    ----------
+    missing
+        One row per arm without fresh results.
+    what
+        The runs that were asked for, as in "the profile `book`".
+    """
+    text = (
+        f"Every run of {what} is stored, and the present code would give the same."
+        if missing.empty
+        else f"These runs of {what} are missing, or were made by an older state of the code. The "
+        "page shows what there is."
+    )
+    _display({"text/markdown": text, "text/plain": text}, raw=True)
+    if not missing.empty:
+        _display(missing)
+
+
+def _display(thing: Any, *, raw: bool = False) -> None:
+    importlib.import_module("IPython.display").display(thing, raw=raw)  # only notebooks need it
+
+
+def _display_caption(marked_up: str, plain: str) -> None:
+    page = f'<p class="longfair-caption">{marked_up}</p>'
+    _display({"text/html": page, "text/plain": plain}, raw=True)
+
+
+def _link(table: pd.DataFrame, text: str, name: str) -> str:
+    packed = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    payload = base64.b64encode(packed.encode()).decode()
     return (
-        f'<p class="longfair-caption"><em>{html.escape(caption)}</em> '
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{payload}">'
-        f"Data behind this figure (CSV, {len(figure.data)} rows)</a></p>"
+        f"{html.escape(text)}</a>"
     )

@@ -1,0 +1,65 @@
+"""Where the numbers of a page came from, as a table for its last section."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import longfair
+from longfair.runs.digest import package_versions, source_digest
+from longfair.runs.machine import commit_of
+
+_DIGITS = 12
+"""Digits of commits and digests that are shown."""
+
+
+def origin(
+    profile: str,
+    packages: Sequence[str],
+    sources: Sequence[Any] = (),
+    provenance: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Say with which settings, code, versions and stored runs a page was made.
+
+    Parameters
+    ----------
+    profile
+        The page's profile.
+    packages
+        Distributions that matter to the page.
+    sources
+        Functions or classes whose code decides its numbers.
+    provenance
+        The stored runs it shows, as from `Store.provenance`; None if there are none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per fact, column ``value``.
+    """
+    commit = commit_of(Path(longfair.__file__).parent)
+    versions = package_versions()
+    facts: dict[str, Any] = {
+        "profile": profile,
+        "commit the page was made from": (commit.name or "none")[:_DIGITS]
+        + " + changes" * bool(commit.dirty),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: versions[name] for name in packages},
+    }
+    if sources:
+        facts["digest of the source"] = source_digest(*sources)[:_DIGITS]
+    if provenance is not None:
+        finished = provenance["finished"].str.slice(stop=len("2026-01-31"))
+        facts |= {
+            "stored runs": len(provenance),
+            "of these, from a tree with changes": int(provenance["dirty"].sum()),
+            "commits of the stored runs": ", ".join(
+                sorted({str(name)[:_DIGITS] for name in provenance["commit"]})
+            ),
+            "first and last finished": f"{finished.min()} and {finished.max()}",
+        }
+    return pd.Series(facts, name="value").to_frame()
