@@ -432,12 +432,16 @@ else:
 
 # %% tags=["nbval-check-output", "hide-input"]
 kept = {name: worlds.stored(store, INFECTIOUS_HARDER, name) for name in ("book", "paper")}
-for name, found in kept.items():
-    table = worlds.beside_poster(found, INFECTIOUS_HARDER) if len(found) else found
+tables = {
+    name: worlds.beside_poster(found, INFECTIOUS_HARDER)
+    for name, found in kept.items()
+    if len(found)
+}
+for name, table in tables.items():
     if len(table):
         display(Markdown(f"Profile `{name}`:"))
         display(labelled(table.set_index("method")).round(3))
-if all(found.empty for found in kept.values()):
+if all(table.empty for table in tables.values()):
     print(nothing(INFECTIOUS_HARDER))
 
 # %% [markdown]
