@@ -69,6 +69,20 @@ def test_a_caption_is_required(figure: Figure) -> None:
         show(figure, " ")
 
 
+def test_without_a_figure_a_line_is_printed_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    show(None, "Bias.", name="bias", otherwise="Nothing to show.")
+    assert capsys.readouterr().out == "Nothing to show.\n"
+    with pytest.raises(UsageError, match="otherwise="):
+        show(None, "Bias.")
+
+
+def test_with_a_figure_the_line_is_not_printed(figure: Figure, ipython: None) -> None:
+    with capture_output() as captured:
+        show(figure, "Bias.", otherwise="Nothing to show.")
+    assert len(captured.outputs) == 2
+    assert "Nothing" not in captured.stdout
+
+
 EXACT = {
     "id": "elbert-23", "paper": "elbert", "statement": "signed < squared", "source": "Section 2.3",
     "reported": None, "estimate": 0.99, "interval": None, "seeds": 0, "profile": "book",

@@ -282,6 +282,23 @@ def test_line_chart_says_the_ends_and_can_be_logarithmic() -> None:
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), [0, 1, 2])
 
 
+@pytest.mark.parametrize(
+    ("last", "label", "tick"),
+    [
+        (9_000, "steps", "2000"),
+        (20_000, "steps (thousands)", "5"),
+        (1_500_000, "steps (millions)", "0.2"),
+    ],
+)
+def test_line_chart_has_no_power_of_ten_beside_its_axis(last: int, label: str, tick: str) -> None:
+    figure = line_chart(pd.DataFrame({"a": [1, 2]}, index=[0, last]), across="steps", up="bias")
+    axis = figure.figure.axes[0].xaxis
+    assert axis.get_label_text() == label
+    assert tick in [text.get_text() for text in axis.get_ticklabels()]
+    assert axis.get_offset_text().get_text() == ""
+    assert figure.data.columns[0] == "steps"
+
+
 def test_styles_are_distinct_even_without_colour() -> None:
     markers = [style.marker for style in METHODS.values()]
     assert len(set(markers)) == len(markers)

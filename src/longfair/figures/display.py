@@ -68,7 +68,7 @@ class Figure:
         return data, {"image/png": {"alt": self.alt_text, "width": width}}
 
 
-def show(figure: Figure, caption: str, *, name: str = "figure") -> None:
+def show(figure: Figure | None, caption: str, *, name: str = "figure", otherwise: str = "") -> None:
     """Show a figure in a notebook, with a caption and the data to download.
 
     The data travel inside the page as a comma-separated file, so the link needs no network and no
@@ -77,19 +77,26 @@ def show(figure: Figure, caption: str, *, name: str = "figure") -> None:
     Parameters
     ----------
     figure
-        What a plotting function returned.
+        What a plotting function returned; None if there was nothing to plot.
     caption
         One or two plain sentences; no markup.
     name
         Name of the downloaded file, without ending.
+    otherwise
+        Line to print if there is no figure.
 
     Raises
     ------
     UsageError
-        If the caption is empty.
+        If the caption is empty, or there is neither a figure nor a line to print instead.
     """
     if not caption.strip():
         raise UsageError("a figure needs a caption; say what to look at")
+    if figure is None:
+        if not otherwise:
+            raise UsageError("there is no figure; say what to print then, as otherwise=")
+        print(otherwise)
+        return
     rows = len(figure.data)
     link = _link(figure.data, f"Data behind this figure (CSV, {rows} rows)", name)
     _display(figure)

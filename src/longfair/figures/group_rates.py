@@ -16,10 +16,10 @@ from longfair.figures.style import (
     canvas,
     group_style,
     label,
+    large_axis,
     legend,
     method_style,
     number,
-    steps_axis,
     styled,
 )
 
@@ -128,7 +128,7 @@ def group_curves(
     with styled():
         for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
             _curves(axes, shown[shown["metric"] == metric], group_names)
-            across = steps_axis(axes, last)
+            across = large_axis(axes, last)
             axes.set(xlabel="", ylabel=text)
         figure.supxlabel(across, fontsize="medium")
         legend(figure)

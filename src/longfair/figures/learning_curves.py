@@ -15,10 +15,10 @@ from longfair.figures.style import (
     LineStyle,
     canvas,
     label,
+    large_axis,
     legend,
     method_style,
     number,
-    steps_axis,
     styled,
 )
 
@@ -90,7 +90,7 @@ def learning_curves(
                 label=label(style, variant, several=several),
             )
         if across is None:
-            across = steps_axis(axes, last)
+            across = large_axis(axes, last)
         else:
             axes.set_xlabel(across)
         axes.set_ylabel(quantity)

@@ -6,7 +6,14 @@ import pandas as pd
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure
-from longfair.figures.style import canvas, group_style, legend, number, styled
+from longfair.figures.style import (
+    canvas,
+    group_style,
+    large_axis,
+    legend,
+    number,
+    styled,
+)
 
 
 def line_chart(
@@ -61,6 +68,9 @@ def line_chart(
         if logarithmic:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set(xlabel=across, ylabel=up)
+            axes.set_xlabel(across)
+        else:
+            large_axis(axes, float(places[-1]), across)
+        axes.set_ylabel(up)
         legend(figure)
     return Figure(figure, " ".join(parts), frame.rename_axis(across).reset_index())

@@ -231,16 +231,14 @@ def styled() -> Any:
     return matplotlib.rc_context(SETTINGS)
 
 
-def steps_axis(axes: Axes, last: float) -> str:
-    """Write training steps in a readable unit and return the axis label."""
+def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
+    """Write the horizontal axis in thousands or millions if it is long; return its label."""
     factor, unit = (1e6, "millions") if last >= 1e6 else (1e3, "thousands")
-    if last < 1e4:
-        axes.set_xlabel("training steps")
-        return "training steps"
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
-    text = f"training steps ({unit})"
-    axes.set_xlabel(text)
-    return text
+    if last >= 1e4:
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
+        across = f"{across} ({unit})"
+    axes.set_xlabel(across)
+    return across
 
 
 def number(value: float) -> str:
