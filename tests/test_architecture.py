@@ -1,7 +1,7 @@
 """The arrows between the rooms of the library, read from the source.
 
-``cli -> papers -> {agents, envs, metrics, runs}``. Agents know environments only through the
-Gymnasium interface. Metrics, figures and runs know no other room.
+``cli -> papers -> {agents, envs, figures, metrics, runs}``. Agents know environments only through
+the Gymnasium interface. Metrics, figures and runs know no other room.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {"papers", "runs"},
     "__main__": {"cli"},
     "__init__": {"envs"},
-    "papers": {"agents", "envs", "metrics", "runs"},
+    "papers": {"agents", "envs", "figures", "metrics", "runs"},
     "agents": {"metrics"},
     "envs": set(),
     "metrics": set(),

@@ -30,15 +30,16 @@ from IPython.display import Markdown, display
 from longfair.agents.ppo import RPPO, ElbertPO
 from longfair.agents.ppo.networks import FlatParameters
 from longfair.agents.ppo.separate_clipping import SeparateClipping
-from longfair.figures import LineStyle, claim_box, learning_curves, offer, show, source_of
+from longfair.figures import LineStyle, claim_box, offer, show, source_of
 from longfair.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
 from longfair.metrics.benefit import soft_bias
 from longfair.papers import registry
 from longfair.papers.elbert import infectious
-from longfair.papers.elbert import lending_results as tidy
+from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import ABLATIONS, ALPHAS, BETAS_OF_FIGURE_8
 from longfair.papers.elbert.lending import Evaluating
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
@@ -46,13 +47,9 @@ from longfair.runs.verdicts import judge_all
 pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = {experiment.id: experiment for experiment in ABLATIONS}
-results = {name: worlds.stored(store, found, profile) for name, found in experiments.items()}
-shown = {"reward": "reward", "bias": "bias"}
-
-
-def nothing(name):
-    """Say how to make runs that are missing."""
-    return f"Nothing to show: 'longfair run {name} --profile {profile}' makes these runs."
+results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
+shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
+nothing = {name: tidy.nothing_to_show(profile, found) for name, found in experiments.items()}
 
 
 def described(name):
@@ -65,8 +62,8 @@ def table_of(name, metrics):
     """Lay out the last policies of an experiment, or say what is missing."""
     found = results[name]
     if found.empty:
-        return Markdown(nothing(name))
-    lines = worlds.summary(found, metrics).droplevel("variant")
+        return Markdown(nothing[name])
+    lines = tidy.final_table(found, metrics).droplevel("variant")
     return lines.rename(index=described(name)).rename_axis(None)
 
 
@@ -157,12 +154,7 @@ styles = {
 }
 runs = pd.concat(t.assign(method=m, variant="live", seed=1000) for m, t in live.items())
 show(
-    learning_curves(
-        tidy.over_seeds(tidy.curve(runs, "bias", ["live"]), ["method", "variant", "step"]),
-        quantity="bias",
-        band="one run each, so no band",
-        styles=styles,
-    ),
+    figures.live_curves(runs, "bias", styles),
     "The live runs: bias during training with three weights of the bias. One run each.",
     name="live_alpha",
 )
@@ -184,35 +176,29 @@ palette = (BLACK, ORANGE, GREEN, BLUE, PURPLE)
 markers = "vsDo^"
 
 
-def curves(name, metric, quantity):
-    """Draw all arms of an experiment during training, or say what is missing."""
-    rows = tidy.curve(results[name], metric, ["as_coded"])
-    if rows.empty:
-        print(nothing(name))
-        return
-    methods = list(dict.fromkeys(rows["method"]))
-    own = {
+def styles_of(name):
+    """Give every method of an experiment a style."""
+    methods = experiments[name].methods(profile)
+    return {
         method: LineStyle(method.removeprefix("elbert-po-").replace("-", " "), colour, marker)
         for method, colour, marker in zip(methods, palette, markers, strict=False)
     }
-    figure = learning_curves(
-        tidy.over_seeds(rows, ["method", "variant", "step"]),
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}",
-        styles=own,
-    )
-    short = name.partition("/")[2]
-    show(
-        figure,
-        f"{quantity.capitalize()} during training, {experiments[name].title}.",
-        name=f"{short}_{metric}",
-    )
 
 
-curves(name, "bias", "bias")
+show(
+    figures.curves(results[name], "bias", "as_coded", styles=styles_of(name), thin_lines=False),
+    f"Bias during training, {experiments[name].title}.",
+    name="alpha-attention-harder_bias",
+    otherwise=nothing[name],
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves(name, "reward", "reward per step")
+show(
+    figures.curves(results[name], "reward", "as_coded", styles=styles_of(name), thin_lines=False),
+    f"Reward per step during training, {experiments[name].title}.",
+    name="alpha-attention-harder_reward",
+    otherwise=nothing[name],
+)
 
 # %% [markdown]
 # ## Alpha elsewhere
@@ -236,7 +222,13 @@ display(pd.Series(floor, name="soft bias of equal rates").rename_axis("beta").ro
 table_of("elbert/beta-attention-harder", shown)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves("elbert/beta-attention-harder", "bias", "bias")
+name = "elbert/beta-attention-harder"
+show(
+    figures.curves(results[name], "bias", "as_coded", styles=styles_of(name), thin_lines=False),
+    f"Bias during training, {experiments[name].title}.",
+    name="beta-attention-harder_bias",
+    otherwise=nothing[name],
+)
 
 # %% [markdown]
 # ## What the code does differently and what that changes
@@ -272,7 +264,7 @@ added = {}
 for experiment in registry.experiments().values():
     if experiment.paper != "elbert" or "notions" in experiment.id:
         continue
-    found = worlds.stored(store, experiment, profile)
+    found = tidy.stored(store, profile, experiment)
     if len(found):
         last = tidy.by_seed(found)
         learned = last[last["variant"] != "reference"]

@@ -29,15 +29,15 @@ from IPython.display import Markdown, display
 
 from longfair.agents.ppo.demand_regularised import DemandRegularisedPO
 from longfair.agents.ppo.equalised_odds import SeveralNotionsPO
-from longfair.figures import LineStyle, claim_box, offer, show, source_of, trade_off
+from longfair.figures import LineStyle, claim_box, offer, show, source_of
 from longfair.figures.style import GREEN, ORANGE, PURPLE, SKY
 from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
 from longfair.papers import registry
-from longfair.papers.elbert import lending_results as tidy
 from longfair.papers.elbert import notions
-from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import Evaluating
 from longfair.papers.elbert.notions import ASPIRATIONS, EXTENSIONS, NOTIONS
+from longfair.papers.seed_figures import reward_against_bias
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
@@ -45,13 +45,9 @@ from longfair.runs.verdicts import judge_all
 pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = {experiment.id: experiment for experiment in EXTENSIONS}
-results = {name: worlds.stored(store, found, profile) for name, found in experiments.items()}
+results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
 biases = {f"{n.replace('-', '_')}_bias": f"gap in {n.replace('-', ' ')}" for n in NOTIONS}
-
-
-def nothing(name):
-    """Say how to make runs that are missing."""
-    return f"Nothing to show: 'longfair run {name} --profile {profile}' makes these runs."
+nothing = {name: tidy.nothing_to_show(profile, found) for name, found in experiments.items()}
 
 
 def described(name):
@@ -60,13 +56,13 @@ def described(name):
     return {arm.method: arm.description for arm in arms}
 
 
-def table_of(name, metrics):
+def table_of(name, titles):
     """Lay out the last policies of an experiment, or say what is missing."""
     found = results[name]
     if found.empty:
-        return Markdown(nothing(name))
-    lines = worlds.summary(found, metrics).droplevel("variant")
-    return lines.rename(index=described(name)).rename_axis(None)
+        return Markdown(nothing[name])
+    lines = tidy.final_table(found, {metric: (title, 3) for metric, title in titles.items()})
+    return lines.droplevel("variant").rename(index=described(name)).rename_axis(None)
 
 
 # %% [markdown]
@@ -165,27 +161,20 @@ pd.DataFrame(
 table_of("elbert/notions-lending", {"reward": "reward", **biases})
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-found = results["elbert/notions-lending"]
 colours = (SKY, PURPLE, ORANGE, GREEN)
 styles = {
     f"elbert-po-{aspiration}": LineStyle(aspiration.replace("-", " "), colour, marker)
     for aspiration, colour, marker in zip(ASPIRATIONS, colours, "osD^", strict=True)
 }
+found = results["elbert/notions-lending"]
 if found.empty:
-    print(nothing("elbert/notions-lending"))
+    print(nothing["elbert/notions-lending"])
 else:
-    for notion in ("true-positive", "acceptance"):
-        metric = f"{notion.replace('-', '_')}_bias"
-        chosen = tidy.final(found).replace({"metric": {metric: "bias"}}).assign(phase="final")
+    for notion in ("true positive", "acceptance"):
+        metric, label = f"{notion.replace(' ', '_')}_bias", f"gap in the {notion} rate"
         show(
-            trade_off(
-                tidy.trade_off_summary(chosen),
-                interval=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(chosen)}",
-                bias_label=f"gap in the {notion.replace('-', ' ')} rate",
-                styles=styles,
-            ),
-            f"Reward against the gap in the {notion.replace('-', ' ')} rate, by the notion that "
-            "each method was trained towards.",
+            reward_against_bias(found, bias=metric, bias_label=label, styles=styles),
+            f"Reward against the {label}, by the notion that each method was trained towards.",
             name=f"extensions_{metric}",
         )
 
@@ -198,7 +187,7 @@ else:
 # %% tags=["nbval-check-output", "hide-input"]
 name = "elbert/demand-lending"
 if results[name].empty:
-    print(nothing(name))
+    print(nothing[name])
 else:
     rows = tidy.final(results[name])
     rows = rows[(rows["group"] < 0) & rows["metric"].isin(["reward", "bias"])

@@ -35,17 +35,14 @@ from longfair.figures import (
     METHODS,
     LineStyle,
     claim_box,
-    learning_curves,
-    line_chart,
     offer,
     show,
     show_missing,
     source_of,
-    trade_off,
 )
 from longfair.figures.style import BLACK, GREEN, GREY, SKY, VARIANT_NAMES
 from longfair.papers import registry
-from longfair.papers.elbert import lending_results as tidy
+from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.infectious import (
     EVALUATING,
@@ -61,6 +58,7 @@ from longfair.papers.elbert.infectious import (
 )
 from longfair.papers.elbert.lending import Evaluating
 from longfair.papers.elbert.training import ReferenceConfig, measured_with_extremes
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
@@ -68,7 +66,7 @@ from longfair.runs.verdicts import judge_all
 pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = {"harder": INFECTIOUS_HARDER, "original": INFECTIOUS}
-results = {name: worlds.stored(store, found, profile) for name, found in experiments.items()}
+results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
 styles = {
     "nobody": LineStyle("nobody", GREY, "x", ":"),
     "uniform": LineStyle("at random", GREY, "+", ":"),
@@ -78,11 +76,7 @@ styles = {
     "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
 }
 names = {method: style.label for method, style in {**METHODS, **styles}.items()}
-
-
-def nothing(experiment):
-    """Say how to make runs that are missing."""
-    return f"Nothing to show: 'longfair run {experiment.id} --profile {profile}' makes these runs."
+nothing = {name: tidy.nothing_to_show(profile, found) for name, found in experiments.items()}
 
 
 def labelled(table):
@@ -104,7 +98,7 @@ claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 for experiment in experiments.values():
-    missing = worlds.gaps(store, experiment, profile).set_index(["method", "variant"])
+    missing = tidy.gaps(store, profile, experiment).droplevel("experiment")
     show_missing(labelled(missing), f"`{experiment.id}` under the profile `{profile}`")
 
 # %% [markdown]
@@ -237,33 +231,23 @@ live = {
 labelled(pd.DataFrame({method: line(table) for method, table in live.items()}).T.round(3))
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-runs = pd.concat(
-    table.assign(method=method, variant="live", seed=1000) for method, table in live.items()
-)
-bars = pd.concat(
+made = [table.assign(method=method, variant="live", seed=1000) for method, table in live.items()]
+made += [
     played[policy].assign(method=policy, variant="reference", seed=1000)
     for policy in ("highest-degree", "static-optimum")
+]
+show(
+    figures.live_curves(pd.concat(made), "reward", styles),
+    "The live runs: reward per step on evaluation episodes during training. One run each.",
+    name="live_infectious_reward",
 )
 
-def live_curves(metric, quantity):
-    """Draw what the runs above measured along the way."""
-    show(
-        learning_curves(
-            tidy.over_seeds(tidy.curve(runs, metric, ["live"]), ["method", "variant", "step"]),
-            quantity=quantity,
-            band="one run each, so no band",
-            references=tidy.references(bars, metric, list(styles)),
-            styles=styles,
-        ),
-        f"The live runs: {quantity} on evaluation episodes during training. One run each.",
-        name=f"live_infectious_{metric}",
-    )
-
-
-live_curves("reward", "reward per step")
-
 # %% tags=["nbval-ignore-output", "hide-input"]
-live_curves("bias", "bias")
+show(
+    figures.live_curves(pd.concat(made), "bias", styles),
+    "The live runs: bias on evaluation episodes during training. One run each.",
+    name="live_infectious_bias",
+)
 
 # %% [markdown]
 # ## What came out
@@ -274,75 +258,56 @@ live_curves("bias", "bias")
 # %% tags=["nbval-ignore-output", "hide-input"]
 beside = ["highest-degree", "most-exposed", "static-optimum"]
 
-
-def curves(name, metric, quantity, variant):
-    """Draw the learning curves of one variant, or say what is missing."""
-    of = results[name]
-    rows = tidy.curve(of, metric, [variant])
-    if rows.empty:
-        print(nothing(experiments[name]))
-        return
-    reference = tidy.references(of, metric, beside)
-    figure = learning_curves(
-        tidy.over_seeds(rows, ["method", "variant", "step"]),
-        runs=rows,
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}",
-        references=None if reference.empty else reference,
-        styles=styles,
-    )
-    caption = f"{quantity.capitalize()} during training, {name} environment, "
-    show(
-        figure,
-        f"{caption}{VARIANT_NAMES[variant]}. Horizontal lines: policies without training.",
-        name=f"infectious_{name}_{metric}_{variant}",
-    )
-
-
-def scatter(name, variant):
-    """Draw reward against bias of the last policies, or say what is missing."""
-    of = results[name]
-    chosen = of[of["variant"] == variant]
-    if chosen.empty:
-        print(nothing(experiments[name]))
-        return
-    rewards, biases = (tidy.references(of, metric, list(styles)) for metric in ("reward", "bias"))
-    reference = rewards.rename(columns={"value": "reward"}).assign(bias=biases["value"])
-    figure = trade_off(
-        tidy.trade_off_summary(chosen),
-        seeds=tidy.by_seed(chosen)[["method", "variant", "seed", "reward", "bias"]],
-        interval=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(chosen)}",
-        references=None if reference.empty else reference,
-        styles=styles,
-    )
-    show(
-        figure,
-        f"Reward against bias of the last policies, {name} environment, {VARIANT_NAMES[variant]}. "
-        "The best corner is the upper left. Policies without training carry their names.",
-        name=f"infectious_{name}_trade_off_{variant}",
-    )
-
-
 # %% [markdown]
 # ### Harder environment, as coded
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves("harder", "bias", "bias", "as_coded")
+show(
+    figures.curves(results["harder"], "bias", "as_coded", beside, styles),
+    "Bias during training, harder environment, as coded. Horizontal lines: policies without "
+    "training.",
+    name="infectious_harder_bias_as_coded",
+    otherwise=nothing["harder"],
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves("harder", "reward", "reward per step", "as_coded")
+show(
+    figures.curves(results["harder"], "reward", "as_coded", beside, styles),
+    "Reward per step during training, harder environment, as coded. Horizontal lines: policies "
+    "without training.",
+    name="infectious_harder_reward_as_coded",
+    otherwise=nothing["harder"],
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-scatter("harder", "as_coded")
+show(
+    figures.scatter(results["harder"], ["as_coded"], list(styles), styles),
+    "Reward against bias of the last policies, harder environment, as coded. The best corner is "
+    "the upper left. Policies without training carry their names.",
+    name="infectious_harder_trade_off_as_coded",
+    otherwise=nothing["harder"],
+)
 
 # %% [markdown]
 # ### Harder environment, as published
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves("harder", "bias", "bias", "as_published")
+show(
+    figures.curves(results["harder"], "bias", "as_published", beside, styles),
+    "Bias during training, harder environment, as published. Horizontal lines: policies without "
+    "training.",
+    name="infectious_harder_bias_as_published",
+    otherwise=nothing["harder"],
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-scatter("harder", "as_published")
+show(
+    figures.scatter(results["harder"], ["as_published"], list(styles), styles),
+    "Reward against bias of the last policies, harder environment, as published. The best corner "
+    "is the upper left. Policies without training carry their names.",
+    name="infectious_harder_trade_off_as_published",
+    otherwise=nothing["harder"],
+)
 
 # %% [markdown]
 # ### Original environment
@@ -351,27 +316,39 @@ scatter("harder", "as_published")
 # each variant has its own.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-curves("original", "bias", "bias", "as_coded")
+show(
+    figures.curves(results["original"], "bias", "as_coded", beside, styles),
+    "Bias during training, original environment, as coded. Horizontal lines: policies without "
+    "training.",
+    name="infectious_original_bias_as_coded",
+    otherwise=nothing["original"],
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-scatter("original", "as_coded")
+show(
+    figures.scatter(results["original"], ["as_coded"], list(styles), styles),
+    "Reward against bias of the last policies, original environment, as coded. The best corner is"
+    " the upper left. Policies without training carry their names.",
+    name="infectious_original_trade_off_as_coded",
+    otherwise=nothing["original"],
+)
 
 # %% [markdown]
 # ### The numbers
 
 # %% tags=["nbval-check-output", "hide-input"]
 shown = {
-    "reward": "reward",
-    "bias": "bias",
-    "bias_exact": "exact bias",
-    "wasted": "wasted vaccines per step",
+    "reward": ("reward", 3),
+    "bias": ("bias", 3),
+    "bias_exact": ("exact bias", 3),
+    "wasted": ("wasted vaccines per step", 3),
 }
 for name, found in results.items():
     display(Markdown(f"{name.capitalize()} environment:"))
     if found.empty:
-        print(nothing(experiments[name]))
+        print(nothing[name])
     else:
-        display(labelled(worlds.summary(found, shown)))
+        display(labelled(tidy.final_table(found, shown)))
 
 # %% [markdown]
 # ## Where the vaccines go
@@ -385,7 +362,7 @@ for name, found in results.items():
 for name, found in results.items():
     share = worlds.wasted_share(found) if len(found) else pd.DataFrame()
     if share.empty:
-        print(nothing(experiments[name]))
+        print(nothing[name])
         continue
     means = tidy.over_seeds(share, ["method", "variant"]).set_index(["method", "variant"])
     text = means.apply(
@@ -406,24 +383,13 @@ for name, found in results.items():
 # evaluation at hand, so the two can change places.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-quantities = {
-    "advantaged_supply": "supply, advantaged",
-    "disadvantaged_supply": "supply, disadvantaged",
-    "advantaged_demand": "demand, advantaged",
-    "disadvantaged_demand": "demand, disadvantaged",
-}
-of_elbert = results["harder"]
-of_elbert = of_elbert[of_elbert["method"] == "elbert-po"]
-if of_elbert.empty:
-    print(nothing(INFECTIOUS_HARDER))
-else:
-    moved = worlds.curve_of(of_elbert, list(quantities), "as_coded").rename(columns=quantities)
-    show(
-        line_chart(moved, across="training steps", up="per step"),
-        "Supply and demand of the two groups during training of ELBERT-PO, as coded, mean over "
-        "seeds.",
-        name="infectious_supply_demand",
-    )
+show(
+    figures.supply_and_demand(results["harder"]),
+    "Supply and demand of the two groups during training of ELBERT-PO, as coded, mean over "
+    "seeds.",
+    name="infectious_supply_demand",
+    otherwise=nothing["harder"],
+)
 
 # %% [markdown]
 # ## Beside the authors' numbers
@@ -431,7 +397,7 @@ else:
 # The numbers of the poster were read off its plot, at the end of five million steps.
 
 # %% tags=["nbval-check-output", "hide-input"]
-kept = {name: worlds.stored(store, INFECTIOUS_HARDER, name) for name in ("book", "paper")}
+kept = {name: tidy.stored(store, name, INFECTIOUS_HARDER) for name in ("book", "paper")}
 tables = {
     name: worlds.beside_poster(found, INFECTIOUS_HARDER)
     for name, found in kept.items()
@@ -442,7 +408,7 @@ for name, table in tables.items():
         display(Markdown(f"Profile `{name}`:"))
         display(labelled(table.set_index("method")).round(3))
 if all(table.empty for table in tables.values()):
-    print(nothing(INFECTIOUS_HARDER))
+    print(nothing["harder"])
 
 # %% [markdown]
 # ## What the code does differently
@@ -485,9 +451,9 @@ pd.DataFrame(settings).rename_axis("setting")
 for name, experiment in experiments.items():
     if len(results[name]):
         provenance = store.provenance(experiment=experiment.id, profile=profile)
-        display(labelled(worlds.cost(provenance, experiment)))
+        display(labelled(tidy.cost(provenance, experiment.methods(profile), "hours")))
     else:
-        print(nothing(experiment))
+        print(nothing[name])
 
 # %% [markdown]
 # ## What would change our mind

@@ -38,18 +38,17 @@ from longfair.figures import (
     LineStyle,
     claim_box,
     group_rates,
-    learning_curves,
     line_chart,
     offer,
     show,
     show_missing,
     source_of,
-    trade_off,
 )
 from longfair.figures.style import VARIANT_NAMES
 from longfair.metrics import benefit_rate, bias, squared_bias_gradient
 from longfair.papers import registry
-from longfair.papers.elbert import lending_results as tidy
+from longfair.papers.elbert import lending_results as lending
+from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert.lending import (
     ALPHA,
     EPISODE_LENGTH,
@@ -63,15 +62,17 @@ from longfair.papers.elbert.lending import (
     train_and_evaluate,
 )
 from longfair.papers.elbert.measures import measured
+from longfair.papers.seed_figures import interval_in_words
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
-results = tidy.stored(store, profile)
+results = tidy.stored(store, profile, LENDING)
 names = {method: style.label for method, style in METHODS.items()}
-NOTHING = f"Nothing to show: 'longfair run {LENDING.id} --profile {profile}' makes these runs."
+NOTHING = tidy.nothing_to_show(profile, LENDING)
 
 
 def labelled(table):
@@ -96,9 +97,8 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-show_missing(
-    labelled(tidy.gaps(store, profile).set_index(["method", "variant"])), f"the profile `{profile}`"
-)
+missing = tidy.gaps(store, profile, LENDING).droplevel("experiment")
+show_missing(labelled(missing), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short:
@@ -190,7 +190,7 @@ pd.DataFrame(
 # %% tags=["nbval-ignore-output"]
 lenders = ["threshold-3-3", "threshold-2-1"]
 history = {
-    lender: tidy.score_history(lender, copies=32, episode_length=10_000, every=100, seed=1)
+    lender: lending.score_history(lender, copies=32, episode_length=10_000, every=100, seed=1)
     for lender in lenders
 }
 mean_scores = {
@@ -251,7 +251,7 @@ static = [
     "threshold-2-1",
     "equal-opportunity",
 ]
-played = {lender: tidy.play_reference(lender, 50, 10_000, seed=2) for lender in static}
+played = {lender: lending.play_reference(lender, 50, 10_000, seed=2) for lender in static}
 
 
 def line(totals):
@@ -395,13 +395,7 @@ labelled(table).rename(index={method: style.label for method, style in styles.it
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
-    learning_curves(
-        tidy.over_seeds(tidy.curve(live, "reward", ["live"]), ["method", "variant", "step"]),
-        quantity="reward per step",
-        band="one run each, so no band",
-        references=tidy.references(bars, "reward", lenders),
-        styles=styles,
-    ),
+    figures.live_curves(pd.concat([live, bars]), "reward", styles),
     "The live runs: reward per step on evaluation episodes during training. One run each, so this "
     "shows how learning begins and proves nothing.",
     name="live_reward",
@@ -409,13 +403,7 @@ show(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
-    learning_curves(
-        tidy.over_seeds(tidy.curve(live, "bias", ["live"]), ["method", "variant", "step"]),
-        quantity="bias",
-        band="one run each, so no band",
-        references=tidy.references(bars, "bias", lenders),
-        styles=styles,
-    ),
+    figures.live_curves(pd.concat([live, bars]), "bias", styles),
     "The live runs: bias on the same evaluation episodes.",
     name="live_bias",
 )
@@ -441,43 +429,20 @@ show(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 beside = ["threshold-3-3", "threshold-2-1", "equal-opportunity"]
-
-
-def curves(metric, quantity, variant):
-    """Draw the learning curves of one variant, or return None when there are none."""
-    runs = tidy.curve(results, metric, [variant])
-    if runs.empty:
-        return None
-    bars = tidy.references(results, metric, beside)
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=runs,
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(runs)}",
-        references=None if bars.empty else bars,
-    )
-
-
-def show_or_say(figure, caption, name):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(NOTHING)
-    else:
-        show(figure, caption, name=name)
-
-
-show_or_say(
-    curves("bias", "bias", "as_coded"),
+show(
+    figures.curves(results, "bias", "as_coded", beside),
     "Bias during training, as coded, on episodes of 10,000 applicants. Horizontal lines: static "
     "lenders, on the same episodes.",
-    "bias_as_coded",
+    name="bias_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
-    curves("reward", "reward per step", "as_coded"),
+show(
+    figures.curves(results, "reward", "as_coded", beside),
     "Reward per step during training, as coded, on the same episodes.",
-    "reward_as_coded",
+    name="reward_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -492,17 +457,19 @@ show_or_say(
 # combines raw advantages, with discounted totals. Weights and tolerances are unchanged.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
-    curves("bias", "bias", "as_published"),
+show(
+    figures.curves(results, "bias", "as_published", beside),
     "Bias during training, as published.",
-    "bias_as_published",
+    name="bias_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
-    curves("reward", "reward per step", "as_published"),
+show(
+    figures.curves(results, "reward", "as_published", beside),
     "Reward per step during training, as published.",
-    "reward_as_published",
+    name="reward_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -513,36 +480,20 @@ show_or_say(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 learned = results[results["variant"] != "reference"]
-
-
-def scatter(results, variants):
-    """Draw reward against bias of the last policies beside the static lenders."""
-    chosen = results[results["variant"].isin(variants)]
-    if chosen.empty:
-        return None
-    rewards = tidy.references(results, "reward", static)
-    biases = tidy.references(results, "bias", static)
-    bars = rewards.rename(columns={"value": "reward"}).assign(bias=biases["value"])
-    return trade_off(
-        tidy.trade_off_summary(chosen),
-        seeds=tidy.by_seed(chosen)[["method", "variant", "seed", "reward", "bias"]],
-        interval=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(chosen)}",
-        references=None if bars.empty else bars,
-    )
-
-
-show_or_say(
-    scatter(results, ["as_coded"]),
+show(
+    figures.scatter(results, ["as_coded"], static),
     "Reward against bias, as coded. Large marks are means with intervals, small ones single runs. "
     "Static lenders carry their names.",
-    "trade_off_as_coded",
+    name="trade_off_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
-    scatter(results, ["as_published"]),
+show(
+    figures.scatter(results, ["as_published"], static),
     "Reward against bias, as published.",
-    "trade_off_as_published",
+    name="trade_off_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -568,15 +519,16 @@ def bars_of(results, variant):
     return group_rates(
         tidy.over_seeds(rows, ["method", "variant", "metric", "group"]),
         quantities=quantities,
-        interval=f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}",
+        interval=interval_in_words(rows),
         group_names=["group 0 (starts higher)", "group 1"],
     )
 
 
-show_or_say(
+show(
     bars_of(results, "as_coded"),
     "The groups' rates, and the supply and demand behind them, as coded.",
-    "group_rates",
+    name="group_rates",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -615,7 +567,7 @@ Markdown(" ".join(sentences))
 # one that this evaluation adds to every episode's demand.
 
 # %% tags=["nbval-check-output", "hide-input"]
-labelled(tidy.final_table(results)) if len(results) else NOTHING
+labelled(lending.final_table(results)) if len(results) else NOTHING
 
 # %% [markdown]
 # How does this compare with what the authors show? They published no tables. The numbers below were
@@ -623,7 +575,7 @@ labelled(tidy.final_table(results)) if len(results) else NOTHING
 # five million. Their curves are smoothed; the reading errors are up to 0.004.
 
 # %% tags=["nbval-check-output", "hide-input"]
-poster = tidy.beside_poster(results) if "as_coded" in set(results["variant"]) else pd.DataFrame()
+poster = lending.beside_poster(results) if "as_coded" in set(results["variant"]) else pd.DataFrame()
 shown = {}
 for row in poster.to_dict("records"):
     interval = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
@@ -662,7 +614,7 @@ Markdown(text if len(poster) else NOTHING)
 rows = {}
 for method, variant in learned[["method", "variant"]].drop_duplicates().itertuples(index=False):
     gain = {
-        f"{metric} less that of {names['threshold-2-1']}": tidy.difference(
+        f"{metric} less that of {names['threshold-2-1']}": lending.difference(
             results, metric, (method, variant), ("threshold-2-1", "reference")
         )
         for metric in ("reward", "bias")
@@ -707,7 +659,7 @@ for verdict in verdicts:
 
 # %% tags=["nbval-check-output", "hide-input"]
 discount, length = 0.99, EPISODE_LENGTH["book"]
-example_totals = tidy.play_reference("threshold-2-2", 50, length, seed=3)
+example_totals = lending.play_reference("threshold-2-2", 50, length, seed=3)
 supply = example_totals.supply.mean(axis=0)
 demand = example_totals.demand.mean(axis=0)
 shrink = (1 - discount**length) / (1 - discount) / length
@@ -784,7 +736,7 @@ lengths = {"2048 applicants": 2048, "10,000 applicants": 10_000}
 rows = {}
 for lender in ("accept-all", "threshold-3-3", "threshold-2-2", "threshold-1-1", "threshold-2-1"):
     for name, length in lengths.items():
-        reached = line(tidy.play_reference(lender, 50, length, seed=4))
+        reached = line(lending.play_reference(lender, 50, length, seed=4))
         for quantity in ("reward", "bias"):
             rows.setdefault(lender, {})[quantity, name] = reached[quantity]
 labelled(pd.DataFrame.from_dict(rows, orient="index")).round(3)
@@ -799,7 +751,7 @@ labelled(pd.DataFrame.from_dict(rows, orient="index")).round(3)
 sentences = []
 for variant in ("as_coded", "as_published"):
     found = [
-        tidy.difference(results, metric, ("g-ppo", variant), ("threshold-3-3", "reference"))
+        lending.difference(results, metric, ("g-ppo", variant), ("threshold-3-3", "reference"))
         for metric in ("reward", "bias")
     ]
     if all(found):
@@ -820,7 +772,7 @@ Markdown("\n".join(f"- {sentence}" for sentence in sentences) or NOTHING)
 rows = {}
 for method in ("g-ppo", "r-ppo", "a-ppo", "elbert-po"):
     found = {
-        f"{metric}, as coded less as published": tidy.difference(
+        f"{metric}, as coded less as published": lending.difference(
             results, metric, (method, "as_coded"), (method, "as_published")
         )
         for metric in ("reward", "bias")
@@ -855,11 +807,11 @@ Markdown("\n".join(f"- `{claim.id}`: {claim.statement} {claim.note}" for claim i
 
 # %% tags=["nbval-check-output"]
 noisy = ["threshold-3-3", "threshold-2-2", "threshold-1-1", "threshold-2-1"]
-pool = {lender: tidy.play_reference(lender, 150, 10_000, seed=5) for lender in noisy}
+pool = {lender: lending.play_reference(lender, 150, 10_000, seed=5) for lender in noisy}
 generator = np.random.default_rng(6)
 sizes = (1, 3, 10, 30, 100)
 draws = {
-    (lender, size): tidy.resampled_bias(pool[lender], size, 4000, generator)
+    (lender, size): lending.resampled_bias(pool[lender], size, 4000, generator)
     for lender in noisy
     for size in sizes
 }
@@ -917,7 +869,7 @@ for method, variant in [("g-ppo", "as_coded"), ("elbert-po", "as_coded")]:
     values = last[(last["method"] == method) & (last["variant"] == variant)]
     for metric in ("reward", "bias"):
         if len(values) >= 3:
-            low, high = tidy.published_band(values[metric].iloc[:3], np.random.default_rng(7))
+            low, high = lending.published_band(values[metric].iloc[:3], np.random.default_rng(7))
             chosen = values[["method", "variant", metric]].rename(columns={metric: "value"})
             ours = tidy.over_seeds(chosen, ["method", "variant"]).iloc[0]
             rows[f"{names[method]}, {metric}"] = {
@@ -977,11 +929,11 @@ changed[changed["paper"].astype(str) != changed["book"].astype(str)].rename(
 # The profile `paper` follows the authors' script in every number. Its runs take many times as long.
 
 # %% tags=["nbval-check-output", "hide-input"]
-authors = tidy.stored(store, "paper") if profile != "paper" else results.iloc[:0]
+authors = tidy.stored(store, "paper", LENDING) if profile != "paper" else results.iloc[:0]
 if authors.empty:
     print("No run of the profile 'paper' is stored yet.")
 else:
-    display(labelled(tidy.final_table(authors)))
+    display(labelled(lending.final_table(authors)))
     for verdict in judge_all(claims, store, "paper", registry.checks()):
         if verdict.claim.experiment:
             print(f"{verdict.claim.id}, {VARIANT_NAMES[verdict.variant]}: {verdict.word}")
@@ -989,7 +941,7 @@ else:
 # %% tags=["nbval-ignore-output", "remove-input"]
 if len(authors):
     show(
-        scatter(authors, ["as_coded", "as_published"]),
+        figures.scatter(authors, ["as_coded", "as_published"], static),
         "Reward against bias with the authors' settings.",
         name="trade_off_paper",
     )
@@ -1002,7 +954,7 @@ if len(authors):
 # %% tags=["nbval-check-output", "hide-input"]
 if len(results):
     provenance = store.provenance(experiment=LENDING.id, profile=profile)
-    costs = tidy.cost(provenance)
+    costs = tidy.cost(provenance, LENDING.methods(profile), "hours")
 labelled(costs) if len(results) else NOTHING
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -1049,10 +1001,10 @@ Markdown(text if len(results) else NOTHING)
 # nothing are left out; refusing one group altogether is among them.
 
 # %% tags=["nbval-check-output"]
-pairs = tidy.threshold_pairs(episodes=40, episode_length=10_000, seed=8)
+pairs = lending.threshold_pairs(episodes=40, episode_length=10_000, seed=8)
 worthwhile = pairs[pairs["reward"] > 0.01].sort_values("reward", ascending=False)
 unbeaten = worthwhile[worthwhile["bias"] < worthwhile["bias"].cummin().shift(fill_value=1.0)]
-again = tidy.threshold_pairs(episodes=40, episode_length=10_000, seed=9).loc[unbeaten.index]
+again = lending.threshold_pairs(episodes=40, episode_length=10_000, seed=9).loc[unbeaten.index]
 unbeaten = unbeaten.join(again[["reward", "bias"]].add_suffix(" on fresh applicants"))
 unbeaten.set_index(["group 0", "group 1"]).round(3)
 

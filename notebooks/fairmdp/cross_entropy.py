@@ -51,7 +51,6 @@ from longfair.figures import (
     show,
     show_missing,
     source_of,
-    trade_off,
 )
 from longfair.figures.style import (
     BLACK,
@@ -63,8 +62,7 @@ from longfair.figures.style import (
     VERMILION,
 )
 from longfair.papers import registry
-from longfair.papers.elbert.lending_results import curve, final, over_seeds, seeds_in_words
-from longfair.papers.fairmdp import cross_entropy_results as tidy
+from longfair.papers.fairmdp import cross_entropy_results as searches
 from longfair.papers.fairmdp import exact_results
 from longfair.papers.fairmdp.cross_entropy import (
     FIGURE1,
@@ -76,18 +74,20 @@ from longfair.papers.fairmdp.cross_entropy import (
     search_and_measure,
 )
 from longfair.papers.fairmdp.measured import quantities
+from longfair.papers.seed_figures import interval_in_words, reward_against_bias
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
-figure1 = tidy.stored(store, profile, [FIGURE1])
-sweep = tidy.stored(store, profile, [FIGURE1, SWEEP])
-ingredients = tidy.stored(store, profile, [INGREDIENTS])
+figure1 = tidy.stored(store, profile, FIGURE1)
+sweep = tidy.stored(store, profile, FIGURE1, SWEEP)
+ingredients = tidy.stored(store, profile, INGREDIENTS)
 numbers = exact_results.stored(store)
 problem = loan_problem()
-NOTHING = f"Nothing to show: 'longfair run {FIGURE1.id} --profile {profile}' makes these runs."
+NOTHING = tidy.nothing_to_show(profile, FIGURE1)
 STYLES = {
     "race-blind": LineStyle("race-blind", VERMILION, "s"),
     "optimistic-dp": LineStyle("optimistic", ORANGE, "D", (0, (3, 1, 1, 1))),
@@ -105,15 +105,7 @@ STYLES = {
 
 def labelled(table):
     """Write methods and variants as a reader knows them."""
-    return table.rename(index={**tidy.NAMES, **VARIANT_NAMES, "one_change": "one change"})
-
-
-def show_or_say(figure, caption, name):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(NOTHING)
-    else:
-        show(figure, caption, name=name)
+    return table.rename(index={**searches.NAMES, **VARIANT_NAMES, "one_change": "one change"})
 
 
 # %% [markdown]
@@ -130,7 +122,7 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = tidy.gaps(store, profile, tidy.EXPERIMENTS).set_index(["method", "variant"])
+missing = tidy.gaps(store, profile, *searches.EXPERIMENTS)
 show_missing(labelled(missing), f"the profile `{profile}`")
 
 # %% [markdown]
@@ -267,9 +259,9 @@ live = pd.concat(live)
 
 def live_curves(metric, quantity):
     """Draw a quantity of the elites during the live searches."""
-    rows = curve(live, metric, ["live"])
+    rows = tidy.curve(live, metric, "live")
     return learning_curves(
-        over_seeds(rows, ["method", "variant", "step"]),
+        tidy.over_seeds(rows, ["method", "variant", "step"]),
         quantity=quantity,
         band="one run each, so no band",
         styles=STYLES,
@@ -326,42 +318,24 @@ def best_policies(notion, variant):
 def scatter(notion, variant):
     """Draw profit against gap of the methods of one constraint, beside the optima."""
     methods = ["race-blind", f"optimistic-{notion}", f"cce-{notion}"]
-    rows = final(figure1)
-    rows = rows[rows["method"].isin(methods) & (rows["variant"] == variant)]
-    if rows.empty:
-        return None
-    wanted = {"profit": "reward", f"gap_{notion}{tidy.GAP_OF[variant]}": "bias"}
-    rows = rows[rows["metric"].isin(wanted) & (rows["group"] < 0)].replace({"metric": wanted})
-    means = over_seeds(rows, ["method", "variant", "metric"]).set_index(["method", "variant"])
-    reward, bias = (
-        means[means["metric"] == name].drop(columns="metric") for name in ("reward", "bias")
-    )
-    summaries = pd.DataFrame(
-        {
-            "reward": reward["value"],
-            "reward_low": reward["low"],
-            "reward_high": reward["high"],
-            "bias": bias["value"],
-            "bias_low": bias["low"],
-            "bias_high": bias["high"],
-        }
-    ).reset_index()
-    dots = rows.pivot(index=["method", "variant", "seed"], columns="metric", values="value")
-    figure = trade_off(
-        summaries,
-        seeds=dots.reset_index(),
-        interval=f"mean and 95 % bootstrap interval, {seeds_in_words(rows)}",
+    chosen = figure1["method"].isin(methods) & (figure1["variant"] == variant)
+    figure = reward_against_bias(
+        figure1[chosen],
+        reward="profit",
+        bias=f"gap_{notion}{searches.GAP_OF[variant]}",
         references=None if numbers is None else best_policies(notion, variant),
         reward_label="profit of an episode",
         bias_label="gap in lending rates",
         styles=STYLES,
     )
-    return figure if numbers is None else with_frontier(figure, notion, OPTIMA[variant])
+    if figure is None or numbers is None:
+        return figure
+    return with_frontier(figure, notion, OPTIMA[variant])
 
 
 def with_frontier(figure, notion, rates):
     """Add the best profit for every gap as a line."""
-    corners = tidy.frontier(numbers, notion, rates)
+    corners = searches.frontier(numbers, notion, rates)
     axes = figure.figure.axes[0]
     axes.plot(corners["gap"], corners["profit"], color=BLACK, lw=1, scalex=False, scaley=False)
     first, last = corners.iloc[0], corners.iloc[-1]
@@ -372,17 +346,19 @@ def with_frontier(figure, notion, rates):
     return replace(figure, alt_text=figure.alt_text + words)
 
 
-show_or_say(
+show(
     scatter("dp", "as_coded"),
     "Demographic parity, as coded. Loans of the gap are not discounted, those of the profit are.",
-    "figure1_dp_as_coded",
+    name="figure1_dp_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     scatter("dp", "as_published"),
     "Demographic parity, as published. The gap compares discounted rates.",
-    "figure1_dp_as_published",
+    name="figure1_dp_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -391,17 +367,19 @@ show_or_say(
 # The same for those who start qualified.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     scatter("eo", "as_coded"),
     "Equal opportunity, as coded.",
-    "figure1_eo_as_coded",
+    name="figure1_eo_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     scatter("eo", "as_published"),
     "Equal opportunity, as published.",
-    "figure1_eo_as_published",
+    name="figure1_eo_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -410,15 +388,15 @@ show_or_say(
 # depend on the search: their ranges overlap, so the printed order of the two is no stable finding.
 
 # %% tags=["nbval-check-output", "hide-input"]
-tidy.beside_the_paper(figure1) if len(figure1) else NOTHING
+searches.beside_the_paper(figure1) if len(figure1) else NOTHING
 
 # %% tags=["nbval-check-output", "remove-input"]
 sentences = []
 if len(figure1) and numbers is not None:
-    found = tidy.summary(figure1)
-    rows = final(figure1)
+    found = searches.summary(figure1)
+    rows = tidy.final(figure1)
     rows = rows[(rows["method"] == "cce-dp") & (rows["metric"] == "profit")]
-    blind = final(figure1)
+    blind = tidy.final(figure1)
     blind = blind[(blind["method"] == "race-blind") & (blind["metric"] == "profit")]
     for variant in OPTIMA:
         best = best_policies("dp", variant).set_index("method")["reward"]
@@ -445,7 +423,7 @@ Markdown("\n".join(f"- {sentence}" for sentence in sentences) or NOTHING)
 # The tighter the tolerance, the fewer policies of the first population are fair.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-by_tolerance = tidy.by_tolerance(sweep) if len(sweep) else pd.DataFrame()
+by_tolerance = searches.by_tolerance(sweep) if len(sweep) else pd.DataFrame()
 
 
 def against_tolerance(quantity, variant, up):
@@ -454,12 +432,12 @@ def against_tolerance(quantity, variant, up):
         return None
     rows = by_tolerance[by_tolerance["variant"] == variant]
     rows = rows.rename(columns={"tolerance": "step", quantity: "value"})
-    means = over_seeds(rows, ["method", "variant", "step"])
+    means = tidy.over_seeds(rows, ["method", "variant", "step"])
     steps = np.sort(rows["step"].unique())
     if quantity == "gap":
         bar = pd.DataFrame({"method": "tolerance", "step": steps, "value": steps})
     elif numbers is not None:
-        corners = tidy.frontier(numbers, "dp", OPTIMA[variant])
+        corners = searches.frontier(numbers, "dp", OPTIMA[variant])
         values = np.interp(steps, corners["gap"], corners["profit"])
         bar = pd.DataFrame({"method": "frontier", "step": steps, "value": values})
     else:
@@ -468,38 +446,42 @@ def against_tolerance(quantity, variant, up):
     return learning_curves(
         pd.concat([means, bar]).assign(variant="as_coded"),
         quantity=up,
-        band=f"mean and 95 % bootstrap interval, {seeds_in_words(rows)}",
+        band=interval_in_words(rows),
         runs=rows.assign(variant="as_coded"),
         styles=STYLES,
         across="tolerance",
     )
 
 
-show_or_say(
+show(
     against_tolerance("gap", "as_coded", "gap in lending rates"),
     "Gap against tolerance, as coded. Thin lines are single runs.",
-    "figure2_gap_as_coded",
+    name="figure2_gap_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     against_tolerance("profit", "as_coded", "profit of an episode"),
     "Profit against tolerance, as coded, and the exact frontier. Thin lines are single runs.",
-    "figure2_profit_as_coded",
+    name="figure2_profit_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     against_tolerance("gap", "as_published", "gap in lending rates"),
     "Gap against tolerance, as published. Thin lines are single runs.",
-    "figure2_gap_as_published",
+    name="figure2_gap_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     against_tolerance("profit", "as_published", "profit of an episode"),
     "Profit against tolerance, as published, and the exact frontier. Thin lines are single runs.",
-    "figure2_profit_as_published",
+    name="figure2_profit_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -507,14 +489,14 @@ show_or_say(
 # lends* ended with a profit near zero: it is fair because nobody gets a loan.
 
 # %% tags=["nbval-check-output", "hide-input"]
-labelled(tidy.summary(tidy.stored(store, profile, [SWEEP]))) if len(by_tolerance) else NOTHING
+labelled(searches.summary(tidy.stored(store, profile, SWEEP))) if len(by_tolerance) else NOTHING
 
 # %% tags=["nbval-check-output", "remove-input"]
 if len(by_tolerance):
     tight = by_tolerance[
         (by_tolerance["tolerance"] <= 0.05) & (by_tolerance["method"] == "cce-dp")
     ].groupby("variant")["profit"]
-    collapsed = tight.agg(lambda profits: (profits < tidy.NEVER_LENDS).sum())
+    collapsed = tight.agg(lambda profits: (profits < searches.NEVER_LENDS).sum())
     text = (
         f"For tolerances of 0.05 and less, {collapsed['as_published']:.0f} of "
         f"{tight.size()['as_published']} searches of Algorithm 2 as published hardly lend, and "
@@ -531,7 +513,7 @@ Markdown(text if len(by_tolerance) else NOTHING)
 # %% tags=["nbval-check-output", "hide-input"]
 if len(ingredients):
     both = figure1[figure1["method"] == "cce-dp"]
-    compared = tidy.summary(pd.concat([both, ingredients]))
+    compared = searches.summary(pd.concat([both, ingredients]))
 labelled(compared) if len(ingredients) else NOTHING
 
 # %% [markdown]
@@ -551,7 +533,7 @@ labelled(compared) if len(ingredients) else NOTHING
 # as published, each policy was checked with fresh episodes, and its true gap is known exactly.
 
 # %% tags=["nbval-check-output", "hide-input"]
-check = tidy.checked_policies(figure1) if len(figure1) else pd.DataFrame()
+check = searches.checked_policies(figure1) if len(figure1) else pd.DataFrame()
 labelled(check).map("{:.1%}".format).rename_axis(columns=None) if len(check) else NOTHING
 
 # %% [markdown]
@@ -680,9 +662,9 @@ pd.DataFrame(
 
 # %% tags=["nbval-check-output", "hide-input"]
 if len(figure1):
-    known = [e for e in tidy.EXPERIMENTS if e.id in store.experiments()]
+    known = [e for e in searches.EXPERIMENTS if e.id in store.experiments()]
     provenance = pd.concat(store.provenance(experiment=e.id, profile=profile) for e in known)
-tidy.cost_of_experiments(provenance) if len(figure1) else NOTHING
+searches.cost_of_experiments(provenance) if len(figure1) else NOTHING
 
 # %% [markdown]
 # ## Where this came from
@@ -692,7 +674,7 @@ origin(profile, ["numpy", "scipy"], [search_and_measure], provenance if len(figu
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 offer(
-    final(pd.concat([sweep, ingredients])) if len(sweep) else sweep,
+    tidy.final(pd.concat([sweep, ingredients])) if len(sweep) else sweep,
     "All final values, one row per run and quantity",
     name=f"fairmdp_cross_entropy_{profile}",
     folders=["results/fairmdp"],

@@ -49,7 +49,6 @@ from longfair.figures import (
     show,
     show_missing,
     source_of,
-    trade_off,
 )
 from longfair.figures.style import (
     BLACK,
@@ -63,11 +62,10 @@ from longfair.figures.style import (
     VERMILION,
 )
 from longfair.papers import registry
-from longfair.papers.elbert.lending_results import curve, final, over_seeds, seeds_in_words
 from longfair.papers.fairmdp import EXPERIMENTS, exact_results, memory_results
-from longfair.papers.fairmdp import cross_entropy_results as stored_results
-from longfair.papers.fairmdp import exploration_results as tidy
+from longfair.papers.fairmdp import exploration_results as banks
 from longfair.papers.fairmdp.cross_entropy import FIGURE1, SWEEP, loan_problem
+from longfair.papers.fairmdp.cross_entropy_results import cost_of_experiments
 from longfair.papers.fairmdp.exploration import (
     COIN,
     EXPLORATION,
@@ -79,19 +77,24 @@ from longfair.papers.fairmdp.exploration import (
 from longfair.papers.fairmdp.loans import step_weights
 from longfair.papers.fairmdp.memory_learner import BOOKS, MEMORY_LEARNER, MemoryConfig
 from longfair.papers.fairmdp.other_learners import OTHER_LEARNERS
+from longfair.papers.seed_figures import (
+    interval_in_words,
+    reward_against_bias,
+)
+from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
-results = stored_results.stored(store, profile, [EXPLORATION])
-others = stored_results.stored(store, profile, [OTHER_LEARNERS])
-remembering = stored_results.stored(store, profile, [MEMORY_LEARNER])
+results = tidy.stored(store, profile, EXPLORATION)
+others = tidy.stored(store, profile, OTHER_LEARNERS)
+remembering = tidy.stored(store, profile, MEMORY_LEARNER)
 numbers = exact_results.stored(store)
 PRINTED = (FIGURE1, SWEEP, EXPLORATION)
 HERE = (EXPLORATION, OTHER_LEARNERS, MEMORY_LEARNER)
-NOTHING = "Nothing to show: 'longfair run {} --profile {}' makes these runs."
+NOTHING, NO_OTHERS, NO_MEMORY = (tidy.nothing_to_show(profile, one) for one in HERE)
 COLOURS = {
     "explore-commit": (BLUE, "o", "-"),
     "explore-commit-margin": (GREEN, "s", (0, (5, 1.5))),
@@ -101,7 +104,7 @@ COLOURS = {
     "explore-commit-300": (ORANGE, "P", "-"),
     "coin": (GREY, "x", ":"),
 }
-STYLES = {learner: LineStyle(tidy.NAMES[learner], *look) for learner, look in COLOURS.items()} | {
+STYLES = {learner: LineStyle(banks.NAMES[learner], *look) for learner, look in COLOURS.items()} | {
     "best": LineStyle("best within 0.1", BLACK, "*"),
     "best-free": LineStyle("best without constraint", BLACK, "X"),
     "elbert-po-strong": LineStyle("ELBERT-PO, weight x 10", SKY, "P"),
@@ -109,19 +112,6 @@ STYLES = {learner: LineStyle(tidy.NAMES[learner], *look) for learner, look in CO
     "min": LineStyle(memory_results.NAMES["min"], PURPLE, "D", (0, (5, 1.5))),
     "memoryless": LineStyle(memory_results.NAMES["memoryless"], GREY, "x", ":"),
 }
-
-
-def nothing(experiment):
-    """Say how to make the runs that are not there."""
-    return NOTHING.format(experiment.id, profile)
-
-
-def show_or_say(figure, caption, name, experiment=EXPLORATION):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(nothing(experiment))
-    else:
-        show(figure, caption, name=name)
 
 
 # %% [markdown]
@@ -138,8 +128,7 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-missing = stored_results.gaps(store, profile, HERE).set_index(["method", "variant"])
-show_missing(missing, f"the profile `{profile}`")
+show_missing(tidy.gaps(store, profile, *HERE), f"the profile `{profile}`")
 
 # %% [markdown]
 # ## Before you start
@@ -242,47 +231,49 @@ SHOWN = ["explore-commit", "explore-commit-margin", "explore-commit-own-law", "c
 
 def regrets(variant, learners, highest):
     """Draw regret against episodes."""
-    runs = tidy.regret_curves(results, variant) if len(results) else pd.DataFrame()
+    runs = tidy.curve(results, "regret", variant) if len(results) else pd.DataFrame()
     if runs.empty:
         return None
     runs = runs[runs["method"].isin(learners)]
-    means = over_seeds(runs, ["method", "variant", "step"])
+    means = tidy.over_seeds(runs, ["method", "variant", "step"])
     # Lines leave the picture at the top: the coin's goes on to ten times the height.
     means = means[means["value"] <= highest]
     return learning_curves(
         means.assign(variant="as_coded"),
         quantity="expected regret",
-        band=f"mean and 95 % bootstrap interval, {seeds_in_words(runs)}",
+        band=interval_in_words(runs),
         styles=STYLES,
         across="episodes",
     )
 
 
-show_or_say(
+show(
     regrets("as_published", SHOWN, 1000.0),
     "Expected regret as published. The coin's line leaves the picture and goes on.",
-    "regret_as_published",
+    name="regret_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     regrets("as_coded", SHOWN, 80.0),
     "Expected regret as coded. The lines of the three that commit lie on each other.",
-    "regret_as_coded",
+    name="regret_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
 if len(results):
     for variant in VARIANTS:
         display(Markdown(f"**{VARIANT_NAMES.get(variant, variant)}**"))
-        display(tidy.summary(results, variant))
+        display(banks.summary(results, variant))
 else:
-    print(nothing(EXPLORATION))
+    print(NOTHING)
 
 # %% tags=["nbval-check-output", "remove-input"]
-text = nothing(EXPLORATION)
+text = NOTHING
 if len(results):
-    rows = final(results)
+    rows = tidy.final(results)
     rows = rows[
         (rows["variant"] == "as_published") & (rows["metric"].isin(["fair", "gap_largest"]))
     ]
@@ -327,7 +318,7 @@ Markdown(text)
 source_of(transition_error, required_exploration, value_error, regret_bound)
 
 # %% tags=["nbval-check-output", "hide-input"]
-bound = tidy.bound(VARIANTS["as_published"])
+bound = banks.bound(VARIANTS["as_published"])
 pd.Series(
     {
         "situations |S|": f"{bound.states:,}",
@@ -342,7 +333,7 @@ pd.Series(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 if len(results):
-    runs = tidy.regret_curves(results, "as_published")
+    runs = tidy.curve(results, "regret", "as_published")
     runs = runs[(runs["method"] == "explore-commit") & (runs["step"] > 0)]
     measured = runs.groupby("step")["value"].mean()
     episodes = measured.index.to_numpy()
@@ -363,7 +354,7 @@ if len(results):
         name="bound",
     )
 else:
-    print(nothing(EXPLORATION))
+    print(NOTHING)
 
 # %% [markdown]
 # The bound is true and says nothing here. It charges for every situation that the coin could reach,
@@ -378,7 +369,7 @@ else:
 words_of = {variant: VARIANT_NAMES.get(variant, variant) for variant in VARIANTS}.get
 lengths = {"explore-commit-030": 30, "explore-commit": 100, "explore-commit-300": 300}
 if len(results):
-    rows = final(results)
+    rows = tidy.final(results)
     rows = rows[rows["method"].isin(lengths) & rows["metric"].isin(["regret", "gap_largest"])]
     off = rows.assign(value=(rows["value"] - 0.1).abs())
     asked = rows[rows["metric"] == "regret"].assign(shown="regret")
@@ -394,7 +385,7 @@ if len(results):
     )
     shown = shown[["regret", "distance of gap from tolerance"]].rename_axis(columns=None)
     shown = shown.round({"regret": 1, "distance of gap from tolerance": 4})
-shown if len(results) else nothing(EXPLORATION)
+shown if len(results) else NOTHING
 
 # %% [markdown]
 # For the regret alone, exploring for a hundred episodes is too long. What a longer exploration buys
@@ -431,31 +422,16 @@ def scatter():
     """Draw profit against gap of all learners."""
     if others.empty:
         return None
-    wanted = {"profit": "reward", "gap_dp_discounted": "bias"}
-    rows = final(others)
+    learners = others
     if len(remembering):
-        memory = final(remembering)
-        memory = memory[(memory["method"] == "fairqcm") & (memory["variant"] == "as_published")]
-        memory = memory[memory["metric"].str.endswith("_early")]
-        rows = pd.concat([rows, memory.assign(metric=memory["metric"].str.removesuffix("_early"))])
-    rows = rows[rows["metric"].isin(wanted) & (rows["group"] < 0)].replace({"metric": wanted})
-    means = over_seeds(rows, ["method", "variant", "metric"]).set_index(["method", "variant"])
-    parts = {
-        name: means[means["metric"] == name][["value", "low", "high"]]
-        for name in ("reward", "bias")
-    }
-    summaries = pd.concat(
-        [
-            part.rename(columns={"value": name, "low": f"{name}_low", "high": f"{name}_high"})
-            for name, part in parts.items()
-        ],
-        axis=1,
-    )
-    dots = rows.pivot(index=["method", "variant", "seed"], columns="metric", values="value")
-    return trade_off(
-        summaries.reset_index(),
-        seeds=dots.reset_index(),
-        interval=f"mean and 95 % bootstrap interval, {seeds_in_words(rows)}",
+        early = remembering["metric"].str.endswith("_early") & (remembering["method"] == "fairqcm")
+        memory = remembering[early & (remembering["variant"] == "as_published")]
+        memory = memory.assign(metric=memory["metric"].str.removesuffix("_early"))
+        learners = pd.concat([others, memory])
+    return reward_against_bias(
+        learners,
+        reward="profit",
+        bias="gap_dp_discounted",
         references=None if numbers is None else best_policies(),
         reward_label="profit of an episode",
         bias_label="gap in discounted lending rates",
@@ -463,17 +439,17 @@ def scatter():
     )
 
 
-show_or_say(
+show(
     scatter(),
     "Profit against gap of learners that do not know the problem, and the best policies. At the "
     "origin the marks of R-PPO, twice, and of A-PPO as coded lie on each other.",
-    "other_learners",
-    OTHER_LEARNERS,
+    name="other_learners",
+    otherwise=NO_OTHERS,
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
 if len(others):
-    rows = final(others)
+    rows = tidy.final(others)
     shown = ["profit", "gap_dp", "gap_dp_discounted", "gap_eo_discounted", "profit_mode"]
     means = rows[rows["metric"].isin(shown) & (rows["group"] < 0)].pivot_table(
         index=["method", "variant"], columns="metric", values="value", sort=False
@@ -481,7 +457,7 @@ if len(others):
     labels = {method: style.label for method, style in {**METHODS, **STYLES}.items()}
     # Losses of a millionth are of no interest.
     means = means.rename(index={**labels, **VARIANT_NAMES}).round(3) + 0.0
-means if len(others) else nothing(OTHER_LEARNERS)
+means if len(others) else NO_OTHERS
 
 # %% [markdown]
 # G-PPO looks at the profit only. It does not reach the best profit, and is more unequal than the
@@ -584,12 +560,12 @@ def against_experience(metric, quantity):
     """Draw a quantity of the learners with books against their experience."""
     if remembering.empty:
         return None
-    runs = curve(remembering, metric, ["as_published"])
-    means = over_seeds(runs, ["method", "variant", "step"])
+    runs = tidy.curve(remembering, metric, "as_published")
+    means = tidy.over_seeds(runs, ["method", "variant", "step"])
     figure = learning_curves(
         means.assign(variant="as_coded"),
         quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {seeds_in_words(runs)}",
+        band=interval_in_words(runs),
         styles=STYLES,
         across="decisions learned from",
     )
@@ -602,20 +578,20 @@ def against_experience(metric, quantity):
     return figure
 
 
-show_or_say(
+show(
     against_experience("profit", "profit of an episode"),
     "Profit in the long run against decisions learned from, as published. Black: the best policy "
     "within 0.1.",
-    "memory_profit",
-    MEMORY_LEARNER,
+    name="memory_profit",
+    otherwise=NO_MEMORY,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     against_experience("gap_dp_discounted", "gap in lending rates"),
     "Gap in the long run against decisions learned from, as published. Black: the tolerance.",
-    "memory_gap",
-    MEMORY_LEARNER,
+    name="memory_gap",
+    otherwise=NO_MEMORY,
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
@@ -625,12 +601,12 @@ if len(remembering):
         display(Markdown(f"**{VARIANT_NAMES[variant]}**"))
         display(memory_results.summary(remembering, variant, early, numbers))
 else:
-    print(nothing(MEMORY_LEARNER))
+    print(NO_MEMORY)
 
 # %% tags=["nbval-check-output", "remove-input"]
-text = nothing(MEMORY_LEARNER)
+text = NO_MEMORY
 if len(remembering) and numbers is not None:
-    rows = final(remembering)
+    rows = tidy.final(remembering)
     rows = rows[(rows["variant"] == "as_published") & (rows["group"] < 0)]
     found = rows.pivot_table(index="method", columns="metric", values="value")
     target = memory_results.best(numbers, "as_published")
@@ -643,7 +619,7 @@ if len(remembering) and numbers is not None:
         f"{missing_late['min']:.4f} at the end."
     )
     if len(others):
-        rows = final(others)
+        rows = tidy.final(others)
         rows = rows[(rows["method"] == "elbert-po") & (rows["variant"] == "as_published")]
         elbert = rows[rows["group"] < 0].groupby("metric")["value"].mean()
         text += (
@@ -762,10 +738,10 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 known = [experiment for experiment in EXPERIMENTS if experiment.id in store.experiments()]
 if known:
     everything = pd.concat(store.provenance(experiment=e.id, profile=profile) for e in known)
-stored_results.cost_of_experiments(everything) if known else nothing(EXPLORATION)
+cost_of_experiments(everything) if known else NOTHING
 
 # %% tags=["nbval-check-output", "remove-input"]
-text = nothing(EXPLORATION)
+text = NOTHING
 if known:
     minutes = everything["core_seconds"].sum() / 60
     printed = everything[everything["experiment"].isin([e.id for e in PRINTED])]
@@ -791,7 +767,7 @@ origin(
 )
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-parts = [final(table) for table in (results, others, remembering) if len(table)]
+parts = [tidy.final(table) for table in (results, others, remembering) if len(table)]
 offer(
     pd.concat(parts) if parts else pd.DataFrame(),
     "All final values, one row per run and quantity",

@@ -57,7 +57,7 @@ from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers import fairqcm, registry
 from longfair.papers.fairqcm import beyond_results as beyond
-from longfair.papers.fairqcm import deep_results as tidy
+from longfair.papers.fairqcm import deep_results as deep
 from longfair.papers.fairqcm.beyond import (
     ALL_FIXES,
     BEYOND_DOUGHNUTS,
@@ -72,18 +72,18 @@ from longfair.papers.fairqcm.beyond import (
     without,
 )
 from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING, play
+from longfair.papers.seed_figures import training_curves
+from longfair.runs import tidy
 from longfair.runs.origin import origin
+from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = {"doughnuts": BEYOND_DOUGHNUTS, "lending": BEYOND_LENDING}
-results = {problem: tidy.stored(store, one, profile) for problem, one in experiments.items()}
-NOTHING = (
-    f"Nothing to show: 'longfair run {BEYOND_DOUGHNUTS.id} {BEYOND_LENDING.id} "
-    f"--profile {profile}' makes these runs."
-)
+results = {problem: tidy.stored(store, profile, one) for problem, one in experiments.items()}
+NOTHING = tidy.nothing_to_show(profile, BEYOND_DOUGHNUTS, BEYOND_LENDING)
 added = {
     "coded": "as coded",
     "published": "true imagined memories",
@@ -111,14 +111,6 @@ bar_names = {
 }
 
 
-def show_or_say(figure, caption, name):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(NOTHING)
-    else:
-        show(figure, caption, name=name)
-
-
 # %% [markdown]
 # ## Claims on this page
 #
@@ -131,7 +123,7 @@ verdicts = judge_all(claims, store, profile, registry.checks()) if claims else [
 claim_box([verdict.as_json() for verdict in verdicts]) if verdicts else NOTHING
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-show_missing(tidy.gaps(store, list(experiments.values()), profile), f"the profile `{profile}`")
+show_missing(tidy.gaps(store, profile, *experiments.values()), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short, the return of the last policy on fresh episodes, with 95 % intervals over seeds:
@@ -145,7 +137,7 @@ def reaches(problem, method, variant, metric="last_policy_return", digits=1):
     values = tidy.of_arm(results[problem], metric, method, variant)
     if values.empty:
         return ""
-    return tidy.written(tidy.estimate(values, name=f"{method} {variant} {metric}"), digits)
+    return tidy.written(estimate(values, name=f"{method} {variant} {metric}"), digits)
 
 
 lines = []
@@ -187,7 +179,7 @@ rows = {}
 for problem, mark, value in marks:
     row = {"value": f"{value:.2f}"}
     if len(results[problem]):
-        found = tidy.estimate(
+        found = estimate(
             tidy.of_arm(results[problem], "last_policy_return", COMPLETE[problem], "ladder"),
             name=f"{problem} all fixes",
         )
@@ -446,24 +438,26 @@ def loss_figure(problem, across, lines):
     )
 
 
-show_or_say(
+show(
     loss_figure(
         "doughnuts", "return lost against the best possible", ["random-present", "rotation"]
     ),
     "Doughnuts: what every rung of the ladder loses against the Oracle, and what all fixes but "
     "one lose. Dotted lines: policies that learn nothing. What loses next to nothing is drawn at "
     "the left edge.",
-    "ladder_doughnuts",
+    name="ladder_doughnuts",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     loss_figure(
         "lending", "return lost against the best possible", ["random-present", "alternating"]
     ),
     "Lending: the same. The alternating lender serves the group with fewer loans, there the person "
     "with the best credit.",
-    "ladder_lending",
+    name="ladder_lending",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -505,8 +499,6 @@ differences("lending")
 # %% tags=["nbval-ignore-output", "hide-input"]
 def learning(problem, quantity):
     """Draw learning curves of a few rungs, or return None without runs."""
-    if results[problem].empty:
-        return None
     looks = {
         "published": LineStyle(added["published"], VERMILION, "s"),
         "replay": LineStyle("up to long replay", ORANGE, "D", (0, (3, 1, 1, 1))),
@@ -518,31 +510,29 @@ def learning(problem, quantity):
         "rotation": LineStyle("taking turns", SKY, "P", ":"),
     }
     runs = tidy.curve(results[problem], "return", "ladder", every=5 if profile == "book" else 1)
-    runs = runs[runs["method"].isin(looks)]
-    if runs.empty:
-        return None
-    bars = tidy.references(results[problem], "return")
-    bars = bars[bars["method"].isin(["random-present", "alternating", "oracle"])]
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {runs['seed'].nunique()} seeds",
-        references=bars,
+    bars = tidy.curve_references(results[problem], "return")
+    return training_curves(
+        runs[runs["method"].isin(looks)],
+        quantity,
+        references=bars[bars["method"].isin(["random-present", "alternating", "oracle"])],
         styles=looks,
+        thin_lines=False,
     )
 
 
-show_or_say(
+show(
     learning("doughnuts", "return of a greedy episode"),
     "Doughnuts: return during training, each point the mean of 50 greedy episodes.",
-    "learning_doughnuts",
+    name="learning_doughnuts",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     learning("lending", "return of a greedy episode"),
     "Lending: return during training, each point the mean of 50 greedy episodes.",
-    "learning_lending",
+    name="learning_lending",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -637,14 +627,14 @@ Markdown("\n".join(lines) or NOTHING)
 # %% tags=["nbval-check-output", "hide-input"]
 rows = {}
 for problem, own_loop in (("doughnuts", DOUGHNUTS), ("lending", LENDING)):
-    theirs = tidy.stored(store, own_loop, profile)
+    theirs = tidy.stored(store, profile, own_loop)
     for rung, variant in (("coded", "as_coded"), ("published", "as_published")):
         values = {"on the ladder": (results[problem], rung, "ladder")}
         values["in the authors' loop"] = (theirs, "fairqcm", variant)
         for where, (table, method, kind) in values.items():
             found = tidy.of_arm(table, "last_policy_return", method, kind) if len(table) else []
             if len(found):
-                text = tidy.written(tidy.estimate(found, name=f"{method} {kind}"), 1)
+                text = tidy.written(estimate(found, name=f"{method} {kind}"), 1)
                 rows.setdefault((problem, variant.replace("_", " ")), {})[where] = text
 index = pd.MultiIndex.from_tuples(rows, names=["problem", "FairQCM"]) if rows else None
 pd.DataFrame(list(rows.values()), index=index).fillna("") if rows else NOTHING
@@ -679,7 +669,7 @@ seconds = {
 # And the paper as a whole, everything that its five notebooks rest on:
 
 # %% tags=["nbval-check-output", "hide-input"]
-whole = tidy.cost_of_experiments(store, fairqcm.EXPERIMENTS, profile)
+whole = deep.cost_of_experiments(store, fairqcm.EXPERIMENTS, profile)
 whole.round(1)
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -687,7 +677,7 @@ allowed = 2.0
 spent, own = (
     whole[column].sum() / 60 / 2 for column in ("core minutes", "of the paper's methods")
 )
-unfinished = tidy.gaps(store, fairqcm.EXPERIMENTS, profile)
+unfinished = tidy.gaps(store, profile, *fairqcm.EXPERIMENTS)
 lacking = f" ({len(unfinished)} arms are not there yet)" if len(unfinished) else ""
 
 

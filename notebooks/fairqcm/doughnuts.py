@@ -50,7 +50,7 @@ from longfair.figures import (
 )
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers import registry
-from longfair.papers.fairqcm import deep_results as tidy
+from longfair.papers.fairqcm import deep_results as deep
 from longfair.papers.fairqcm.deep import (
     CHANGES,
     DOUGHNUTS,
@@ -61,13 +61,16 @@ from longfair.papers.fairqcm.deep import (
     evaluate_reference,
     train_and_evaluate,
 )
+from longfair.papers.seed_figures import training_curves
+from longfair.runs import tidy
 from longfair.runs.origin import origin
+from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
-results = tidy.stored(store, DOUGHNUTS, profile)
+results = tidy.stored(store, profile, DOUGHNUTS)
 learned = ["fairqcm", "full", "min", "reset", "rnn"]
 styles = {
     "fairqcm": LineStyle("FairQCM", BLUE, "o"),
@@ -83,7 +86,7 @@ styles = {
 names = {method: style.label for method, style in styles.items()}
 variants = {"as_coded": "as coded", "as_published": "as published", "reference": "no training"}
 variants |= dict(CHANGES)
-NOTHING = f"Nothing to show: 'longfair run {DOUGHNUTS.id} --profile {profile}' makes these runs."
+NOTHING = tidy.nothing_to_show(profile, DOUGHNUTS)
 
 
 def labelled(table):
@@ -109,7 +112,7 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-show_missing(tidy.gaps(store, [DOUGHNUTS], profile), f"the profile `{profile}`")
+show_missing(tidy.gaps(store, profile, DOUGHNUTS), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short:
@@ -121,7 +124,7 @@ def in_short(method, variant):
     parts = {}
     for metric in ("return", "return_all"):
         values = tidy.of_arm(results, metric, method, variant)
-        found = tidy.estimate(values, name=f"{method} {variant} {metric}")
+        found = estimate(values, name=f"{method} {variant} {metric}")
         parts[metric] = tidy.written(found, 0)
     return (
         f"{names[method]} {variants[variant]}: {parts['return']} in the last hundred episodes, "
@@ -131,7 +134,7 @@ def in_short(method, variant):
 
 arms = set(zip(results["method"], results["variant"], strict=True)) if len(results) else set()
 wanted = [(method, variant) for method in ("fairqcm", "full") for variant in list(variants)[:2]]
-bars = tidy.references(results, "return").set_index("method")["value"] if len(results) else {}
+bars = tidy.curve_references(results, "return").set_index("method")["value"] if len(results) else {}
 lines = [in_short(*arm) for arm in wanted if arm in arms]
 lines += [
     f"{names[method]}, which learns nothing: {bars[method]:.0f}"
@@ -284,7 +287,7 @@ source_of(FairDQN.train, FairDQN._value_next_observations, CounterfactualReplayB
 # The settings are those of Table 1; what the table leaves out is as in the code.
 
 # %% tags=["nbval-check-output", "hide-input"]
-tidy.learning_table("doughnuts", learned, "as_coded").rename(columns=names)
+deep.learning_table("doughnuts", learned, "as_coded").rename(columns=names)
 
 # %% [markdown]
 # FairQCM differs from Full in more than its memories: its minibatches are 32 times as large, too.
@@ -355,56 +358,44 @@ show(
 # %% tags=["nbval-ignore-output", "hide-input"]
 def curves(metric, quantity, variant):
     """Draw one series of one variant, or return None when there are no runs."""
-    runs = tidy.curve(results, metric, variant, every=5 if profile == "book" else 1)
-    if runs.empty:
-        return None
-    seeds = runs.groupby("method")["seed"].nunique()
-    count = f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"
-    bars = tidy.references(results, metric)
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=runs,
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {count} seeds",
-        references=None if bars.empty else bars,
+    return training_curves(
+        tidy.curve(results, metric, variant, every=5 if profile == "book" else 1),
+        quantity,
+        references=tidy.curve_references(results, metric),
         styles=styles,
     )
 
 
-def show_or_say(figure, caption, name):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(NOTHING)
-    else:
-        show(figure, caption, name=name)
-
-
-show_or_say(
+show(
     curves("return", "return of a greedy episode", "as_coded"),
     "Figure 2 of the paper, made anew: return during training, as coded. Dotted lines: policies "
     "that learn nothing, on the same episodes.",
-    "return_as_coded",
+    name="return_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("allocated", "doughnuts taken per episode", "as_coded"),
     "Doughnuts taken during training, as coded.",
-    "allocated_as_coded",
+    name="allocated_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("welfare", "welfare summed over an episode", "as_coded"),
     "Welfare of the counts during training, as coded, whatever was wasted.",
-    "welfare_as_coded",
+    name="welfare_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("invalid", "doughnuts wasted per episode", "as_coded"),
     "Doughnuts wasted during training, as coded.",
-    "wasted_as_coded",
+    name="wasted_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -414,31 +405,35 @@ show_or_say(
 # run explores anew from 1, and the recurrent network is 256 wide and learns from whole episodes.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("return", "return of a greedy episode", "as_published"),
     "Return during training, as published.",
-    "return_as_published",
+    name="return_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("allocated", "doughnuts taken per episode", "as_published"),
     "Doughnuts taken during training, as published.",
-    "allocated_as_published",
+    name="allocated_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("welfare", "welfare summed over an episode", "as_published"),
     "Welfare of the counts during training, as published, whatever was wasted.",
-    "welfare_as_published",
+    name="welfare_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("invalid", "doughnuts wasted per episode", "as_published"),
     "Doughnuts wasted during training, as published.",
-    "wasted_as_published",
+    name="wasted_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -476,7 +471,7 @@ labelled(tidy.final_table(results, speeds)) if len(results) else NOTHING
 # more than others, or because fewer doughnuts were taken.
 
 # %% tags=["nbval-check-output", "hide-input"]
-lost = tidy.losses(results, "oracle") if len(results) else pd.DataFrame()
+lost = deep.losses(results, "oracle") if len(results) else pd.DataFrame()
 parts = {"exceptions": "paid nothing for waste", "welfare": "welfare of the counts"}
 labelled(lost.rename(columns=parts)) if len(lost) else NOTHING
 
@@ -490,7 +485,7 @@ labelled(lost.rename(columns=parts)) if len(lost) else NOTHING
 
 # %% tags=["nbval-check-output", "hide-input"]
 beside = {}
-for method, (over_all, last, deviation) in tidy.RERUN.items():
+for method, (over_all, last, deviation) in deep.RERUN.items():
     if (method, "as_coded") in arms:
         ours = tidy.of_arm(results, "return", method, "as_coded")
         beside[names[method]] = {
@@ -514,7 +509,7 @@ pd.DataFrame(beside).T.round(1) if beside else NOTHING
 rows = {}
 levels, length = (900, 1000), episode_length("doughnuts")
 for variant in ("as_coded", "as_published"):
-    steps_of = tidy.mean_curve_reaches(results, variant, levels) if len(results) else []
+    steps_of = deep.mean_curve_reaches(results, variant, levels) if len(results) else []
     for method in [name for name in learned if (name, variant) in arms]:
         row = {}
         for place, level in enumerate(levels):
@@ -523,7 +518,7 @@ for variant in ("as_coded", "as_published"):
             step = steps_of.loc[method, level]
             row[f"{level}, mean curve"] = "never" if pd.isna(step) else f"{step / length:.0f}"
             if variant == "as_coded":
-                known = tidy.RERUN_EPISODES[method][place]
+                known = deep.RERUN_EPISODES[method][place]
                 row[f"{level}, rerun"] = "never" if known is None else f"{known:.0f}"
         rows[names[method], variants[variant]] = row
 found = pd.DataFrame.from_dict(rows, orient="index").fillna("")
@@ -534,7 +529,7 @@ sentences = []
 for variant in ("as_coded", "as_published"):
     complete = {(method, variant) for method in learned} <= arms
     for level in levels if complete else ():
-        steps_of = tidy.mean_curve_reaches(results, variant, [level])[level].dropna()
+        steps_of = deep.mean_curve_reaches(results, variant, [level])[level].dropna()
         first = [names[method] for method in steps_of.index[steps_of == steps_of.min()]]
         own = {
             method: tidy.of_arm(results, f"episodes_to_{level}", method, variant).mean()
@@ -563,7 +558,7 @@ for verdict in verdicts:
 # concern only [the tabular agents](tabular.ipynb).
 
 # %% tags=["nbval-check-output", "hide-input"]
-tidy.switch_table()
+deep.switch_table()
 
 # %% [markdown]
 # Three of them need a word.
@@ -597,7 +592,7 @@ show(
 
 # %% tags=["nbval-check-output", "hide-input"]
 rows = {}
-for method, (first, lowest, highest) in tidy.RERUN_RUNS.items():
+for method, (first, lowest, highest) in deep.RERUN_RUNS.items():
     rows[f"{names[method]}, rerun"] = (first, lowest, highest)
     for variant in ("as_coded", "as_published"):
         if (method, variant) in arms:
@@ -622,7 +617,7 @@ Markdown(
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
-singles = tidy.single_runs(results, "return", ["as_coded"]) if len(results) else []
+singles = deep.single_runs(results, "return", ["as_coded"]) if len(results) else []
 labelled(singles) if len(singles) else NOTHING
 
 # %% [markdown]
@@ -670,7 +665,7 @@ differences(
 # meet the same people.
 
 # %% tags=["nbval-check-output", "hide-input"]
-changed = tidy.changes(
+changed = deep.changes(
     results, {"return": ("last hundred", 1), "return_all": ("all", 1), "allocated": ("taken", 2)}
 )
 labelled(changed) if len(changed) else NOTHING

@@ -44,7 +44,7 @@ from longfair.figures import (
 )
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, PURPLE, SKY, VERMILION
 from longfair.papers import registry
-from longfair.papers.fairqcm import deep_results as tidy
+from longfair.papers.fairqcm import deep_results as deep
 from longfair.papers.fairqcm.deep import (
     CHANGES,
     LENDING,
@@ -54,14 +54,18 @@ from longfair.papers.fairqcm.deep import (
     evaluate_reference,
     train_and_evaluate,
 )
+from longfair.papers.seed_figures import training_curves
+from longfair.runs import tidy
 from longfair.runs.origin import origin
+from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = (LENDING, LENDING_CONTINUOUS)
-results, continuous = (tidy.stored(store, experiment, profile) for experiment in experiments)
+NOTHING, NOTHING_CONTINUOUS = (tidy.nothing_to_show(profile, one) for one in experiments)
+results, continuous = (tidy.stored(store, profile, experiment) for experiment in experiments)
 styles = {
     "fairqcm": LineStyle("FairQCM", BLUE, "o"),
     "full": LineStyle("Full", VERMILION, "s"),
@@ -77,11 +81,6 @@ variants = {"as_coded": "as coded", "as_published": "as published", "reference":
 variants |= dict(CHANGES)
 
 
-def nothing(experiment):
-    """Say which command makes the runs of an experiment."""
-    return f"Nothing to show: 'longfair run {experiment.id} --profile {profile}' makes these runs."
-
-
 def labelled(table):
     """Write methods and variants as in the figures."""
     return table.rename(index=names | variants)
@@ -90,7 +89,7 @@ def labelled(table):
 def differences(pairs, quantities):
     """Write how one arm differs from another, paired by run; say so without results."""
     found = tidy.differences(results, pairs, quantities) if len(results) else pd.DataFrame()
-    return nothing(LENDING) if found.empty else found
+    return NOTHING if found.empty else found
 
 
 # %% [markdown]
@@ -109,7 +108,7 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-show_missing(tidy.gaps(store, experiments, profile), f"the profile `{profile}`")
+show_missing(tidy.gaps(store, profile, *experiments), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short:
@@ -121,7 +120,7 @@ def in_short(method, variant):
     parts = {}
     for metric in ("return", "welfare"):
         values = tidy.of_arm(results, metric, method, variant)
-        found = tidy.estimate(values, name=f"{method} {variant} {metric}")
+        found = estimate(values, name=f"{method} {variant} {metric}")
         parts[metric] = tidy.written(found, 0)
     return (
         f"{names[method]} {variants[variant]}: return {parts['return']}, of which fairness "
@@ -133,14 +132,14 @@ arms = set(zip(results["method"], results["variant"], strict=True)) if len(resul
 wanted = [
     (method, variant) for method in ("fairqcm", "min", "full") for variant in list(variants)[:2]
 ]
-bars = tidy.references(results, "return").set_index("method")["value"] if len(results) else {}
+bars = tidy.curve_references(results, "return").set_index("method")["value"] if len(results) else {}
 lines = [in_short(*arm) for arm in wanted if arm in arms]
 lines += [
     f"{names[method]}, which learns nothing: return {bars[method]:.0f}"
     for method in ("oracle", "alternating", "random-present", "random")
     if method in bars
 ]
-Markdown("\n".join(f"- {text}" for text in lines) or nothing(LENDING))
+Markdown("\n".join(f"- {text}" for text in lines) or NOTHING)
 
 # %% [markdown]
 # ## Before you start
@@ -308,87 +307,80 @@ show(
 # %% tags=["nbval-ignore-output", "hide-input"]
 def curves(results, metric, quantity, variant):
     """Draw one series of one variant, or return None when there are no runs."""
-    runs = tidy.curve(results, metric, variant, every=5 if profile == "book" else 1)
-    if runs.empty:
-        return None
-    seeds = runs.groupby("method")["seed"].nunique()
-    count = f"{seeds.min()}" if seeds.min() == seeds.max() else f"{seeds.min()} to {seeds.max()}"
-    bars = tidy.references(results, metric)
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=None if metric == "margin_met" else runs,  # shares of 50 episodes jump too much
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {count} seeds",
-        references=None if bars.empty else bars,
+    return training_curves(
+        tidy.curve(results, metric, variant, every=5 if profile == "book" else 1),
+        quantity,
+        references=tidy.curve_references(results, metric),
         styles=styles,
+        thin_lines=metric != "margin_met",  # shares of 50 episodes jump too much
     )
 
 
-def show_or_say(figure, caption, name, experiment=LENDING):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(nothing(experiment))
-    else:
-        show(figure, caption, name=name)
-
-
-show_or_say(
+show(
     curves(results, "return", "return of a greedy episode", "as_coded"),
     "Figure 3 of the paper, made anew: return during training, as coded. Dotted lines: policies "
     "that learn nothing, on the same episodes.",
-    "return_as_coded",
+    name="return_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "welfare", "fairness score of an episode", "as_coded"),
     "Fairness score alone, as coded.",
-    "fairness_as_coded",
+    name="fairness_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "margin_met", "share of episodes that meet the margin", "as_coded"),
     "Episodes that meet the profit margin, as coded.",
-    "margin_as_coded",
+    name="margin_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "invalid", "invalid grants per episode", "as_coded"),
     "Grants to customers who did not ask, as coded.",
-    "invalid_as_coded",
+    name="invalid_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
 # ### As published
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "return", "return of a greedy episode", "as_published"),
     "Return during training, as published.",
-    "return_as_published",
+    name="return_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "welfare", "fairness score of an episode", "as_published"),
     "Fairness score alone, as published.",
-    "fairness_as_published",
+    name="fairness_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "margin_met", "share of episodes that meet the margin", "as_published"),
     "Episodes that meet the profit margin, as published.",
-    "margin_as_published",
+    name="margin_as_published",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(results, "invalid", "invalid grants per episode", "as_published"),
     "Grants to customers who did not ask, as published.",
-    "invalid_as_published",
+    name="invalid_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -406,7 +398,7 @@ quantities = {
     "margin_met": ("margin met", 2),
     "invalid": ("invalid grants", 2),
 }
-labelled(tidy.final_table(results, quantities)) if len(results) else nothing(LENDING)
+labelled(tidy.final_table(results, quantities)) if len(results) else NOTHING
 
 # %% [markdown]
 # ### Where the return is lost
@@ -414,9 +406,9 @@ labelled(tidy.final_table(results, quantities)) if len(results) else nothing(LEN
 # What separates a method from the optimum has two parts: fines, and the fairness score.
 
 # %% tags=["nbval-check-output", "hide-input"]
-lost = tidy.losses(results, "oracle", 0) if len(results) else pd.DataFrame()
+lost = deep.losses(results, "oracle", 0) if len(results) else pd.DataFrame()
 parts = {"exceptions": "by fines", "welfare": "by the fairness score"}
-labelled(lost.rename(columns=parts)) if len(lost) else nothing(LENDING)
+labelled(lost.rename(columns=parts)) if len(lost) else NOTHING
 
 # %% [markdown]
 # ### Single runs
@@ -426,8 +418,8 @@ labelled(lost.rename(columns=parts)) if len(lost) else nothing(LENDING)
 
 # %% tags=["nbval-check-output", "hide-input"]
 both = ["as_coded", "as_published"]
-singles = tidy.single_runs(results, "return", both) if len(results) else []
-labelled(singles) if len(singles) else nothing(LENDING)
+singles = deep.single_runs(results, "return", both) if len(results) else []
+labelled(singles) if len(singles) else NOTHING
 
 # %% [markdown]
 # ### Beside an independent rerun
@@ -441,7 +433,7 @@ labelled(singles) if len(singles) else nothing(LENDING)
 # %% tags=["nbval-check-output", "hide-input"]
 rows = {}
 for method in ("fairqcm", "min", "full", "rnn"):
-    for version, known in tidy.RERUN_LENDING.items():
+    for version, known in deep.RERUN_LENDING.items():
         if method in known:
             rows[names[method], f"rerun, {version}"] = known[method]
     for variant in ("as_coded", "as_published", "false_update"):
@@ -467,8 +459,8 @@ pd.DataFrame(
 
 # %% tags=["nbval-check-output", "hide-input"]
 compared = {metric: quantities[metric] for metric in ("return", "return_all", "welfare", "invalid")}
-changed = tidy.changes(results, compared) if len(results) else pd.DataFrame()
-labelled(changed) if len(changed) else nothing(LENDING)
+changed = deep.changes(results, compared) if len(results) else pd.DataFrame()
+labelled(changed) if len(changed) else NOTHING
 
 # %% [markdown]
 # Does FairQCM's lead come from imagined memories, or from minibatches that are eight times as
@@ -509,42 +501,42 @@ differences(
 # dynamic programming, so no exact optimum is drawn.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(continuous, "return", "return of a greedy episode", "as_published"),
     "Figure 5 of the paper, made anew with our parameters: return during training.",
-    "return_continuous",
-    LENDING_CONTINUOUS,
+    name="return_continuous",
+    otherwise=NOTHING_CONTINUOUS,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(continuous, "welfare", "fairness score of an episode", "as_published"),
     "Real-valued credit: fairness score alone.",
-    "fairness_continuous",
-    LENDING_CONTINUOUS,
+    name="fairness_continuous",
+    otherwise=NOTHING_CONTINUOUS,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(continuous, "margin_met", "share of episodes that meet the margin", "as_published"),
     "Real-valued credit: episodes that meet the margin.",
-    "margin_continuous",
-    LENDING_CONTINUOUS,
+    name="margin_continuous",
+    otherwise=NOTHING_CONTINUOUS,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves(continuous, "invalid", "invalid grants per episode", "as_published"),
     "Real-valued credit: grants to customers who did not ask.",
-    "invalid_continuous",
-    LENDING_CONTINUOUS,
+    name="invalid_continuous",
+    otherwise=NOTHING_CONTINUOUS,
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
 (
     labelled(tidy.final_table(continuous, quantities))
     if len(continuous)
-    else nothing(LENDING_CONTINUOUS)
+    else NOTHING_CONTINUOUS
 )
 
 # %% [markdown]
@@ -603,7 +595,7 @@ differences(habits, compared)
 if len(results):
     provenance = store.provenance(experiment=LENDING.id, profile=profile)
     costs = tidy.cost(provenance, LENDING.methods(profile))
-labelled(costs) if len(results) else nothing(LENDING)
+labelled(costs) if len(results) else NOTHING
 
 # %% [markdown]
 # ## What was found, and what was not
@@ -654,7 +646,7 @@ def found_here():
             f"either, ends {shorter:.0f} above it: so much is due to the shorter memory."
         )
     meets = {arm: tidy.of_arm(results, "margin_met", *arm).mean() for arm in learners}
-    usual = tidy.references(results, "margin_met").set_index("method")["value"]["random"]
+    usual = tidy.curve_references(results, "margin_met").set_index("method")["value"]["random"]
     less = sum(share < usual for share in meets.values())
     yield (
         "Learned arms that meet the margin less often than lending to anybody at random does "
@@ -663,7 +655,7 @@ def found_here():
     )
 
 
-Markdown(nothing(LENDING) if results.empty else "\n".join(f"- {text}" for text in found_here()))
+Markdown(NOTHING if results.empty else "\n".join(f"- {text}" for text in found_here()))
 
 # %% [markdown]
 # - What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and

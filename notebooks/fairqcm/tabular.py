@@ -61,7 +61,6 @@ from longfair.figures.style import (
     VERMILION,
 )
 from longfair.papers import registry
-from longfair.papers.fairqcm import deep_results as tidy
 from longfair.papers.fairqcm import tabular_results as tabular
 from longfair.papers.fairqcm.tabular import (
     CONVERGENCE,
@@ -78,18 +77,18 @@ from longfair.papers.fairqcm.tabular import (
     converge,
     learn_and_measure,
 )
+from longfair.papers.seed_figures import training_curves
+from longfair.runs import tidy
 from longfair.runs.origin import origin
+from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
-results = tidy.stored(store, TABULAR, profile)
-limits = tidy.stored(store, CONVERGENCE, profile)
-NOTHING = (
-    f"Nothing to show: 'longfair run {TABULAR.id} {CONVERGENCE.id} --profile {profile}' makes "
-    "these runs."
-)
+results = tidy.stored(store, profile, TABULAR)
+limits = tidy.stored(store, profile, CONVERGENCE)
+NOTHING = tidy.nothing_to_show(profile, TABULAR, CONVERGENCE)
 styles = {
     "fairqcm": LineStyle("FairQCM", BLUE, "o"),
     "full": LineStyle("Full", VERMILION, "s"),
@@ -139,10 +138,8 @@ verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-gaps = tidy.gaps(store, [TABULAR, CONVERGENCE], profile)
-show_missing(
-    labelled(gaps.set_index(["experiment", "method", "variant"])), f"the profile `{profile}`"
-)
+gaps = tidy.gaps(store, profile, TABULAR, CONVERGENCE)
+show_missing(labelled(gaps), f"the profile `{profile}`")
 
 # %% [markdown]
 # In short:
@@ -158,7 +155,7 @@ def reaches(method, variant, metric="return", digits=2):
     values = tidy.of_arm(results, metric, method, variant)
     if values.empty:
         return ""
-    return tidy.written(tidy.estimate(values, name=f"{method} {variant} {metric}"), digits)
+    return tidy.written(estimate(values, name=f"{method} {variant} {metric}"), digits)
 
 
 lines = [
@@ -353,52 +350,39 @@ def bars_for(metric):
         return exact_bars(metric)
     if metric == "allocated":
         return exact_bars(metric, few)
-    found = tabular.references(results, metric)
+    found = tidy.references(results, metric)
     return found[found["method"].isin(few)] if metric == "invalid" else found
 
 
-def curves(metric, quantity, variant, until=None):
+def curves(metric, quantity, variant, until=np.inf):
     """Draw learning curves of the four methods, or return None when there are none."""
-    if results.empty:
-        return None
     runs = tidy.curve(results, metric, variant)
-    if until is not None:
-        runs = runs[runs["step"] <= until]
-    if runs.empty:
-        return None
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=runs if metric == "return" else None,
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {runs['seed'].nunique()} seeds",
+    return training_curves(
+        runs[runs["step"] <= until],
+        quantity,
         references=bars_for(metric),
         styles=styles,
+        thin_lines=metric == "return",
     )
 
 
-def show_or_say(figure, caption, name):
-    """Show a figure, or say that there are no runs for it."""
-    if figure is None:
-        print(NOTHING)
-    else:
-        show(figure, caption, name=name)
-
-
-show_or_say(
+show(
     curves("return", "return of a greedy episode", "as_coded"),
     "Return of greedy episodes during training, as coded. Horizontal lines: exact scores of "
     "policies that learn nothing; the Oracle's is the best possible.",
-    "return_as_coded",
+    name="return_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
 # The first 100,000 steps, which is what the paper's text describes:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("return", "return of a greedy episode", "as_coded", until=108_000),
     "The beginning of the same curves.",
-    "return_as_coded_beginning",
+    name="return_as_coded_beginning",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -408,18 +392,20 @@ show_or_say(
 # the doughnut of that step was taken:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("welfare", "Nash welfare, summed over steps", "as_coded"),
     "The pure fairness score of the same episodes.",
-    "welfare_as_coded",
+    name="welfare_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("allocated", "doughnuts taken, of 12", "as_coded"),
     "Doughnuts that somebody took, in the same episodes. The Oracle loses those for which nobody "
     "was there, as does every policy that never offers one to an absent person.",
-    "allocated_as_coded",
+    name="allocated_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -427,10 +413,11 @@ show_or_say(
 # nobody was:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("invalid", "doughnuts wasted, of 12", "as_coded"),
     "Wasted doughnuts in the same episodes.",
-    "invalid_as_coded",
+    name="invalid_as_coded",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -441,10 +428,11 @@ show_or_say(
 # episode the paper says nothing, so that is as in the code.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     curves("return", "return of a greedy episode", "as_published"),
     "Return of greedy episodes during training, as published.",
-    "return_as_published",
+    name="return_as_published",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -549,15 +537,11 @@ NOTHING if found.empty else labelled(found)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 def compared(arms, quantity="return of a greedy episode", metric="return", single=False):
-    """Draw learning curves of several variants side by side."""
-    if results.empty:
-        return None
+    """Draw learning curves of several variants side by side, or return None without runs."""
     runs = pd.concat(
         tidy.curve(results, metric, variant).query("method == @method")
         for method, variant in arms
     )
-    if runs.empty:
-        return None
     looks = [
         LineStyle("", colour, marker, line)
         for colour, marker, line in [
@@ -573,17 +557,16 @@ def compared(arms, quantity="return of a greedy episode", metric="return", singl
         for (method, variant), look in zip(arms, looks, strict=False)
     }
     runs = runs.assign(method=runs["method"] + " " + runs["variant"], variant="")
-    return learning_curves(
-        tidy.over_seeds(runs, ["method", "variant", "step"]),
-        runs=runs if single else None,
-        quantity=quantity,
-        band=f"mean and 95 % bootstrap interval, {runs['seed'].nunique()} seeds",
+    return training_curves(
+        runs,
+        quantity,
         references=exact_bars(metric, ["oracle", "rotation", "random-present"]),
         styles={**styles, **own},
+        thin_lines=single,
     )
 
 
-show_or_say(
+show(
     compared(
         [
             ("fairqcm", "with_time"),
@@ -593,7 +576,8 @@ show_or_say(
         ]
     ),
     "What time in the memory does for Full and for FairQCM.",
-    "with_time",
+    name="with_time",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -633,10 +617,11 @@ Markdown(text)
 # single runs jump up and down for as long as they last.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     compared([("fairqcm", "as_published"), ("fairqcm", "end_masked")], single=True),
     "Masking the end of an episode without telling the time. Thin lines are single runs.",
-    "end_masked",
+    name="end_masked",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -702,10 +687,11 @@ found = tabular.changes(results, pairs, quantities) if len(results) else pd.Data
 NOTHING if found.empty else labelled(found)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     compared([("fairqcm", "as_coded"), ("full", "as_coded"), ("full", "repeated")]),
     "Full with as many updates as FairQCM.",
-    "equal_updates",
+    name="equal_updates",
+    otherwise=NOTHING,
 )
 
 # %% [markdown]
@@ -774,18 +760,20 @@ def distances(metric, what):
     )
 
 
-show_or_say(
+show(
     distances("relative_distance", "largest distance"),
     "Largest distance to the exact action values, as a share of the largest of these, mean over "
     "seeds. Minus 2 means one per cent.",
-    "largest_distance",
+    name="largest_distance",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show_or_say(
+show(
     distances("mean_distance", "mean distance"),
     "Mean distance to the exact action values, on the same scale.",
-    "mean_distance",
+    name="mean_distance",
+    otherwise=NOTHING,
 )
 
 # %% tags=["nbval-check-output", "hide-input"]

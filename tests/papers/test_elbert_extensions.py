@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,6 @@ from longfair.papers.elbert.attention import ATTENTION_HARDER
 from longfair.papers.elbert.bellman import no_bellman_equation, rate
 from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
 from longfair.papers.elbert.notions import EXTENSIONS, NOTIONS, AllNotions, SomeNotions
-from longfair.runs.experiment import Run
-from longfair.runs.store import Store
 from longfair.runs.tables import checked
 
 EXPERIMENTS = {e.name: e for e in (*ABLATIONS, *EXTENSIONS)}
@@ -217,31 +214,3 @@ def test_the_poster_agrees_within_interval_and_reading_error() -> None:
     assert table.loc[("g-ppo", "reward"), "agrees"]
     assert not table.loc[("elbert-po", "reward"), "agrees"]
     assert table.loc[("elbert-po", "bias"), "poster"] == 0.05
-
-
-def test_summary_has_a_line_per_arm() -> None:
-    table = worlds.summary(results_of({"g-ppo": [0.1, 0.3]}), {"reward": "reward"})
-    assert table.loc[("g-ppo", "as_coded"), "reward"].startswith("0.200 [")
-    assert table.loc[("g-ppo", "as_coded"), "seeds"] == 2
-
-
-def test_stored_gaps_and_cost(tmp_path: Path) -> None:
-    experiment = EXPERIMENTS["details-lending"]
-    store = Store(tmp_path)
-    assert worlds.stored(store, experiment, "smoke").empty
-    assert worlds.gaps(store, experiment, "smoke")["missing"].sum() == 9
-    arm = arms("details-lending")["static-optimum"]
-    store.write(Run(experiment.id, "smoke", arm, 0), arm.work(arm.config, 0), {"key": "old"})
-    assert set(worlds.stored(store, experiment, "smoke")["method"]) == {"static-optimum"}
-    assert worlds.stored(store, experiment, "paper").empty
-    provenance = pd.DataFrame(
-        {
-            "method": ["g-ppo", "elbert-po"],
-            "variant": "as_coded",
-            "steps": 10,
-            "core_seconds": [36.0, 3600.0],
-        }
-    )
-    table = worlds.cost(provenance, experiment)
-    assert list(table.index.get_level_values(0)) == ["elbert-po", "g-ppo"]
-    assert table["core hours in all"].tolist() == [1.0, 0.01]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp import cross_entropy_results as tidy
 from longfair.papers.fairmdp import exploration_results
 from longfair.papers.fairmdp.cross_entropy import FIGURE1
-from longfair.papers.fairmdp.exploration import EXPLORATION, Setting
-from longfair.runs.store import Store
+from longfair.papers.fairmdp.exploration import Setting
 
 QUANTITIES = {"reward": 10.4, "profit": 0.4, "gap_dp": 0.1, "gap_dp_discounted": 0.08,
               "gap_eo": 0.07, "gap_eo_discounted": 0.06, "share_fair": 0.5}  # fmt: skip
@@ -96,15 +94,6 @@ def test_the_check_is_shown_for_methods_with_a_constraint() -> None:
     assert table.loc["cce-dp", "pass and are unfair"] == 0.1
 
 
-def test_an_empty_store_has_gaps_and_no_results(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert tidy.stored(store, "smoke", [FIGURE1]).empty
-    missing = tidy.gaps(store, "smoke", [FIGURE1, EXPLORATION])
-    assert set(missing["experiment"]) == {FIGURE1.id, EXPLORATION.id}
-    assert missing["missing"].eq(2).all()
-    assert len(missing) == len(FIGURE1.arms["smoke"]) + len(EXPLORATION.arms["smoke"])
-
-
 def test_frontier_of_one_notion_and_gap() -> None:
     corners = [
         {"problem": problem, "notion": notion, "rates": rates, "gap": gap, "profit": 0.4 + gap}
@@ -117,7 +106,7 @@ def test_frontier_of_one_notion_and_gap() -> None:
     assert found["gap"].tolist() == [0.1, 0.2]
 
 
-def test_learners_are_summarised_and_their_regret_is_selected() -> None:
+def test_learners_are_summarised() -> None:
     values = {"regret": 50.0, "regret_exploring": 48.0, "slope_ratio": 0.01, "gap_largest": 0.11,
               "fair": 0.0}  # fmt: skip
     fair = values | {"gap_largest": 0.09, "fair": 1.0}
@@ -128,11 +117,6 @@ def test_learners_are_summarised_and_their_regret_is_selected() -> None:
     assert line["always fair"] == "1 of 2"
     assert line["largest gap"] == "0.090 to 0.110"
     assert line["while exploring"] == "48.0"
-    curve = run("explore-commit", "as_published", 0, {"regret": 1.0, "gap": 0.0})
-    curve = curve.assign(phase="curve", step=20)
-    found = exploration_results.regret_curves(pd.concat([rows, curve]), "as_published")
-    assert found["value"].tolist() == [1.0]
-    assert found["step"].tolist() == [20]
 
 
 def test_estimates_have_a_row_per_seed_and_group() -> None:

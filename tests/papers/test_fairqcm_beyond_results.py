@@ -11,7 +11,7 @@ from longfair.papers.fairqcm.beyond import COMPLETE, ladder, without
 
 def score(method: str, variant: str, values: list[float]) -> pd.DataFrame:
     rows = pd.DataFrame({"seed": range(len(values)), "value": values})
-    return rows.assign(phase="final", metric="return", method=method, variant=variant)
+    return rows.assign(phase="final", metric="return", group=-1, method=method, variant=variant)
 
 
 @pytest.fixture

@@ -35,11 +35,6 @@ def results() -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def test_references_are_means_of_what_learns_nothing(results: pd.DataFrame) -> None:
-    found = tabular.references(results, "return")
-    assert found.to_dict("records") == [{"method": "oracle", "value": 38.5}]
-
-
 def test_curve_table_takes_the_moments_asked_for(results: pd.DataFrame) -> None:
     table = tabular.curve_table(results, [8_000], ["as_coded"])
     assert list(table.columns) == ["8,000 episodes"]

@@ -1,19 +1,19 @@
-"""Results of the searches as tables for reading, beside the exact optima. Nothing here decides."""
+"""Results of the searches as tables for reading, beside the exact optima. Nothing here decides.
+
+Reading results in general is the matter of `longfair.runs.tidy`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from longfair.papers.elbert.lending_results import final, written
 from longfair.papers.fairmdp.cross_entropy import FIGURE1, INGREDIENTS, SWEEP
-from longfair.runs.experiment import Experiment, plan
+from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import estimate
-from longfair.runs.store import Store, no_results
-
-_ARM = ["method", "variant"]
+from longfair.runs.tidy import ARM, final, of_arm, written
 
 NAMES: Mapping[str, str] = {
     "race-blind": "race-blind",
@@ -71,60 +71,13 @@ TOLERANCES: Mapping[float, tuple[Experiment, str]] = {
 EXPERIMENTS = (FIGURE1, SWEEP, INGREDIENTS)
 
 
-def stored(store: Store, profile: str, experiments: Sequence[Experiment]) -> pd.DataFrame:
-    """Load the results of experiments, methods in their order; no rows when there are none.
-
-    Parameters
-    ----------
-    store
-        Where the results are.
-    profile
-        Name of the profile.
-    experiments
-        What to load.
-    """
-    known = store.experiments()
-    tables = [
-        _in_order(store.load(experiment=experiment.id, profile=profile), experiment)
-        for experiment in experiments
-        if experiment.id in known
-    ]
-    return pd.concat(tables, ignore_index=True) if tables else no_results()
-
-
-def gaps(store: Store, profile: str, experiments: Sequence[Experiment]) -> pd.DataFrame:
-    """Say which runs are missing, or no longer what the present code would give.
-
-    Parameters
-    ----------
-    store, profile, experiments
-        As for `stored`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per experiment and arm with a gap, and the number of its runs in each status. No
-        rows when every run is stored and fresh.
-    """
-    keys = ["experiment", *_ARM]
-    states = pd.concat(
-        [
-            store.states(plan(experiment, profile)).assign(experiment=experiment.id)
-            for experiment in experiments
-        ]
-    )
-    counts = states.groupby([*keys, "status"], sort=False).size().unstack(fill_value=0)
-    unfinished = counts.drop(columns="fresh", errors="ignore")
-    return counts[unfinished.sum(axis=1) > 0].rename_axis(columns=None).reset_index()
-
-
 def beside_the_paper(results: pd.DataFrame) -> pd.DataFrame:
     """Hold Figure 1 against what the paper prints.
 
     Parameters
     ----------
     results
-        Of Figure 1, as from `stored`.
+        Of Figure 1, as from `tidy.stored`.
 
     Returns
     -------
@@ -132,13 +85,12 @@ def beside_the_paper(results: pd.DataFrame) -> pd.DataFrame:
         Index method and quantity: what is printed, and for each variant the mean with its interval
         and the range over seeds. Gaps are those of the variant.
     """
-    rows = final(results)
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for (method, metric), printed in PRINTED.items():
         line = {"printed": f"{printed:.2f}"}
         for variant, ending in GAP_OF.items():
             name = metric if metric == "reward" else metric + ending
-            values = _values(rows, method, variant, name)
+            values = of_arm(results, name, method, variant)
             if len(values):
                 found = estimate(values, name=f"{method} {variant} {name}")
                 words = variant.replace("_", " ")
@@ -154,7 +106,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As from `stored`.
+        As from `tidy.stored`.
 
     Returns
     -------
@@ -165,20 +117,20 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     """
     rows = final(results)
     lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for method, variant in rows[_ARM].drop_duplicates().itertuples(index=False):
+    for method, variant in rows[ARM].drop_duplicates().itertuples(index=False):
         line: dict[str, Any] = {}
         # Profits of -0.0000002 are losses of no interest.
-        profit = _values(rows, method, variant, "profit").round(5) + 0.0
+        profit = of_arm(results, "profit", method, variant).round(5) + 0.0
         quantities = {"profit": "profit", "gap_dp": "gap", "gap_dp_discounted": "discounted gap"}
         for metric, title in quantities.items():
-            values = _values(rows, method, variant, metric).round(5) + 0.0
+            values = of_arm(results, metric, method, variant).round(5) + 0.0
             line[title] = written(estimate(values, name=f"{method} {variant} {metric}"))
         line["profit, IQM"] = f"{estimate(profit, 'interquartile mean').value:.3f}"
         line["hardly lend"] = f"{int((profit < NEVER_LENDS).sum())} of {len(profit)}"
-        fair = _values(rows, method, variant, "share_fair")
+        fair = of_arm(results, "share_fair", method, variant)
         line["fair in the last population"] = f"{fair.mean():.0%}"
         lines[method, variant] = line
-    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(_ARM)
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
 
 
 def by_tolerance(results: pd.DataFrame) -> pd.DataFrame:
@@ -187,7 +139,7 @@ def by_tolerance(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results
-        Of `FIGURE1` and `SWEEP`, as from `stored`.
+        Of `FIGURE1` and `SWEEP`, as from `tidy.stored`.
 
     Returns
     -------
@@ -195,13 +147,12 @@ def by_tolerance(results: pd.DataFrame) -> pd.DataFrame:
         Columns `method` (without tolerance), `variant`, `tolerance`, `seed`, `profit` and `gap`,
         the gap being that of the variant.
     """
-    rows = final(results)
     found = []
     for tolerance, (_, ending) in TOLERANCES.items():
         for method in ("cce-dp", "optimistic-dp"):
             for variant, of_gap in GAP_OF.items():
-                profit = _values(rows, method + ending, variant, "profit")
-                gap = _values(rows, method + ending, variant, "gap_dp" + of_gap)
+                profit = of_arm(results, "profit", method + ending, variant)
+                gap = of_arm(results, "gap_dp" + of_gap, method + ending, variant)
                 part = pd.DataFrame({"profit": profit, "gap": gap}).rename_axis("seed")
                 found.append(
                     part.reset_index().assign(method=method, variant=variant, tolerance=tolerance)
@@ -216,7 +167,7 @@ def checked_policies(results: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As from `stored`.
+        As from `tidy.stored`.
 
     Returns
     -------
@@ -270,23 +221,4 @@ def cost_of_experiments(provenance: pd.DataFrame) -> pd.DataFrame:
             "core seconds per run": seconds.median().round(1),
             "core minutes in all": (seconds.sum() / 60).round(1),
         }
-    )
-
-
-def _values(rows: pd.DataFrame, method: str, variant: str, metric: str) -> pd.Series[float]:
-    """Return a metric of all groups of one arm, indexed by seed."""
-    chosen = (
-        (rows["method"] == method)
-        & (rows["variant"] == variant)
-        & (rows["metric"] == metric)
-        & (rows["group"] < 0)
-    )
-    return rows[chosen].set_index("seed")["value"]
-
-
-def _in_order(table: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
-    """Bring methods into the order of the experiment; the store's order is alphabetical."""
-    order = {method: place for place, method in enumerate(experiment.methods("book"))}
-    return table.sort_values(
-        "method", key=lambda column: column.map(order), kind="stable", ignore_index=True
     )

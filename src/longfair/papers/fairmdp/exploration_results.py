@@ -18,10 +18,10 @@ from longfair.agents.fair_mdp.explore_then_commit import (
 from longfair.agents.fair_mdp.loan_problem import LoanProblem
 from longfair.agents.fair_mdp.model import occupancy
 from longfair.envs.loan_mdp import LoanModel
-from longfair.papers.elbert.lending_results import final, written
 from longfair.papers.fairmdp.exploration import COIN, Setting
 from longfair.papers.fairmdp.loans import loan_episode
 from longfair.runs.statistics import estimate
+from longfair.runs.tidy import final, written
 
 NAMES: Mapping[str, str] = {
     "explore-commit": "explore 100, commit",
@@ -94,7 +94,7 @@ def summary(results: pd.DataFrame, variant: str) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As from `cross_entropy_results.stored`.
+        As from `tidy.stored`.
     variant
         Which variant.
 
@@ -120,33 +120,13 @@ def summary(results: pd.DataFrame, variant: str) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
-def regret_curves(results: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """Select the regret during learning: columns `method`, `variant`, `seed`, `step`, `value`.
-
-    Parameters
-    ----------
-    results
-        As from `cross_entropy_results.stored`.
-    variant
-        Which variant.
-    """
-    chosen = (
-        (results["phase"] == "curve")
-        & (results["metric"] == "regret")
-        & (results["variant"] == variant)
-    )
-    return results.loc[chosen, ["method", "variant", "seed", "step", "value"]].reset_index(
-        drop=True
-    )
-
-
 def estimates(results: pd.DataFrame) -> pd.DataFrame:
     """Lay out the estimated beliefs about strangers: columns `seed`, `group`, `alpha`, `beta`.
 
     Parameters
     ----------
     results
-        As from `cross_entropy_results.stored`.
+        As from `tidy.stored`.
     """
     chosen = results[
         (results["method"] == "explore-commit")

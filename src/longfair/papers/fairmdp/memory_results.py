@@ -9,8 +9,8 @@ import pandas as pd
 
 from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning
 from longfair.agents.fair_mdp.model import FloatArray
-from longfair.papers.elbert.lending_results import final, written
 from longfair.runs.statistics import estimate
+from longfair.runs.tidy import final, written
 
 NAMES: Mapping[str, str] = {
     "fairqcm": "FairQCM",
@@ -87,7 +87,7 @@ def summary(
     Parameters
     ----------
     results
-        Of the experiment, as from `cross_entropy_results.stored`.
+        Of the experiment, as from `tidy.stored`.
     variant
         Which variant.
     early

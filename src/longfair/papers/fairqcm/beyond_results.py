@@ -1,11 +1,10 @@
 """The results beyond FairQCM as tidy tables: what every fix adds, and what its absence costs.
 
-Reading results in general is the matter of `longfair.papers.fairqcm.deep_results`.
+Reading results in general is the matter of `longfair.runs.tidy`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
 
@@ -13,7 +12,7 @@ import pandas as pd
 
 from longfair.agents.fairqcm.ledger_dqn import Recipe
 from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
-from longfair.papers.fairqcm.deep_results import change, differences, final, of_arm
+from longfair.runs.tidy import Quantities, change, differences, of_arm, references
 from longfair.runs.verdicts import REFERENCE
 
 OPTIMAL = "oracle"
@@ -58,14 +57,10 @@ def lost(results: pd.DataFrame, problem: str, metric: str) -> pd.DataFrame:
 
 def bars(results: pd.DataFrame, metric: str) -> pd.Series[float]:
     """Return what policies without training reach in a final metric, by method."""
-    rows = final(results)
-    chosen = rows[(rows["variant"] == REFERENCE) & (rows["metric"] == metric)]
-    return chosen.groupby("method", sort=False)["value"].mean()
+    return references(results, metric).set_index("method")["value"]
 
 
-def contributions(
-    results: pd.DataFrame, problem: str, quantities: Mapping[str, tuple[str, int]]
-) -> pd.DataFrame:
+def contributions(results: pd.DataFrame, problem: str, quantities: Quantities) -> pd.DataFrame:
     """Say what every fix does to the ladder's rung before, and what its absence does to the whole.
 
     Parameters

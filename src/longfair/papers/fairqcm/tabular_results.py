@@ -1,6 +1,6 @@
 """The tabular results of FairQCM as tidy tables, exact scores beside them, and two small studies.
 
-Reading results in general is the matter of `longfair.papers.fairqcm.deep_results`.
+Reading results in general is the matter of `longfair.runs.tidy`.
 """
 
 from __future__ import annotations
@@ -15,36 +15,10 @@ import pandas as pd
 from longfair.agents import exact_doughnut
 from longfair.agents.fairqcm.q_learning import QLearningSettings, TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
-from longfair.papers.fairqcm.deep_results import change, final, over_seeds, written
 from longfair.papers.fairqcm.tabular import SMOOTHING, ExactValues
-from longfair.runs.verdicts import REFERENCE
-
-_ARM = ["method", "variant"]
-
-Arm = tuple[str, str]
-"""Method and variant."""
+from longfair.runs.tidy import ARM, ArmName, Quantities, difference, over_seeds, written
 
 # Stored results ---------------------------------------------------------------------------------
-
-
-def references(results: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Average over all seeds and episodes what policies reach that learn nothing.
-
-    Parameters
-    ----------
-    results
-        As from `Store.load`.
-    metric
-        A final metric.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `value`, in order of appearance.
-    """
-    rows = final(results[results["variant"] == REFERENCE])
-    means = rows[rows["metric"] == metric].groupby("method", sort=False)["value"].mean()
-    return means.rename_axis("method").reset_index()
 
 
 def curve_table(
@@ -75,19 +49,19 @@ def curve_table(
         & results["variant"].isin(list(variants))
         & results["step"].isin(list(steps))
     ]
-    found = over_seeds(rows, [*_ARM, "step"])
+    found = over_seeds(rows, [*ARM, "step"])
     found["text"] = [
         f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in found.itertuples()
     ]
-    table = found.pivot(index=_ARM, columns="step", values="text")
-    order = pd.MultiIndex.from_frame(found[_ARM].drop_duplicates())
+    table = found.pivot(index=ARM, columns="step", values="text")
+    order = pd.MultiIndex.from_frame(found[ARM].drop_duplicates())
     return table.loc[order].rename(columns=lambda step: f"{steps[step]:,} episodes")
 
 
 def changes(
     results: pd.DataFrame,
-    pairs: Mapping[Arm, Arm],
-    quantities: Mapping[str, tuple[str, int]],
+    pairs: Mapping[ArmName, ArmName],
+    quantities: Quantities,
 ) -> pd.DataFrame:
     """Say by how much one arm differs from another, paired by seed.
 
@@ -106,15 +80,13 @@ def changes(
         Index: method and variant of the changed arm. Column `compared with`, then the difference
         with its interval per quantity; pairs without results are left out.
     """
-    rows = final(results).set_index([*_ARM, "metric", "seed"])["value"].sort_index()
-    lines: dict[Arm, dict[str, str]] = {}
+    lines: dict[ArmName, dict[str, str]] = {}
     for changed, base in pairs.items():
         line: dict[str, str] = {}
         for metric, (title, digits) in quantities.items():
-            if (*changed, metric) in rows.index and (*base, metric) in rows.index:
-                name = f"{changed} {base} {metric}"
-                found = change(rows.loc[(*changed, metric)], rows.loc[(*base, metric)], name)
-                line[title] = "" if found is None else written(found, digits, signed=True)
+            found = difference(results, metric, changed, base, f"{changed} {base} {metric}")
+            if found is not None:
+                line[title] = written(found, digits, signed=True)
         if line:
             lines[changed] = {"compared with": " ".join(base)} | line
     return pd.DataFrame.from_dict(lines, orient="index")
@@ -136,7 +108,7 @@ def distance_curves(results: pd.DataFrame, metric: str) -> pd.DataFrame:
         Index: training episodes; one column per arm, a pair of method and variant.
     """
     rows = results[(results["phase"] == "curve") & (results["metric"] == metric)]
-    means = rows.groupby(["step", *_ARM], sort=False)["value"].mean().unstack(_ARM)
+    means = rows.groupby(["step", *ARM], sort=False)["value"].mean().unstack(ARM)
     means.index = means.index // 4  # doughnuts of an episode
     return means.map(np.log10).rename_axis("training episodes")
 

@@ -1,0 +1,484 @@
+"""Stored results as tidy tables and estimates over seeds, for any experiment.
+
+The functions read the table of `longfair.runs.store.Store.load`. What only one paper needs is
+beside its experiments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from longfair.runs.experiment import Experiment, plan
+from longfair.runs.statistics import Estimate, estimate, paired_difference
+from longfair.runs.store import Store, no_results
+from longfair.runs.tables import ALL_GROUPS
+from longfair.runs.verdicts import REFERENCE
+
+ARM = ["method", "variant"]
+"""Columns that name an arm."""
+
+ArmName = tuple[str, str]
+"""Method and variant."""
+
+Quantities = Mapping[str, tuple[str, int]]
+"""Metric to column title and number of digits."""
+
+# What is stored ---------------------------------------------------------------------------------
+
+
+def stored(store: Store, profile: str, *experiments: Experiment) -> pd.DataFrame:
+    """Load the results of experiments under a profile; no rows when there are none.
+
+    Parameters
+    ----------
+    store
+        Where the results are.
+    profile
+        Name of the profile.
+    *experiments
+        What to load.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `Store.load`, methods in the order of their experiment.
+    """
+    known = store.experiments()
+    tables = [
+        in_order(store.load(experiment=one.id, profile=profile), one.methods(profile))
+        for one in experiments
+        if one.id in known and profile in one.arms
+    ]
+    tables = [table for table in tables if len(table)]
+    return pd.concat(tables, ignore_index=True) if tables else no_results()
+
+
+def gaps(store: Store, profile: str, *experiments: Experiment) -> pd.DataFrame:
+    """Say which runs of a profile are not stored, or no longer what the present code would give.
+
+    Parameters
+    ----------
+    store, profile, *experiments
+        As for `stored`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `experiment`, `method`, `variant`: the number of runs in each status, for every arm
+        with a gap. No rows when every run is stored and fresh.
+    """
+    states = pd.concat(
+        [store.states(plan(one, profile)).assign(experiment=one.id) for one in experiments]
+    )
+    groups = states.groupby(["experiment", *ARM, "status"], sort=False)
+    counts = groups.size().unstack(fill_value=0).rename_axis(columns=None)
+    return counts[counts.drop(columns="fresh", errors="ignore").sum(axis=1) > 0]
+
+
+def nothing_to_show(profile: str, *experiments: Experiment) -> str:
+    """Say which command makes the runs of experiments."""
+    names = " ".join(experiment.id for experiment in experiments)
+    return f"Nothing to show: 'longfair run {names} --profile {profile}' makes these runs."
+
+
+def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Bring methods into an order; the store's own is alphabetical."""
+    order = {method: place for place, method in enumerate(methods)}
+    return table.sort_values(
+        "method", key=lambda column: column.map(order), kind="stable", ignore_index=True
+    )
+
+
+def cost(
+    provenance: pd.DataFrame,
+    methods: Sequence[str],
+    in_all: Literal["minutes", "hours"] = "minutes",
+) -> pd.DataFrame:
+    """Summarise what runs cost.
+
+    Parameters
+    ----------
+    provenance
+        As from `Store.provenance`.
+    methods
+        Methods in the order wanted.
+    in_all
+        Unit of the last column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`: number of runs, training steps of one, median core seconds of
+        one, core minutes or hours of all.
+    """
+    groups = in_order(provenance, methods).groupby(ARM, sort=False)
+    seconds = groups["core_seconds"]
+    unit, digits = {"minutes": (60, 1), "hours": (3600, 2)}[in_all]
+    return pd.DataFrame(
+        {
+            "runs": groups.size(),
+            "training steps": groups["steps"].median().astype(int),
+            "core seconds per run": seconds.median().round(1),
+            f"core {in_all} in all": (seconds.sum() / unit).round(digits),
+        }
+    )
+
+
+# Selecting --------------------------------------------------------------------------------------
+
+
+def curve(results: pd.DataFrame, metric: str, variant: str, every: int = 1) -> pd.DataFrame:
+    """Select what was measured during training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A metric of all groups together.
+    variant
+        Variant to keep.
+    every
+        Average so many neighbouring points of the curve; a last incomplete set is left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, `step` (the last of the points averaged), `value`.
+    """
+    chosen = results[
+        (results["phase"] == "curve")
+        & (results["metric"] == metric)
+        & (results["group"] == ALL_GROUPS)
+        & (results["variant"] == variant)
+    ]
+    by = [*ARM, "seed"]
+    rows = chosen[[*by, "step", "value"]].reset_index(drop=True)
+    block = rows.groupby(by, sort=False).cumcount() // every
+    blocks = rows.groupby([*by, block], sort=False)
+    merged = blocks.agg(step=("step", "last"), value=("value", "mean"), size=("value", "size"))
+    complete = merged[merged["size"] == every].reset_index()
+    return complete[[*by, "step", "value"]]
+
+
+def final(results: pd.DataFrame) -> pd.DataFrame:
+    """Select what was measured of whole runs or of the last policies.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, `metric`, `group`, `value`.
+    """
+    chosen = results[results["phase"] == "final"]
+    return chosen[[*ARM, "seed", "metric", "group", "value"]].reset_index(drop=True)
+
+
+def of_arm(results: pd.DataFrame, metric: str, method: str, variant: str) -> pd.Series[float]:
+    """Return a final metric of all groups together of one arm's runs, indexed by seed."""
+    rows = final(results)
+    chosen = (
+        (rows["metric"] == metric)
+        & (rows["group"] == ALL_GROUPS)
+        & (rows["method"] == method)
+        & (rows["variant"] == variant)
+    )
+    return rows[chosen].set_index("seed")["value"]
+
+
+def references(
+    results: pd.DataFrame, metric: str, policies: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Average over seeds what policies reach at the end that need no training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A final metric of all groups together.
+    policies
+        Ids of the policies, in the order wanted; those without results are left out. By default
+        all, in order of appearance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `value`.
+    """
+    means = _mean_of_references(final(results[results["variant"] == REFERENCE]), metric)
+    if policies is not None:
+        means = means.reindex(list(policies)).dropna().rename_axis("method")
+    return means.reset_index()
+
+
+def curve_references(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Average over seeds and episodes what policies reach that need no training.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A metric of the learning curve, of all groups together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `value`, in order of appearance.
+    """
+    chosen = (results["variant"] == REFERENCE) & (results["phase"] == "curve")
+    return _mean_of_references(results[chosen], metric).reset_index()
+
+
+def _mean_of_references(rows: pd.DataFrame, metric: str) -> pd.Series[float]:
+    chosen = rows[(rows["metric"] == metric) & (rows["group"] == ALL_GROUPS)]
+    return chosen.groupby("method", sort=False)["value"].mean()
+
+
+def by_seed(results: pd.DataFrame) -> pd.DataFrame:
+    """Lay final values out as one row per run and one column per quantity.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, then one per metric; metrics of single groups are
+        called `rate_0`, `rate_1` and so on. All in order of appearance.
+    """
+    rows = final(results)
+    suffix = np.where(rows["group"] == ALL_GROUPS, "", "_" + rows["group"].astype(str))
+    rows = rows.assign(metric=rows["metric"] + suffix)
+    return _wide(rows, [*ARM, "seed"], "value").reset_index()
+
+
+def _wide(rows: pd.DataFrame, index: Sequence[str], values: str) -> pd.DataFrame:
+    """Spread metrics over columns; rows and columns keep the order of their first appearance."""
+    table = rows.pivot(index=list(index), columns="metric", values=values)
+    order = pd.MultiIndex.from_frame(rows[list(index)].drop_duplicates())
+    return table.loc[order, list(dict.fromkeys(rows["metric"]))].rename_axis(columns=None)
+
+
+# Estimating -------------------------------------------------------------------------------------
+
+
+def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Estimate a mean over seeds, with its 95 % bootstrap interval, for every combination.
+
+    Parameters
+    ----------
+    rows
+        Column `value` and those of `by`; one row per combination and seed.
+    by
+        Columns that tell combinations apart. Their values name the estimate's random stream.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `by`, then `value`, `low`, `high`, `seeds`, combinations in order of
+        appearance. A single seed has no interval: `low` and `high` are then the value itself.
+    """
+    found = []
+    for names, part in rows.groupby(list(by), sort=False):
+        mean = estimate(part["value"], name=" ".join(map(str, names)))
+        low, high = mean.interval or (mean.value, mean.value)
+        found.append((*names, mean.value, low, high, mean.seeds))
+    return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
+
+
+def seeds_in_words(rows: pd.DataFrame) -> str:
+    """Say on how many seeds the methods of a table rest, as in "10 seeds" or "3 to 10 seeds"."""
+    counts = rows.groupby(ARM)["seed"].nunique()
+    few, many = int(counts.min()), int(counts.max())
+    if few < many:
+        return f"{few} to {many} seeds"
+    return f"{many} seeds" if many > 1 else "1 seed, which has no interval"
+
+
+def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
+    """Write an estimate with its interval, as in "0.150 [0.148, 0.152]"."""
+    form = f"{'+' if signed else ''}.{digits}f"
+    if found.interval is None:
+        return f"{found.value:{form}}"
+    low, high = found.interval
+    return f"{found.value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
+    """Lay out final metrics of all groups together for reading.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    quantities
+        What to show.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`; mean with its interval per quantity, empty text where it was not
+        measured, and the number of seeds.
+    """
+    rows = final(results)
+    lines: dict[ArmName, dict[str, Any]] = {}
+    for (method, variant), part in rows[rows["group"] == ALL_GROUPS].groupby(ARM, sort=False):
+        line: dict[str, Any] = {}
+        for metric, (title, digits) in quantities.items():
+            values = part.loc[part["metric"] == metric, "value"]
+            name = f"{method} {variant} {metric}"
+            line[title] = written(estimate(values, name=name), digits) if len(values) else ""
+        lines[str(method), str(variant)] = line | {"seeds": part["seed"].nunique()}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
+
+
+def trade_off_summary(
+    results: pd.DataFrame, reward: str = "reward", bias: str = "bias"
+) -> pd.DataFrame:
+    """Estimate reward and bias of the last policies, in the columns `figures.trade_off` reads.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    reward, bias
+        Metrics of all groups together to take for the two.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `reward`, `reward_low`, `reward_high`, `bias`, `bias_low`,
+        `bias_high`.
+    """
+    means = over_seeds(_reward_and_bias(results, reward, bias), [*ARM, "metric"])
+    parts = [_wide(means, ARM, column) for column in ("value", "low", "high")]
+    table = parts[0].join([parts[1].add_suffix("_low"), parts[2].add_suffix("_high")])
+    return table.reset_index()
+
+
+def trade_off_runs(
+    results: pd.DataFrame, reward: str = "reward", bias: str = "bias"
+) -> pd.DataFrame:
+    """Return reward and bias of the last policy of every run, as `figures.trade_off` reads them.
+
+    Parameters
+    ----------
+    results, reward, bias
+        As for `trade_off_summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, `reward`, `bias`.
+    """
+    table = _wide(_reward_and_bias(results, reward, bias), [*ARM, "seed"], "value")
+    return table[["reward", "bias"]].reset_index()
+
+
+def _reward_and_bias(results: pd.DataFrame, reward: str, bias: str) -> pd.DataFrame:
+    rows = final(results)
+    rows = rows[rows["metric"].isin([reward, bias]) & (rows["group"] == ALL_GROUPS)]
+    return rows.replace({"metric": {reward: "reward", bias: "bias"}})
+
+
+# Comparing --------------------------------------------------------------------------------------
+
+
+def change(first: pd.Series[float], second: pd.Series[float], name: str) -> Estimate | None:
+    """Estimate by how much the first differs from the second, paired by seed.
+
+    Parameters
+    ----------
+    first, second
+        As from `of_arm`.
+    name
+        Names the estimate's random stream.
+
+    Returns
+    -------
+    Estimate or None
+        Mean of first less second over the seeds that both have; None if they share no seed.
+    """
+    shared = first.index.intersection(second.index)
+    if shared.empty:
+        return None
+    return paired_difference(first[shared], second[shared], name=name)
+
+
+def difference(
+    results: pd.DataFrame,
+    metric: str,
+    first: ArmName,
+    second: ArmName,
+    name: str = "",
+) -> Estimate | None:
+    """Estimate by how much a final metric of one arm differs from that of another.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    metric
+        A final metric of all groups together.
+    first, second
+        The arms.
+    name
+        Names the estimate's random stream; by default the arms and the metric do.
+
+    Returns
+    -------
+    Estimate or None
+        As from `change`.
+    """
+    one, other = (of_arm(results, metric, *arm) for arm in (first, second))
+    return change(one, other, name or " ".join((*first, *second, metric)))
+
+
+def differences(
+    results: pd.DataFrame,
+    pairs: Mapping[Any, tuple[ArmName, ArmName]],
+    quantities: Quantities,
+) -> pd.DataFrame:
+    """Say by how much one arm differs from another, paired by seed.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    pairs
+        Under the label of a line, an arm and the one that is taken from it.
+    quantities
+        What to compare.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per label: the difference, with interval, per quantity. Pairs without results are
+        left out. Labels that are arms make an index of `method` and `variant`.
+    """
+    lines: dict[Any, dict[str, str]] = {}
+    for label, (first, second) in pairs.items():
+        for metric, (title, digits) in quantities.items():
+            found = difference(results, metric, first, second)
+            if found is not None:
+                lines.setdefault(label, {})[title] = written(found, digits, signed=True)
+    table = pd.DataFrame.from_dict(lines, orient="index")
+    return table.rename_axis(ARM) if table.index.nlevels == len(ARM) else table
+
+
+def sign(found: Estimate) -> int:
+    """Return 1 or -1 if the interval is above or below zero, and 0 if neither can be said."""
+    low, high = found.interval or (0.0, 0.0)
+    return int(low > 0) - int(high < 0)

@@ -1,0 +1,296 @@
+"""Stored results as tables, on made-up results whose answers are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from toy_experiment import toy_experiment, toy_table
+
+from longfair.runs import tidy
+from longfair.runs.experiment import plan
+from longfair.runs.statistics import Estimate, estimate, paired_difference
+from longfair.runs.store import Store
+
+TOY = toy_experiment()
+OTHER = replace(TOY, id="toy/attention")
+
+
+def results_of(values: dict[tuple[str, str], list[float]]) -> pd.DataFrame:
+    """Results whose final reward is given and whose bias is a tenth of it, by seed."""
+    frames = []
+    for (method, variant), rewards in values.items():
+        for seed, reward in enumerate(rewards):
+            rows: list[tuple[str, int, str, int, float]] = [
+                ("curve", 0, "reward", -1, 0.0),
+                ("curve", 50, "reward", -1, 2.0),
+                ("curve", 50, "rate", 1, 9.0),
+                ("curve", 100, "reward", -1, reward),
+                ("final", 100, "reward", -1, reward),
+                ("final", 100, "bias", -1, reward / 10),
+                ("final", 100, "bias_exact", -1, reward / 9),
+                ("final", 100, "rate", 0, 0.5),
+                ("final", 100, "rate", 1, 0.25),
+            ]
+            frame = pd.DataFrame(rows, columns=["phase", "step", "metric", "group", "value"])
+            frames.append(frame.assign(method=method, variant=variant, seed=seed))
+    return pd.concat(frames, ignore_index=True)
+
+
+GREEDY, FAIR, STATIC = ("g-ppo", "as_coded"), ("elbert-po", "as_coded"), ("bar", "reference")
+RESULTS = results_of(
+    {
+        GREEDY: [0.1, 0.2, 0.3, 0.4],
+        FAIR: [0.3, 0.3, 0.5, 0.5],
+        STATIC: [0.2, 0.2, 0.2],
+        ("another", "reference"): [0.6],
+    }
+)
+
+
+# What is stored ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Two results of the toy experiment, of older code, the last method first."""
+    store = Store(tmp_path)
+    for run in plan(TOY, "smoke", seeds=1):
+        if run.arm.method != "greedy":
+            store.write(run, toy_table(0.25), {"key": "of older code"})
+    return store
+
+
+def test_results_come_in_the_order_of_experiments_and_of_their_methods(store: Store) -> None:
+    for run in plan(OTHER, "smoke", seeds=1):
+        store.write(run, toy_table(0.5), {"key": "of older code"})
+    table = tidy.stored(store, "smoke", OTHER, TOY)
+    arms = table[["experiment", "method"]].drop_duplicates().itertuples(index=False, name=None)
+    assert list(arms) == [
+        ("toy/attention", "fair"),
+        ("toy/attention", "greedy"),
+        ("toy/attention", "reject-all"),
+        ("toy/lending", "fair"),
+        ("toy/lending", "reject-all"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "experiment"), [("book", TOY), ("paper", TOY), ("book", OTHER)]
+)
+def test_what_is_not_stored_has_no_rows(store: Store, profile: str, experiment: object) -> None:
+    table = tidy.stored(store, profile, experiment)
+    assert table.empty
+    assert "metric" in table.columns
+
+
+def test_gaps_are_counted_by_arm_and_status(store: Store) -> None:
+    gaps = tidy.gaps(store, "smoke", TOY, OTHER)
+    assert gaps.index.names == ["experiment", "method", "variant"]
+    assert len(gaps) == 6
+    assert gaps.loc[("toy/lending", "fair", "as_coded")].to_dict() == {"stale": 1, "missing": 1}
+    assert gaps.loc[("toy/attention", "fair", "as_coded"), "missing"] == 2
+
+
+def test_there_is_no_gap_where_every_run_is_fresh(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = store.states(plan(TOY, "smoke")).assign(status="fresh")
+    monkeypatch.setattr(Store, "states", lambda self, runs: states)
+    assert tidy.gaps(store, "smoke", TOY).empty
+
+
+def test_the_command_names_every_experiment() -> None:
+    assert tidy.nothing_to_show("book", TOY, OTHER) == (
+        "Nothing to show: 'longfair run toy/lending toy/attention --profile book' makes these runs."
+    )
+
+
+def test_methods_are_brought_into_an_order() -> None:
+    table = pd.DataFrame({"method": ["random", "full", "fairqcm"], "value": [1, 2, 3]})
+    ordered = tidy.in_order(table, ["full", "fairqcm", "random"])
+    assert ordered["method"].tolist() == ["full", "fairqcm", "random"]
+    assert ordered.index.tolist() == [0, 1, 2]
+
+
+def test_cost_adds_up() -> None:
+    provenance = pd.DataFrame(
+        {
+            "method": ["elbert-po", "elbert-po", "g-ppo"],
+            "variant": "as_coded",
+            "steps": 2000,
+            "core_seconds": [10.0, 26.0, 3600.0],
+        }
+    )
+    table = tidy.cost(provenance, ["g-ppo", "elbert-po"])
+    assert list(table.index) == [GREEDY, FAIR]
+    assert list(table["runs"]) == [1, 2]
+    assert list(table["training steps"]) == [2000, 2000]
+    assert table.loc[FAIR, "core seconds per run"] == 18.0
+    assert list(table["core minutes in all"]) == [60.0, 0.6]
+    hours = tidy.cost(provenance, ["g-ppo", "elbert-po"], "hours")
+    assert list(hours["core hours in all"]) == [1.0, 0.01]
+
+
+# Selecting --------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_of_all_groups_and_one_variant() -> None:
+    rows = tidy.curve(RESULTS, "reward", "as_coded")
+    assert list(rows.columns) == ["method", "variant", "seed", "step", "value"]
+    assert set(rows["method"]) == {"g-ppo", "elbert-po"}
+    assert rows["value"].iloc[:3].tolist() == [0.0, 2.0, 0.1]
+    assert rows["step"].iloc[:3].tolist() == [0, 50, 100]
+    assert tidy.curve(RESULTS, "rate", "as_coded").empty
+
+
+def test_curves_are_averaged_in_whole_blocks() -> None:
+    rows = tidy.curve(RESULTS, "reward", "reference", every=2)
+    assert rows["value"].tolist() == [1.0] * 4
+    assert rows["step"].tolist() == [50] * 4
+
+
+def test_final_values_of_one_arm_are_indexed_by_seed() -> None:
+    assert list(tidy.final(RESULTS).columns) == [
+        "method", "variant", "seed", "metric", "group", "value",
+    ]  # fmt: skip
+    assert len(tidy.final(RESULTS)) == 5 * 12
+    assert tidy.of_arm(RESULTS, "reward", *GREEDY).to_dict() == {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}
+    assert tidy.of_arm(RESULTS, "rate", *GREEDY).empty  # only groups have one
+
+
+def test_references_are_averaged_in_the_order_asked_for() -> None:
+    found = tidy.references(RESULTS, "reward")
+    assert found.to_dict("records") == [
+        {"method": "bar", "value": pytest.approx(0.2)},
+        {"method": "another", "value": 0.6},
+    ]
+    asked = tidy.references(RESULTS, "reward", ["unknown", "another", "bar"])
+    assert list(asked.columns) == ["method", "value"]
+    assert list(asked["method"]) == ["another", "bar"]
+    assert tidy.references(RESULTS, "reward", []).empty
+
+
+def test_references_of_curves_average_all_episodes() -> None:
+    found = tidy.curve_references(RESULTS, "reward").set_index("method")["value"]
+    assert found.to_dict() == pytest.approx({"bar": 2.2 / 3, "another": 2.6 / 3})
+
+
+def test_one_row_per_run_and_one_column_per_quantity() -> None:
+    runs = tidy.by_seed(RESULTS)
+    assert list(runs.columns) == [
+        "method", "variant", "seed", "reward", "bias", "bias_exact", "rate_0", "rate_1",
+    ]  # fmt: skip
+    assert list(runs["reward"].iloc[:5]) == [0.1, 0.2, 0.3, 0.4, 0.3]
+    assert list(dict.fromkeys(runs["method"])) == ["g-ppo", "elbert-po", "bar", "another"]
+
+
+# Estimating -------------------------------------------------------------------------------------
+
+
+def test_estimates_are_those_of_the_statistics_module() -> None:
+    bands = tidy.over_seeds(tidy.curve(RESULTS, "reward", "as_coded"), [*tidy.ARM, "step"])
+    assert list(bands["method"]) == ["g-ppo"] * 3 + ["elbert-po"] * 3
+    last = bands.iloc[2]
+    expected = estimate([0.1, 0.2, 0.3, 0.4], name="g-ppo as_coded 100")
+    assert (last["value"], last["low"], last["high"]) == (
+        expected.value,
+        expected.low,
+        expected.high,
+    )
+    assert last["seeds"] == 4
+
+
+def test_one_seed_has_no_interval() -> None:
+    one = tidy.over_seeds(tidy.final(results_of({GREEDY: [0.5]})), ["metric", "group"])
+    assert (one["low"] == one["value"]).all()
+    assert (one["high"] == one["value"]).all()
+
+
+def test_seeds_are_counted_in_words() -> None:
+    learned = RESULTS[RESULTS["variant"] == "as_coded"]
+    assert tidy.seeds_in_words(RESULTS) == "1 to 4 seeds"
+    assert tidy.seeds_in_words(learned) == "4 seeds"
+    assert "no interval" in tidy.seeds_in_words(RESULTS[RESULTS["seed"] == 0])
+
+
+def test_numbers_are_written_with_sign_and_interval_where_there_is_one() -> None:
+    assert tidy.written(Estimate(0.12345, None, None, 1, "mean")) == "0.123"
+    found = Estimate(1.234, 0.5, 2.0, 9, "mean")
+    assert tidy.written(found, 1) == "1.2 [0.5, 2.0]"
+    assert tidy.written(found, 2, signed=True) == "+1.23 [+0.50, +2.00]"
+
+
+def test_final_values_are_laid_out_with_intervals_and_seeds() -> None:
+    quantities = {"reward": ("reward", 3), "bias": ("gap", 2), "rate": ("rate", 1)}
+    table = tidy.final_table(RESULTS, quantities)
+    assert table.index.names == ["method", "variant"]
+    expected = estimate([0.1, 0.2, 0.3, 0.4], name="g-ppo as_coded reward")
+    assert table.loc[GREEDY, "reward"] == tidy.written(expected)
+    assert table.loc[("another", "reference"), "gap"] == "0.06"
+    assert table["seeds"].tolist() == [4, 4, 3, 1]
+    assert set(table["rate"]) == {""}  # only groups have one
+
+
+@pytest.mark.parametrize(("metric", "divisor"), [("bias", 10), ("bias_exact", 9)])
+def test_trade_off_takes_the_bias_asked_for(metric: str, divisor: int) -> None:
+    summary = tidy.trade_off_summary(RESULTS, bias=metric).set_index("method")
+    row = summary.loc["g-ppo"]
+    assert (row["reward"], row["bias"]) == pytest.approx((0.25, 0.25 / divisor))
+    assert 0.1 < row["reward_low"] < 0.25 < row["reward_high"] < 0.4
+    assert row["bias_low"] == pytest.approx(row["reward_low"] / divisor, abs=0.004)
+    runs = tidy.trade_off_runs(RESULTS, bias=metric)
+    assert list(runs.columns) == ["method", "variant", "seed", "reward", "bias"]
+    assert runs["bias"].iloc[1] == pytest.approx(0.2 / divisor)
+
+
+def test_trade_off_takes_the_reward_asked_for() -> None:
+    summary = tidy.trade_off_summary(RESULTS, reward="bias_exact").set_index("method")
+    assert summary.loc["bar", "reward"] == pytest.approx(0.2 / 9)
+    assert tidy.trade_off_runs(RESULTS, reward="bias_exact")["reward"].iloc[0] == 0.1 / 9
+
+
+# Comparing --------------------------------------------------------------------------------------
+
+
+def test_differences_are_paired_by_shared_seeds() -> None:
+    found = tidy.difference(RESULTS, "reward", FAIR, STATIC)
+    assert found is not None
+    assert found.seeds == 3
+    assert found.value == pytest.approx((0.1 + 0.1 + 0.3) / 3)
+    assert tidy.difference(RESULTS, "reward", FAIR, ("r-ppo", "as_coded")) is None
+
+
+def test_a_name_decides_the_interval_of_a_difference() -> None:
+    first, second = (tidy.of_arm(RESULTS, "reward", *arm) for arm in (FAIR, GREEDY))
+    for name, stream in (("", "elbert-po as_coded g-ppo as_coded reward"), ("mine", "mine")):
+        found = tidy.difference(RESULTS, "reward", FAIR, GREEDY, name)
+        assert found == paired_difference(first, second, name=stream)
+
+
+def test_without_shared_seeds_nothing_is_compared() -> None:
+    first = tidy.of_arm(RESULTS, "reward", *GREEDY)
+    assert tidy.change(first[[2]], first[[0]], "none") is None
+    found = tidy.change(first, first - 2.0, "two")
+    assert found is not None
+    assert found.value == pytest.approx(2.0)
+
+
+def test_a_table_of_differences_leaves_out_what_is_not_there() -> None:
+    pairs = {"fairness": (FAIR, GREEDY), "nothing": (FAIR, ("min", "as_coded"))}
+    table = tidy.differences(RESULTS, pairs, {"reward": ("last", 3), "invalid": ("wasted", 1)})
+    assert table.index.tolist() == ["fairness"]
+    assert table.columns.tolist() == ["last"]
+    assert table.loc["fairness", "last"].startswith("+0.150 [+0.1")
+    arms = tidy.differences(RESULTS, {FAIR: (FAIR, GREEDY)}, {"reward": ("last", 1)})
+    assert arms.index.names == ["method", "variant"]
+    assert tidy.differences(RESULTS, {}, {}).empty
+
+
+def test_a_sign_is_given_only_where_the_interval_has_one() -> None:
+    assert tidy.sign(Estimate(2.0, 1.0, 3.0, 10, "mean")) == 1
+    assert tidy.sign(Estimate(-2.0, -3.0, -1.0, 10, "mean")) == -1
+    assert tidy.sign(Estimate(2.0, -1.0, 3.0, 10, "mean")) == 0
+    assert tidy.sign(Estimate(2.0, None, None, 1, "mean")) == 0
