@@ -144,7 +144,7 @@ ORIGINAL = Problem(
     penalty=10.0,
     learning={
         "paper": Learning(4, 64, 10, 1e-6, (128, 64), 20_000_000),
-        "book": Learning(4, 256, 2, 1e-4, (64, 64), 400_000, annealed=True),
+        "book": Learning(8, 256, 2, 2e-4, (64, 64), 1_200_000, annealed=True),
         "smoke": SMOKE,
     },
 )
