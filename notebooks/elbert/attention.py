@@ -281,6 +281,41 @@ labelled(pd.DataFrame({policy: line(table) for policy, table in easy.items()}).T
 # pays and a missed one costs little.
 
 # %% [markdown]
+# ## Why a lost site stays lost
+#
+# ELBERT-PO wants equal rates, so one expects it to come to the help of a site that gets nothing.
+# Take the constant allocation that is best for its objective, and change only the units at site 5;
+# sites do not depend on each other, so the others stay as they are. Everything in this table is
+# exact. The last two columns are the weights that the chain rule gives
+# to the advantages of site 5. The weight of the reward's advantage is one.
+
+# %% tags=["nbval-check-output", "hide-input"]
+units = allocations.units[best_allocation(allocations, HARDER.alpha)].copy()
+rows = {}
+for at_site_5 in (6, 3, 2, 1, 0):
+    units[4] = at_site_5
+    supply, demand = (found[np.arange(5), units] for found in (sites.supply, sites.demand))
+    weights = advantage_weights(supply, demand, HARDER.alpha, BETA)
+    rows[at_site_5] = {
+        "incidents in an episode": f"{demand[4]:,.0f}",
+        "rate": round(supply[4] / demand[4], 3),
+        "rates of the others": " ".join(f"{rate:.2f}" for rate in (supply / demand)[:4]),
+        "weight of the supply": round(weights[5], 2),
+        "weight of the demand": round(weights[10], 2),
+    }
+pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
+
+# %% [markdown]
+# In the first line site 5 is served better than the others, and the objective pushes its supply
+# down, hard. As units are taken away the push becomes a pull, and the pull stays weak. In the last
+# line, where the site gets nothing and the bias is as large as it can be, there is no pull at all.
+# The rate is supply over demand, and its slope in the supply is one over the demand. A site that
+# gets nothing has so many incidents that discovering one more changes nothing.
+#
+# So the objective pushes a quiet site towards a cliff and does not pull it back from below. What
+# keeps a learner on top are small steps, and a reward that counts every missed incident.
+
+# %% [markdown]
 # ## Train it yourself
 #
 # Two short runs in the harder environment: G-PPO, and ELBERT-PO with the paper's weight. They take
