@@ -290,10 +290,10 @@ show(
 
 # %% [markdown]
 # Three of the four methods end near the place that the authors' poster gives them. R-PPO does not.
-# On the poster it buys its low bias with a much lower reward. Here it ends beside ELBERT-PO, as fair
-# and as well paid, so a plain penalty on the running gap does what the chain rule and its critics
-# do. Runs with the authors' own settings will tell whether ours are the reason; the section *Beside
-# the authors' numbers* will show them.
+# On the poster it buys its low bias with a much lower reward. Here it ends beside ELBERT-PO, as
+# fair and as well paid, so a plain penalty on the running gap does what the chain rule and its
+# critics do. Runs with the authors' own settings will tell whether ours are the reason; the section
+# *Beside the authors' numbers* will show them.
 #
 # The dotted lines tell another story. ELBERT-PO is well above the lottery, whose two numbers cannot
 # follow an outbreak: here training pays. But G-PPO, which looks at nothing but the reward, stays
@@ -321,9 +321,9 @@ show(
 )
 
 # %% [markdown]
-# The order changes. With raw advantages, discounted totals and no added one ELBERT-PO is fairer and
-# earns less. A-PPO with raw terms ends beside G-PPO in nearly every run. So it is the scaling in the
-# authors' code, which the text does not mention, that makes its fairness terms count.
+# The order changes. With raw advantages, discounted totals and no added one ELBERT-PO is fairer
+# and earns less. A-PPO with raw terms ends beside G-PPO in nearly every run. So it is the scaling
+# in the authors' code, which the text does not mention, that makes its fairness terms count.
 
 # %% [markdown]
 # ### Original environment

@@ -155,6 +155,33 @@ def over_episode_length(profile: str) -> Variations:
     return found
 
 
+LARGER_STEPS = {
+    "book": Learning(8, 256, 4, 1e-4, (64, 64), 1_200_000, annealed=True),
+    "smoke": attention.SMOKE,
+}
+"""Larger rollouts and steps than ELBERT-PO bears in the harder attention environment."""
+
+
+def with_larger_steps(profile: str) -> Variations:
+    """Return methods in the harder attention environment with steps that are too large."""
+    problem = attention.HARDER
+    elbert_po = replace(
+        attention.trained(problem, profile, ElbertPO.as_coded(problem.alpha, attention.BETA)),
+        learning=LARGER_STEPS[profile],
+    )
+    return {
+        "elbert-po": (elbert_po, "ELBERT-PO as coded"),
+        "elbert-po-separate": (
+            replace(elbert_po, clipping="separate"),
+            "ELBERT-PO, the gradient of every network clipped on its own",
+        ),
+        "g-ppo": (
+            replace(elbert_po, strategy=Strategy(train_unused_critics=True)),
+            "G-PPO as coded",
+        ),
+    }
+
+
 def experiment(
     name: str,
     title: str,
@@ -279,6 +306,13 @@ ABLATIONS = (
         infectious.methods(infectious.HARDER.alpha)["r-ppo", AS_CODED][0],
     ),
     experiment(
+        "larger-steps-attention-harder",
+        "Steps that are too large, attention harder",
+        attention.train_and_evaluate,
+        with_larger_steps,
+        SEEDS,
+    ),
+    experiment(
         "episodes-lending",
         "Training episodes as short as coded or as long as evaluated, lending",
         lending_world.train_and_evaluate,
@@ -286,4 +320,4 @@ ABLATIONS = (
         SEEDS,
     ),
 )
-"""Alpha and beta as in the paper, alpha elsewhere, and the habits of the code."""
+"""Alpha and beta as in the paper, alpha elsewhere, habits of the code, and steps too large."""
