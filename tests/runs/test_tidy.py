@@ -252,6 +252,20 @@ def test_trade_off_takes_the_reward_asked_for() -> None:
     assert tidy.trade_off_runs(RESULTS, reward="bias_exact")["reward"].iloc[0] == 0.1 / 9
 
 
+def test_the_same_arms_stand_side_by_side_and_say_whether_their_intervals_meet() -> None:
+    ours = results_of({GREEDY: [0.1, 0.2, 0.3, 0.4], FAIR: [0.3, 0.3, 0.5, 0.5], STATIC: [0.2]})
+    theirs = results_of({FAIR: [0.41], GREEDY: [0.9]})
+    table = tidy.side_by_side(
+        {"ours": ours, "theirs": theirs}, {"reward": ("reward", 2), "bias": ("bias", 1)}
+    )
+    assert list(table.index) == [GREEDY, FAIR]
+    assert list(table["reward"].columns) == ["ours", "theirs", "meet"]
+    assert table.loc[FAIR, ("reward", "theirs")] == "0.41"
+    assert table.loc[FAIR, ("reward", "ours")].startswith("0.40 [0.3")
+    assert list(table["reward", "meet"]) == [False, True]
+    assert list(table["bias", "meet"]) == [False, True]
+
+
 # Comparing --------------------------------------------------------------------------------------
 
 

@@ -344,6 +344,45 @@ def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
 
 
+def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) -> pd.DataFrame:
+    """Hold final metrics of the same arms under several settings against each other.
+
+    Parameters
+    ----------
+    results
+        Under a heading, as from `Store.load`.
+    quantities
+        What to compare, all groups together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `variant`: the arms that were run under every heading. Columns: quantity and
+        heading, each a mean with its interval; at last, per quantity, whether the intervals
+        `meet`. A single seed counts as an interval without width.
+    """
+    means = {}
+    for heading, table in results.items():
+        rows = final(table)
+        chosen = rows["metric"].isin(list(quantities)) & (rows["group"] == ALL_GROUPS)
+        means[heading] = over_seeds(rows[chosen], [*ARM, "metric"]).set_index([*ARM, "metric"])
+    shared = pd.concat(means, axis=1, join="inner")
+    columns: dict[tuple[str, str], pd.Series[Any]] = {}
+    for metric, (title, digits) in quantities.items():
+        parts = {heading: shared[heading].xs(metric, level="metric") for heading in results}
+        for heading, part in parts.items():
+            columns[title, heading] = part.apply(_interval, axis=1, digits=digits)
+        highest_low = pd.DataFrame({name: part["low"] for name, part in parts.items()}).max(axis=1)
+        lowest_high = pd.DataFrame({name: part["high"] for name, part in parts.items()}).min(axis=1)
+        columns[title, "meet"] = highest_low <= lowest_high
+    return pd.DataFrame(columns)
+
+
+def _interval(row: pd.Series[Any], digits: int) -> str:
+    value, low, high = (f"{row[name]:.{digits}f}" for name in ("value", "low", "high"))
+    return value if row["seeds"] == 1 else f"{value} [{low}, {high}]"
+
+
 def trade_off_summary(
     results: pd.DataFrame, reward: str = "reward", bias: str = "bias"
 ) -> pd.DataFrame:
