@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
@@ -82,6 +82,18 @@ def test_the_shared_trainer_gives_what_the_lending_experiment_gives() -> None:
     theirs = arm.work(arm.config, 3)
     shared = ours[ours["metric"].isin(theirs["metric"].unique())].reset_index(drop=True)
     pd.testing.assert_frame_equal(shared, theirs, check_dtype=False)
+
+
+def test_steps_that_are_too_large_change_nothing_else() -> None:
+    main = {a.name: a.config for a in ATTENTION_HARDER.arms["book"]}
+    large = {m: arm.config for m, arm in arms("larger-steps-attention-harder", "book").items()}
+    for method in ("elbert-po", "g-ppo"):
+        expected = main[f"{method}.as_coded"]
+        assert replace(large[method], learning=expected.learning) == expected
+    assert replace(large["elbert-po-separate"], clipping="joint") == large["elbert-po"]
+    learning, usual = large["elbert-po"].learning, main["elbert-po.as_coded"].learning
+    assert learning.copies > usual.copies
+    assert learning.learning_rate > usual.learning_rate
 
 
 def test_lengths_of_training_and_evaluation() -> None:
