@@ -362,78 +362,37 @@ show(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 beside = ["constant-reward", "proportional", "static-optimum"]
+page = figures.WorldPage(experiments, results, profile, styles, beside)
 
 # %% [markdown]
 # ### Harder environment, as coded
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(results["harder"], "bias", "as_coded", beside, styles),
-    "Bias during training, harder environment, as coded. Horizontal lines: policies without "
-    "training.",
-    name="attention_harder_bias_as_coded",
-    otherwise=nothing["harder"],
-)
+page.show_curves("harder", "bias", "as_coded")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(results["harder"], "reward", "as_coded", beside, styles),
-    "Reward per step during training, harder environment, as coded. Horizontal lines: policies "
-    "without training.",
-    name="attention_harder_reward_as_coded",
-    otherwise=nothing["harder"],
-)
+page.show_curves("harder", "reward", "as_coded")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.scatter(results["harder"], ["as_coded"], list(styles), styles),
-    "Reward against bias of the last policies, harder environment, as coded. The best corner is "
-    "the upper left. Policies without training carry their names.",
-    name="attention_harder_trade_off_as_coded",
-    otherwise=nothing["harder"],
-)
+page.show_scatter("harder", "as_coded")
 
 # %% [markdown]
 # ### Harder environment, as published
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(results["harder"], "bias", "as_published", beside, styles),
-    "Bias during training, harder environment, as published. Horizontal lines: policies without "
-    "training.",
-    name="attention_harder_bias_as_published",
-    otherwise=nothing["harder"],
-)
+page.show_curves("harder", "bias", "as_published")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.scatter(results["harder"], ["as_published"], list(styles), styles),
-    "Reward against bias of the last policies, harder environment, as published. The best corner "
-    "is the upper left. Policies without training carry their names.",
-    name="attention_harder_trade_off_as_published",
-    otherwise=nothing["harder"],
-)
+page.show_scatter("harder", "as_published")
 
 # %% [markdown]
 # ### Original environment
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(results["original"], "bias", "as_coded", beside, styles),
-    "Bias during training, original environment, as coded. Horizontal lines: policies without "
-    "training.",
-    name="attention_original_bias_as_coded",
-    otherwise=nothing["original"],
-)
+page.show_curves("original", "bias", "as_coded")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.scatter(results["original"], ["as_coded"], list(styles), styles),
-    "Reward against bias of the last policies, original environment, as coded. The best corner is"
-    " the upper left. Policies without training carry their names.",
-    name="attention_original_trade_off_as_coded",
-    otherwise=nothing["original"],
-)
+page.show_scatter("original", "as_coded")
 
 # %% [markdown]
 # ### The numbers

@@ -7,6 +7,7 @@ import pytest
 
 from longfair.figures import LineStyle
 from longfair.papers.elbert import result_figures as elbert
+from longfair.papers.elbert.attention import ATTENTION, ATTENTION_HARDER
 from longfair.papers.seed_figures import interval_in_words, reward_against_bias, training_curves
 from longfair.runs import tidy
 
@@ -104,3 +105,27 @@ def test_figure_9_is_of_elbert_and_averaged_over_seeds() -> None:
     assert figure is not None
     assert list(figure.data.columns) == ["training steps", *elbert.FIGURE_9.values()]
     assert figure.data["supply, advantaged"].tolist() == pytest.approx([0.6, 0.6])
+
+
+def test_pages_show_figures_or_say_which_runs_are_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        "longfair.figures.display._display_caption",
+        lambda marked_up, plain: shown.append((marked_up, plain)),
+    )
+    monkeypatch.setattr("longfair.figures.display._display", lambda figure: None)
+    experiments = {"harder": ATTENTION_HARDER, "original": ATTENTION}
+    page = elbert.WorldPage(
+        experiments, {"harder": RESULTS, "original": NOTHING}, "book", STYLES, ["bar"]
+    )
+    page.show_curves("harder", "bias", "as_coded")
+    page.show_scatter("harder", "as_coded")
+    captions = [plain for _, plain in shown]
+    assert captions[0].startswith("Bias during training, harder environment, as coded. Horizontal")
+    assert captions[1].startswith("Reward against bias of the last policies, harder environment")
+    assert 'download="attention_harder_trade_off_as_coded.csv"' in shown[1][0]
+    page.show_curves("original", "bias", "as_coded")
+    assert "longfair run elbert/attention --profile book" in capsys.readouterr().out
+    assert len(shown) == 2

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
-from longfair.figures import Figure, LineStyle, learning_curves, line_chart
+from longfair.figures import Figure, LineStyle, learning_curves, line_chart, show
+from longfair.figures.style import VARIANT_NAMES
 from longfair.papers.elbert.world_results import curve_of
 from longfair.papers.seed_figures import reward_against_bias, training_curves
 from longfair.runs import tidy
+from longfair.runs.experiment import Experiment
 
 QUANTITIES: Mapping[str, str] = {"reward": "reward per step", "bias": "bias"}
 """What is on the axis of a metric."""
@@ -143,3 +146,61 @@ def supply_and_demand(results: pd.DataFrame, variant: str = "as_coded") -> Figur
     if moved.empty:
         return None
     return line_chart(moved.rename(columns=FIGURE_9), across="training steps", up="per step")
+
+
+@dataclass(frozen=True)
+class WorldPage:
+    """What the pages on problems with a harder and an original environment show of both.
+
+    Parameters
+    ----------
+    experiments
+        Name of the environment, such as `"harder"`, to its experiment.
+    results
+        Name of the environment to its results, as from `tidy.stored`.
+    profile
+        Profile of the results.
+    styles
+        Styles of the policies without training.
+    beside
+        Those of them that are drawn beside learning curves.
+    """
+
+    experiments: Mapping[str, Experiment]
+    results: Mapping[str, pd.DataFrame]
+    profile: str
+    styles: Mapping[str, LineStyle]
+    beside: Sequence[str]
+
+    def show_curves(self, name: str, metric: str, variant: str) -> None:
+        """Show reward or bias of a variant during training, or say how to make the runs."""
+        self._show(
+            curves(self.results[name], metric, variant, self.beside, self.styles),
+            f"{QUANTITIES[metric].capitalize()} during training",
+            "Horizontal lines: policies without training.",
+            name,
+            metric,
+            variant,
+        )
+
+    def show_scatter(self, name: str, variant: str) -> None:
+        """Show reward against bias of the last policies, or say how to make the runs."""
+        self._show(
+            scatter(self.results[name], [variant], list(self.styles), self.styles),
+            "Reward against bias of the last policies",
+            "The best corner is the upper left. Policies without training carry their names.",
+            name,
+            "trade_off",
+            variant,
+        )
+
+    def _show(
+        self, figure: Figure | None, what: str, note: str, name: str, file: str, variant: str
+    ) -> None:
+        experiment = self.experiments[name]
+        show(
+            figure,
+            f"{what}, {name} environment, {VARIANT_NAMES[variant]}. {note}",
+            name=f"{experiment.name.replace('-', '_')}_{file}_{variant}",
+            otherwise=tidy.nothing_to_show(self.profile, experiment),
+        )
