@@ -309,6 +309,11 @@ page.show_curves("original", "bias", "as_coded")
 page.show_scatter("original", "as_coded")
 
 # %% [markdown]
+# All four methods earn about the same here, and ELBERT-PO a little less than G-PPO, not more. As
+# coded, A-PPO gives few vaccines and wastes few: where immunity lasts, there is little left to do
+# after the first days. All of them stay below "most ties first" again.
+
+# %% [markdown]
 # ### The numbers
 
 # %% tags=["nbval-check-output", "hide-input"]
