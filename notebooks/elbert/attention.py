@@ -162,10 +162,14 @@ source_of(AttentionVectorEnv._transition, allocate_units)
 #
 # $$
 # b^{soft} = \frac1\beta \Big[ \log\sum_g e^{\beta z_g} + \log\sum_g e^{-\beta z_g} \Big],
-# \qquad
+# $$ (eq-attention-soft)
+#
+# whose slope pulls at the best and at the worst served site:
+#
+# $$
 # \frac{\partial b^{soft}}{\partial z_g} =
 # \mathrm{softmax}(\beta z)_g - \mathrm{softmax}(-\beta z)_g .
-# $$ (eq-attention-soft)
+# $$ (eq-attention-slope)
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(soft_bias, soft_bias_gradient, advantage_weights)
@@ -183,7 +187,7 @@ pd.DataFrame(
         for beta in (1, 20, 100)
     },
     index=["soft bias", *(f"slope, site {site}" for site in range(1, 6))],
-).round(3)
+).round(3) + 0.0  # no negative zero
 
 # %% [markdown]
 # ## Policies that need no training
@@ -299,8 +303,8 @@ for at_site_5 in (6, 3, 2, 1, 0):
         "incidents in an episode": f"{demand[4]:,.0f}",
         "rate": round(supply[4] / demand[4], 3),
         "rates of the others": " ".join(f"{rate:.2f}" for rate in (supply / demand)[:4]),
-        "weight of the supply": round(weights[5], 2),
-        "weight of the demand": round(weights[10], 2),
+        "weight of the supply": round(weights[5], 2) + 0.0,
+        "weight of the demand": round(weights[10], 2) + 0.0,
     }
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 

@@ -179,10 +179,10 @@ def line(table):
     rows = table[table["phase"] == "final"].set_index(["metric", "group"])["value"]
     given = rows["supply"].sum()
     return {
-        "reward": rows["reward", -1],
-        "bias": rows["bias", -1],
-        "rate of group 0": rows["rate", 0],
-        "rate of group 1": rows["rate", 1],
+        "reward": f"{rows['reward', -1]:.3f}",
+        "bias": f"{rows['bias', -1]:.3f}",
+        "rate of group 0": f"{rows['rate', 0]:.3f}",
+        "rate of group 1": f"{rows['rate', 1]:.3f}",
         "vaccines wasted": f"{rows['wasted', -1] / given:.0%}" if given else "none given",
     }
 
@@ -191,7 +191,7 @@ played = {
     policy: evaluate_reference(ReferenceConfig(HARDER.preset, policy, look), 2000)
     for policy in REFERENCE_POLICIES
 }
-labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T.round(3))
+labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T)
 
 # %% [markdown]
 # Three things to keep in mind. Vaccinating nobody has no bias at all. Vaccinating at random wastes
@@ -228,7 +228,7 @@ live = {
     )
     for method, strategy in learners.items()
 }
-labelled(pd.DataFrame({method: line(table) for method, table in live.items()}).T.round(3))
+labelled(pd.DataFrame({method: line(table) for method, table in live.items()}).T)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 made = [table.assign(method=method, variant="live", seed=1000) for method, table in live.items()]
