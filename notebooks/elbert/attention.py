@@ -462,16 +462,7 @@ show(
 # ## What our settings change
 
 # %% tags=["nbval-check-output", "hide-input"]
-configs = {
-    (name, which): next(arm.config for arm in experiment.arms[which] if arm.method == "g-ppo")
-    for name, experiment in experiments.items()
-    for which in ("paper", "book")
-}
-settings = {
-    column: vars(config.learning) | {"evaluated every": config.evaluating.every}
-    for column, config in configs.items()
-}
-pd.DataFrame(settings).rename_axis("setting")
+worlds.settings_table(experiments)
 
 # %% [markdown]
 # Environment, episodes, rewards, discount and the weights of all methods are the authors'. Our
@@ -496,10 +487,9 @@ pd.DataFrame(settings).rename_axis("setting")
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]
-both = {which: found[found["variant"] != "reference"] for which, found in kept.items()}
-if all(map(len, both.values())):
-    quantities = {"reward": ("reward", 3), "bias": ("bias", 3)}
-    display(labelled(tidy.side_by_side(both, quantities)))
+both = tidy.side_by_side(kept, {"reward": ("reward", 3), "bias": ("bias", 3)})
+if len(both):
+    display(labelled(both))
 else:
     print(tidy.nothing_to_show("paper", ATTENTION_HARDER))
 

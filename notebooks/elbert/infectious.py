@@ -344,12 +344,9 @@ for name, found in results.items():
     if share.empty:
         print(nothing[name])
         continue
-    means = tidy.over_seeds(share, ["method", "variant"]).set_index(["method", "variant"])
-    text = means.apply(
-        lambda row: f"{row['value']:.0%} [{row['low']:.0%}, {row['high']:.0%}]", axis=1
-    )
+    means = tidy.over_seeds(share, tidy.ARM).set_index(tidy.ARM)
     display(Markdown(f"{name.capitalize()} environment:"))
-    display(labelled(text.rename("vaccines wasted").to_frame()))
+    display(labelled(tidy.all_written(means, ".0%").to_frame("vaccines wasted")))
 
 # %% [markdown]
 # The policies without training that look at who is susceptible waste nothing. Whatever share stands
@@ -363,21 +360,14 @@ for name, found in results.items():
 # and the number of times that its members fall ill, both in an episode of the harder environment:
 
 # %% tags=["nbval-check-output", "hide-input"]
-counted = {"supply": "vaccines", "demand": "times ill"}
-rows = tidy.final(results["harder"])
-rows = rows[rows["metric"].isin(list(counted))]
-rows = rows.assign(value=rows["value"] * EVALUATING["book"].episode_length)
-means = tidy.over_seeds(rows, [*tidy.ARM, "metric", "group"])
-means["text"] = [
-    f"{mean.value:.1f} [{mean.low:.1f}, {mean.high:.1f}]" for mean in means.itertuples()
-]
-means["column"] = [f"{counted[mean.metric]}, group {mean.group}" for mean in means.itertuples()]
-table = means.pivot(index=tidy.ARM, columns="column", values="text")
-if len(table):
-    order = pd.MultiIndex.from_frame(means[tidy.ARM].drop_duplicates())
-    display(labelled(table.loc[order, list(means["column"].unique())].rename_axis(columns=None)))
-else:
-    print(nothing["harder"])
+counted = {
+    f"{metric}_{group}": (f"{title}, group {group}", 1)
+    for metric, title in (("supply", "vaccines"), ("demand", "times ill"))
+    for group in (0, 1)
+}
+steps = EVALUATING["book"].episode_length
+per_episode = results["harder"].assign(value=results["harder"]["value"] * steps)
+labelled(tidy.final_table(per_episode, counted)) if len(per_episode) else nothing["harder"]
 
 # %% [markdown]
 # Compare the times that group 0 falls ill under ELBERT-PO and under *nobody*, which gives no
@@ -443,15 +433,7 @@ if all(table.empty for table in tables.values()):
 # ## What our settings change
 
 # %% tags=["nbval-check-output", "hide-input"]
-settings = {
-    (name, which): vars(problem_learning) | {"evaluated every": EVALUATING[which].every}
-    for name, experiment in experiments.items()
-    for which in ("paper", "book")
-    for problem_learning in [
-        next(a.config.learning for a in experiment.arms[which] if a.method == "g-ppo")
-    ]
-}
-pd.DataFrame(settings).rename_axis("setting")
+worlds.settings_table(experiments)
 
 # %% [markdown]
 # Our settings take fewer and larger steps with smaller networks, and let the learning rate fall to
@@ -465,10 +447,9 @@ pd.DataFrame(settings).rename_axis("setting")
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]
-both = {which: found[found["variant"] != "reference"] for which, found in kept.items()}
-if all(map(len, both.values())):
-    quantities = {"reward": ("reward", 3), "bias": ("bias", 3)}
-    display(labelled(tidy.side_by_side(both, quantities)))
+both = tidy.side_by_side(kept, {"reward": ("reward", 3), "bias": ("bias", 3)})
+if len(both):
+    display(labelled(both))
 else:
     print(tidy.nothing_to_show("paper", INFECTIOUS_HARDER))
 

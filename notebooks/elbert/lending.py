@@ -931,9 +931,7 @@ changed[changed["paper"].astype(str) != changed["book"].astype(str)].rename(
 
 # %% tags=["nbval-check-output", "hide-input"]
 both = {name: tidy.stored(store, name, LENDING) for name in ("book", "paper")}
-if all(map(len, both.values())):
-    learned = {name: found[found["variant"] != "reference"] for name, found in both.items()}
-    display(labelled(tidy.side_by_side(learned, {"reward": ("reward", 3), "bias": ("bias", 3)})))
+labelled(tidy.side_by_side(both, {"reward": ("reward", 3), "bias": ("bias", 3)}))
 
 # %% [markdown]
 # More of the runs with the authors' settings, and what the claims would be called if they were

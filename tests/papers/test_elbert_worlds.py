@@ -20,6 +20,7 @@ from longfair.papers.elbert.training import (
     ReferenceConfig,
     measured_with_extremes,
 )
+from longfair.papers.elbert.world_results import settings_table
 from longfair.runs.experiment import Arm, Experiment
 from longfair.runs.tables import checked
 
@@ -229,3 +230,14 @@ def test_an_annealed_learning_rate_ends_at_zero(monkeypatch: pytest.MonkeyPatch)
     arm(config, 0)
     assert rates[0] > rates[-1]
     assert rates == pytest.approx(1e-3 * (1.0 - np.arange(1, len(rates) + 1) / len(rates)))
+
+
+def test_settings_are_laid_out_by_environment_and_profile() -> None:
+    table = settings_table({"harder": ATTENTION_HARDER, "epidemic": INFECTIOUS})
+    assert list(table.columns) == [
+        (name, which) for name in ("harder", "epidemic") for which in ("paper", "book")
+    ]
+    assert table.loc["learning_rate", ("harder", "paper")] == 1e-5
+    assert table.loc["total_steps", ("epidemic", "paper")] == 10_000_000
+    every = ATTENTION_HARDER.arms["book"][0].config.evaluating.every
+    assert table.loc["evaluated every", ("harder", "book")] == every

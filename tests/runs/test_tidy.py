@@ -48,6 +48,7 @@ RESULTS = results_of(
         ("another", "reference"): [0.6],
     }
 )
+NOTHING = RESULTS.iloc[:0]
 
 
 # What is stored ---------------------------------------------------------------------------------
@@ -264,6 +265,23 @@ def test_the_same_arms_stand_side_by_side_and_say_whether_their_intervals_meet()
     assert table.loc[FAIR, ("reward", "ours")].startswith("0.40 [0.3")
     assert list(table["reward", "meet"]) == [False, True]
     assert list(table["bias", "meet"]) == [False, True]
+    assert tidy.side_by_side({"ours": ours, "none": NOTHING}, {"reward": ("reward", 2)}).empty
+    assert tidy.side_by_side(
+        {"ours": ours, "static": RESULTS[RESULTS["variant"] == "reference"]},
+        {"reward": ("reward", 2)},
+    ).empty
+
+
+def test_rows_are_written_in_a_format_and_one_seed_without_an_interval() -> None:
+    means = pd.DataFrame(
+        {"value": [0.5, 0.25], "low": [0.4, 0.25], "high": [0.6, 0.25], "seeds": [3, 1]}
+    )
+    assert list(tidy.all_written(means, ".0%")) == ["50% [40%, 60%]", "25%"]
+
+
+def test_a_table_can_show_metrics_of_single_groups() -> None:
+    table = tidy.final_table(RESULTS, {"rate_1": ("rate of group 1", 2)})
+    assert set(table["rate of group 1"]) == {"0.25 [0.25, 0.25]", "0.25"}
 
 
 # Comparing --------------------------------------------------------------------------------------

@@ -150,14 +150,9 @@ def curve(results: pd.DataFrame, metric: str, variant: str, every: int = 1) -> p
     pandas.DataFrame
         Columns `method`, `variant`, `seed`, `step` (the last of the points averaged), `value`.
     """
-    chosen = results[
-        (results["phase"] == "curve")
-        & (results["metric"] == metric)
-        & (results["group"] == ALL_GROUPS)
-        & (results["variant"] == variant)
-    ]
+    chosen = results[(results["phase"] == "curve") & (results["variant"] == variant)]
     by = [*ARM, "seed"]
-    rows = chosen[[*by, "step", "value"]].reset_index(drop=True)
+    rows = _overall(chosen, metric)[[*by, "step", "value"]].reset_index(drop=True)
     block = rows.groupby(by, sort=False).cumcount() // every
     blocks = rows.groupby([*by, block], sort=False)
     merged = blocks.agg(step=("step", "last"), value=("value", "mean"), size=("value", "size"))
@@ -184,13 +179,8 @@ def final(results: pd.DataFrame) -> pd.DataFrame:
 
 def of_arm(results: pd.DataFrame, metric: str, method: str, variant: str) -> pd.Series[float]:
     """Return a final metric of all groups together of one arm's runs, indexed by seed."""
-    rows = final(results)
-    chosen = (
-        (rows["metric"] == metric)
-        & (rows["group"] == ALL_GROUPS)
-        & (rows["method"] == method)
-        & (rows["variant"] == variant)
-    )
+    rows = _overall(final(results), metric)
+    chosen = (rows["method"] == method) & (rows["variant"] == variant)
     return rows[chosen].set_index("seed")["value"]
 
 
@@ -240,8 +230,12 @@ def curve_references(results: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _mean_of_references(rows: pd.DataFrame, metric: str) -> pd.Series[float]:
-    chosen = rows[(rows["metric"] == metric) & (rows["group"] == ALL_GROUPS)]
-    return chosen.groupby("method", sort=False)["value"].mean()
+    return _overall(rows, metric).groupby("method", sort=False)["value"].mean()
+
+
+def _overall(rows: pd.DataFrame, *metrics: str) -> pd.DataFrame:
+    """Keep some metrics of all groups together."""
+    return rows[rows["metric"].isin(metrics) & (rows["group"] == ALL_GROUPS)]
 
 
 def by_seed(results: pd.DataFrame) -> pd.DataFrame:
@@ -258,10 +252,13 @@ def by_seed(results: pd.DataFrame) -> pd.DataFrame:
         Columns `method`, `variant`, `seed`, then one per metric; metrics of single groups are
         called `rate_0`, `rate_1` and so on. All in order of appearance.
     """
-    rows = final(results)
+    return _wide(_named(final(results)), [*ARM, "seed"], "value").reset_index()
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """Put the group into the name of a metric, as in `rate_0`."""
     suffix = np.where(rows["group"] == ALL_GROUPS, "", "_" + rows["group"].astype(str))
-    rows = rows.assign(metric=rows["metric"] + suffix)
-    return _wide(rows, [*ARM, "seed"], "value").reset_index()
+    return rows.assign(metric=rows["metric"] + suffix)
 
 
 def _wide(rows: pd.DataFrame, index: Sequence[str], values: str) -> pd.DataFrame:
@@ -309,22 +306,35 @@ def seeds_in_words(rows: pd.DataFrame) -> str:
 
 def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
     """Write an estimate with its interval, as in "0.150 [0.148, 0.152]"."""
-    form = f"{'+' if signed else ''}.{digits}f"
-    if found.interval is None:
-        return f"{found.value:{form}}"
-    low, high = found.interval
-    return f"{found.value:{form}} [{low:{form}}, {high:{form}}]"
+    return _text(found.value, found.interval, f"{'+' if signed else ''}.{digits}f")
+
+
+def all_written(means: pd.DataFrame, form: str = ".3f") -> pd.Series[str]:
+    """Write every row of `over_seeds`, as in "47% [44%, 49%]" for the format `.0%`."""
+    numbers = means[["value", "low", "high", "seeds"]].to_numpy()
+    texts = [
+        _text(value, (low, high) if seeds > 1 else None, form)
+        for value, low, high, seeds in numbers
+    ]
+    return pd.Series(texts, index=means.index, dtype=object)
+
+
+def _text(value: Any, interval: tuple[Any, Any] | None, form: str) -> str:
+    if interval is None:
+        return f"{value:{form}}"
+    low, high = interval
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-    """Lay out final metrics of all groups together for reading.
+    """Lay out final metrics for reading.
 
     Parameters
     ----------
     results
         As from `Store.load`.
     quantities
-        What to show.
+        What to show; metrics of single groups are called `rate_0`, `rate_1` and so on.
 
     Returns
     -------
@@ -332,9 +342,8 @@ def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
         Index `method`, `variant`; mean with its interval per quantity, empty text where it was not
         measured, and the number of seeds.
     """
-    rows = final(results)
     lines: dict[ArmName, dict[str, Any]] = {}
-    for (method, variant), part in rows[rows["group"] == ALL_GROUPS].groupby(ARM, sort=False):
+    for (method, variant), part in _named(final(results)).groupby(ARM, sort=False):
         line: dict[str, Any] = {}
         for metric, (title, digits) in quantities.items():
             values = part.loc[part["metric"] == metric, "value"]
@@ -345,7 +354,7 @@ def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
 
 
 def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) -> pd.DataFrame:
-    """Hold final metrics of the same arms under several settings against each other.
+    """Hold final metrics of the same learned arms under several settings against each other.
 
     Parameters
     ----------
@@ -357,30 +366,30 @@ def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) ->
     Returns
     -------
     pandas.DataFrame
-        Index `method`, `variant`: the arms that were run under every heading. Columns: quantity and
-        heading, each a mean with its interval; at last, per quantity, whether the intervals
-        `meet`. A single seed counts as an interval without width.
+        Index `method`, `variant`: the learned arms that were run under every heading. Columns:
+        quantity and heading, each a mean with its interval; at last, per quantity, whether the
+        intervals `meet`. A single seed counts as an interval without width. No rows if no arm is
+        shared.
     """
     means = {}
     for heading, table in results.items():
-        rows = final(table)
-        chosen = rows["metric"].isin(list(quantities)) & (rows["group"] == ALL_GROUPS)
-        means[heading] = over_seeds(rows[chosen], [*ARM, "metric"]).set_index([*ARM, "metric"])
-    shared = pd.concat(means, axis=1, join="inner")
-    columns: dict[tuple[str, str], pd.Series[Any]] = {}
+        learned = _overall(final(table[table["variant"] != REFERENCE]), *quantities)
+        means[heading] = over_seeds(learned, [*ARM, "metric"]).set_index([*ARM, "metric"])
+    shared = next(iter(means.values())).index
+    for table in means.values():
+        shared = shared.intersection(table.index, sort=False)
+    if shared.empty:
+        return pd.DataFrame()
+    columns: dict[tuple[str, str], Any] = {}
     for metric, (title, digits) in quantities.items():
-        parts = {heading: shared[heading].xs(metric, level="metric") for heading in results}
+        arms = shared[shared.get_level_values("metric") == metric]
+        parts = {heading: table.loc[arms].droplevel("metric") for heading, table in means.items()}
         for heading, part in parts.items():
-            columns[title, heading] = part.apply(_interval, axis=1, digits=digits)
-        highest_low = pd.DataFrame({name: part["low"] for name, part in parts.items()}).max(axis=1)
-        lowest_high = pd.DataFrame({name: part["high"] for name, part in parts.items()}).min(axis=1)
+            columns[title, heading] = all_written(part, f".{digits}f")
+        highest_low = np.max([part["low"] for part in parts.values()], axis=0)
+        lowest_high = np.min([part["high"] for part in parts.values()], axis=0)
         columns[title, "meet"] = highest_low <= lowest_high
     return pd.DataFrame(columns)
-
-
-def _interval(row: pd.Series[Any], digits: int) -> str:
-    value, low, high = (f"{row[name]:.{digits}f}" for name in ("value", "low", "high"))
-    return value if row["seeds"] == 1 else f"{value} [{low}, {high}]"
 
 
 def trade_off_summary(
@@ -427,8 +436,7 @@ def trade_off_runs(
 
 
 def _reward_and_bias(results: pd.DataFrame, reward: str, bias: str) -> pd.DataFrame:
-    rows = final(results)
-    rows = rows[rows["metric"].isin([reward, bias]) & (rows["group"] == ALL_GROUPS)]
+    rows = _overall(final(results), reward, bias)
     return rows.replace({"metric": {reward: "reward", bias: "bias"}})
 
 

@@ -60,7 +60,7 @@ def lending_settings(profile: str, strategy: Strategy) -> TrainedConfig:
 
 
 _HARDER = attention.HARDER.learning
-ATTENTION_HARDER = replace(
+SHORT_ATTENTION_HARDER = replace(
     attention.HARDER,
     learning={**_HARDER, "book": replace(_HARDER["book"], total_steps=2_000_000)},
 )
@@ -73,7 +73,7 @@ PROBLEMS: Mapping[str, tuple[Settings, Work]] = {
         attention.train_and_evaluate,
     ),
     "attention-harder": (
-        partial(attention.trained, ATTENTION_HARDER),
+        partial(attention.trained, SHORT_ATTENTION_HARDER),
         attention.train_and_evaluate,
     ),
     "infectious": (

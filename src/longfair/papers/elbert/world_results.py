@@ -6,6 +6,7 @@ Reading results in general is the matter of `longfair.runs.tidy`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,3 +123,26 @@ def curve_of(results: pd.DataFrame, metrics: Sequence[str], variant: str) -> pd.
     ]
     means = chosen.groupby(["step", "metric"])["value"].mean().unstack()
     return means.reindex(columns=list(metrics))
+
+
+def settings_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
+    """Lay out how methods are trained with the authors' settings and with ours.
+
+    Parameters
+    ----------
+    experiments
+        Heading to experiment; all its methods share the settings.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `setting`; columns: heading and profile.
+    """
+    columns: dict[tuple[str, str], dict[str, Any]] = {}
+    for heading, experiment in experiments.items():
+        for profile in ("paper", "book"):
+            arms: Any = experiment.arms[profile]
+            config = next(arm.config for arm in arms if arm.method == "g-ppo")
+            every = {"evaluated every": config.evaluating.every}
+            columns[heading, profile] = vars(config.learning) | every
+    return pd.DataFrame(columns).rename_axis("setting")
