@@ -96,6 +96,14 @@ def test_steps_that_are_too_large_change_nothing_else() -> None:
     assert learning.learning_rate > usual.learning_rate
 
 
+def test_the_start_of_the_authors_runs_differs_from_them_in_its_end_alone() -> None:
+    whole = next(a.config for a in ATTENTION_HARDER.arms["paper"] if a.name == "elbert-po.as_coded")
+    start = arms("authors-steps-attention-harder", "book")["elbert-po"].config
+    assert start.learning.total_steps < whole.learning.total_steps
+    assert replace(start.learning, total_steps=whole.learning.total_steps) == whole.learning
+    assert replace(start, learning=whole.learning, evaluating=whole.evaluating) == whole
+
+
 def test_lengths_of_training_and_evaluation() -> None:
     found = {
         method: (arm.config.episode_length, arm.config.evaluating.episode_length)

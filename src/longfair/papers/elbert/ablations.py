@@ -189,6 +189,23 @@ def with_larger_steps(profile: str) -> Variations:
     }
 
 
+AUTHORS_STEPS = {
+    "book": replace(_HARDER["paper"], total_steps=1_000_000),
+    "smoke": attention.SMOKE,
+}
+"""The authors' settings in the harder attention environment, for a fifth of their steps."""
+
+
+def with_authors_steps(profile: str) -> Variations:
+    """Return ELBERT-PO in the harder attention environment, at the start of the authors' runs."""
+    problem = attention.HARDER
+    elbert_po = ElbertPO.as_coded(problem.alpha, attention.BETA)
+    config = replace(
+        attention.trained(problem, profile, elbert_po), learning=AUTHORS_STEPS[profile]
+    )
+    return {"elbert-po": (config, "ELBERT-PO as coded")}
+
+
 def experiment(
     name: str,
     title: str,
@@ -320,6 +337,13 @@ ABLATIONS = (
         SEEDS,
     ),
     experiment(
+        "authors-steps-attention-harder",
+        "The authors' settings for a million steps, attention harder",
+        attention.train_and_evaluate,
+        with_authors_steps,
+        SEEDS,
+    ),
+    experiment(
         "episodes-lending",
         "Training episodes as short as coded or as long as evaluated, lending",
         lending_world.train_and_evaluate,
@@ -327,4 +351,4 @@ ABLATIONS = (
         SEEDS,
     ),
 )
-"""Alpha and beta as in the paper, alpha elsewhere, habits of the code, and steps too large."""
+"""Alpha and beta as in the paper, alpha elsewhere, habits of the code, and the size of steps."""
