@@ -9,15 +9,14 @@ import pytest
 
 from longfair.envs import NAMES
 from longfair.papers import benchmarks
-from longfair.papers.elbert.lending import LEARNING, METHODS
+from longfair.papers.elbert import bench_cases
 from longfair.runs import bench
 
 FILE = Path(__file__).parents[2] / "results" / "benchmarks" / "environments.json"
 
 
 def test_operations_of_an_update_are_those_of_its_matrix_products() -> None:
-    strategy, _ = METHODS["elbert-po", "as_coded"]
-    model = benchmarks._lending_model(strategy, LEARNING["paper"])
+    model = next(bench_cases.cases(("paper",))).model()
     hidden = 11 * 256 + 256 * 128
     heads = 6 * 128 + 128  # five critics with one output, one policy with two
     per_sample = 2 * (3 * (6 * hidden + heads - 128 + 128) - 6 * 11 * 256)

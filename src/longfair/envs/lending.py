@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
+from numba import njit
 
 from longfair.envs import parameters
 from longfair.envs.parameters import (
@@ -184,18 +185,12 @@ class LendingVectorEnv(FairVectorEnv):
         self._group_limits = np.cumsum(params.group_probability)[:-1]
         # Cash change of an accepted loan, by outcome (default, repaid).
         self._profit = np.array([-params.loan_amount, params.loan_amount * params.interest_rate])
-        # A group and score pair is one number, group * C + score; these tables are read by it.
+        # A group and score pair is one number, group * C + score.
         self._observation_table = _one_hot_pairs(groups, scores)
-        self._group_table = np.repeat(np.eye(groups), scores, axis=0)
-        self._target_table = _target_pairs(groups, scores)
-        self._first_cell = np.arange(num_envs) * groups * scores
-        self._first_row = np.arange(num_envs) * groups
         self._distribution = np.empty((num_envs, groups, scores))
-        self._cells = self._distribution.reshape(-1)
-        self._rows = self._distribution.reshape(-1, scores)
         self._cash = np.empty(num_envs)
         self._pair: IntArray = np.zeros(num_envs, dtype=np.int64)
-        self._repays: IntArray = np.zeros(num_envs, dtype=np.int64)
+        self._repays = np.zeros(num_envs, dtype=np.bool_)
 
     def _restart(self, copies: BoolArray) -> None:
         self._distribution[copies] = self._initial
@@ -205,27 +200,29 @@ class LendingVectorEnv(FairVectorEnv):
         self._repays = np.where(copies, repays, self._repays)
 
     def _transition(self, actions: IntArray) -> Transition:
-        pair, repays = self._pair, self._repays
-        reward: FloatArray = self._profit[repays] * actions
+        reward, supply, demand = (
+            np.zeros(self.num_envs),
+            *np.zeros((2, *self._distribution.shape[:2])),
+        )
+        _decide(
+            actions,
+            self._pair,
+            self._repays,
+            self._profit,
+            self.params.mass_shift,
+            self._distribution,
+            reward,
+            supply,
+            demand,
+        )
         self._cash += reward
-        cell = self._first_cell + pair
-        mass = np.minimum(self._cells[cell], self.params.mass_shift) * actions
-        self._cells[cell] -= mass
-        self._cells[self._first_cell + self._target_table[repays, pair]] += mass
-        demand: FloatArray = self._group_table.take(pair, axis=0) * repays[:, None]
-        supply: FloatArray = demand * actions[:, None]
         self._pair, self._repays = self._draw_applicants()
         return Transition(reward, supply, demand, self._cash < self.params.loan_amount)
 
-    def _draw_applicants(self) -> tuple[IntArray, IntArray]:
+    def _draw_applicants(self) -> tuple[IntArray, BoolArray]:
         """Draw group, score and outcome of the next applicant in every copy."""
         uniforms = self.np_random.random((3, self.num_envs))
-        group = self._group_limits.searchsorted(uniforms[0], side="right")
-        cumulative = self._rows.take(self._first_row + group, axis=0).cumsum(axis=1)
-        # The last limit is left out: rounding must not push a draw beyond the top score.
-        score = (cumulative[:, :-1] <= uniforms[1, :, None]).sum(axis=1)
-        repays = (uniforms[2] < self._repay[score]).astype(np.int64)
-        return group * self._scores + score, repays
+        return _applicants(uniforms, self._group_limits, self._distribution, self._repay)
 
     def _observation(self) -> Any:
         return self._observation_table.take(self._pair, axis=0)
@@ -250,12 +247,83 @@ def _one_hot_pairs(groups: int, scores: int) -> Any:
     return np.concatenate([score_part, group_part], axis=1)
 
 
-def _target_pairs(groups: int, scores: int) -> IntArray:
-    """Return (2, G * C): where mass goes after a default (row 0) or a repayment (row 1)."""
-    score = np.tile(np.arange(scores), groups)
-    first = np.repeat(np.arange(groups) * scores, scores)
-    down, up = np.maximum(score - 1, 0), np.minimum(score + 1, scores - 1)
-    return np.stack([first + down, first + up])
+@njit(cache=True)
+def _decide(
+    actions: IntArray,
+    pair: IntArray,
+    repays: BoolArray,
+    profit: FloatArray,
+    mass_shift: float,
+    distribution: FloatArray,
+    reward: FloatArray,
+    supply: FloatArray,
+    demand: FloatArray,
+) -> None:
+    """Act on one applicant in every copy, and move the scores of the applicant's group.
+
+    Parameters
+    ----------
+    actions, pair, repays
+        (N,): the decision, group and score of the applicant, and whether a loan is repaid.
+    profit
+        (2,): what a loan brings that is not repaid, and one that is.
+    mass_shift
+        Probability that moves after an accepted loan.
+    distribution
+        (N, G, C), changed in place.
+    reward, supply, demand
+        (N,), (N, G) and (N, G): zeros, filled in.
+    """
+    scores = distribution.shape[2]
+    for copy in range(len(actions)):
+        group, score = divmod(pair[copy], scores)
+        outcome = int(repays[copy])
+        demand[copy, group] = outcome
+        if actions[copy]:
+            reward[copy] = profit[outcome]
+            supply[copy, group] = outcome
+            target = min(score + 1, scores - 1) if outcome else max(score - 1, 0)
+            mass = min(distribution[copy, group, score], mass_shift)
+            distribution[copy, group, score] -= mass
+            distribution[copy, group, target] += mass
+
+
+@njit(cache=True)
+def _applicants(
+    uniforms: FloatArray, group_limits: FloatArray, distribution: FloatArray, repay: FloatArray
+) -> tuple[IntArray, BoolArray]:
+    """Draw one applicant in every copy.
+
+    Parameters
+    ----------
+    uniforms
+        (3, N): draws for group, score and outcome.
+    group_limits
+        (G - 1,): cumulative probabilities of the groups, without the last.
+    distribution
+        (N, G, C).
+    repay
+        (C,): probability to repay.
+
+    Returns
+    -------
+    pair, repays
+        (N,) each.
+    """
+    copies, _, scores = distribution.shape
+    pair, repays = np.empty(copies, np.int64), np.empty(copies, np.bool_)
+    for copy in range(copies):
+        group = 0
+        while group < len(group_limits) and uniforms[0, copy] >= group_limits[group]:
+            group += 1
+        # The last limit is left out: rounding must not push a draw beyond the top score.
+        score, limit = 0, distribution[copy, group, 0]
+        while score < scores - 1 and uniforms[1, copy] >= limit:
+            score += 1
+            limit += distribution[copy, group, score]
+        pair[copy] = group * scores + score
+        repays[copy] = uniforms[2, copy] < repay[score]
+    return pair, repays
 
 
 def lending_params(

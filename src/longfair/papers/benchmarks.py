@@ -8,11 +8,9 @@ measurement.
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable
 from functools import partial
-from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -20,14 +18,12 @@ import gymnasium
 import numpy as np
 import torch
 
-from longfair.agents.evaluation import acting_snapshots
-from longfair.agents.ppo import FairPPO, Strategy
+from longfair.agents.ppo import FairPPO
 from longfair.agents.ppo import networks as stacking
 from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
 from longfair.envs import NAMES, environment_id
-from longfair.envs.sb3 import BatchVecEnv
-from longfair.envs.wrappers import RunningRates
-from longfair.papers.elbert.lending import EVALUATING, LEARNING, METHODS, Learning
+from longfair.papers.elbert import bench_cases
+from longfair.papers.elbert.bench_cases import TrainingCase
 from longfair.runs import bench
 
 COPIES = (1, 64, 256, 1024)
@@ -46,12 +42,6 @@ PUBLISHED_ENVIRONMENT_STEPS = {
     ("LoanPool", "discrete"): 113_000,
 }
 """Steps per second of the authors' environments, by ours and preset."""
-
-PUBLISHED_TRAINING_STEPS = {"elbert/lending": 351}
-"""Training steps per second of the authors' code, without evaluation."""
-
-TRAINED = (("elbert-po", "as_coded"), ("g-ppo", "as_coded"), ("g-ppo", "as_published"))
-"""Methods timed: `g-ppo` as coded trains the fairness critics too, as published it does not."""
 
 
 def environment_benchmarks(quick: bool) -> list[dict[str, Any]]:
@@ -95,21 +85,24 @@ def training_benchmarks(quick: bool) -> list[dict[str, Any]]:
     Parameters
     ----------
     quick
-        Fewer repeats.
+        ELBERT-PO only, and fewer repeats.
 
     Returns
     -------
     list of dict
-        `method`, `environment`, `settings` (profile), `steps_per_second` (everything included),
+        `experiment`, `method`, `settings` (profile), `steps_per_second` (everything included),
         `roofline_fraction` (arithmetic of the updates per second over the machine's
         matrix-multiply rate), `share_of_update` (of the whole time; the rest is collecting,
-        advantages and evaluation), `times_published` and `hours` for the whole run.
+        advantages and evaluation), `times_published` (training without evaluation), `hours` of a
+        whole run, and `times_less_hours` than the authors' own code with their own settings.
+        All of processor time, the best of the repeats.
     """
-    rows = []
     with bench.one_torch_thread():
-        for settings, (method, variant) in itertools.product(("paper", "book"), TRAINED):
-            rows.append(_training_row(method, variant, settings, repeats=3 if quick else 7))
-    return rows
+        return [
+            _training_row(case, repeats=2 if quick else 5)
+            for case in bench_cases.cases()
+            if not quick or case.method == "elbert-po"
+        ]
 
 
 def network_benchmarks(quick: bool) -> list[dict[str, Any]]:
@@ -168,46 +161,35 @@ def _stepper(name: str, preset: str, face: str, copies: int) -> Callable[[], int
     return advance
 
 
-def _training_row(method: str, variant: str, settings: str, repeats: int) -> dict[str, Any]:
-    strategy, _ = METHODS[method, variant]
-    model = _lending_model(strategy, LEARNING[settings])
+def _training_row(case: TrainingCase, repeats: int) -> dict[str, Any]:
+    model = case.model()
     steps = model.n_steps * model.n_envs
     model.learn(steps)
-    rates, collects, updates = [], [], []
+    clock = time.process_time
+    rate, collect, update = 0.0, np.inf, np.inf
     for _ in range(repeats):
-        rates.append(bench.matrix_multiply_rate((512,)))
-        before = dict(model.seconds)
+        rate = max(rate, bench.matrix_multiply_rate((512,), clock=clock))
+        before, started = dict(model.seconds), clock()
         model.learn(steps, reset_num_timesteps=False)
-        collects.append(model.seconds["collect"] - before["collect"])
-        updates.append(model.seconds["update"] - before["update"])
-    evaluation = _evaluation_seconds(model, settings)
-    total = median(collects) + median(updates) + evaluation
-    published = PUBLISHED_TRAINING_STEPS["elbert/lending"]
+        elapsed = clock() - started
+        part = model.seconds["update"] - before["update"]
+        part /= part + model.seconds["collect"] - before["collect"]
+        collect, update = min(collect, elapsed * (1.0 - part)), min(update, elapsed * part)
+    training = collect + update
+    total = training + case.evaluation_seconds(model)
+    hours = case.config.learning.total_steps / steps * total / 3600
+    published = bench_cases.PUBLISHED_STEPS_PER_SECOND[case.experiment]
     return {
-        "method": f"{method} {variant}",
-        "environment": "Lending",
-        "settings": settings,
+        "experiment": case.experiment,
+        "method": f"{case.method} {case.variant}",
+        "settings": case.profile,
         "steps_per_second": round(steps / total),
-        "roofline_fraction": round(update_operations(model) / median(updates) / median(rates), 3),
-        "share_of_update": round(median(updates) / total, 3),
-        "times_published": round(steps / (total - evaluation) / published, 1),
-        "hours": round(LEARNING[settings].total_steps / steps * total / 3600, 3),
+        "roofline_fraction": round(update_operations(model) / update / rate, 3),
+        "share_of_update": round(update / total, 3),
+        "times_published": round(steps / training / published, 1),
+        "hours": round(hours, 3),
+        "times_less_hours": round(bench_cases.PUBLISHED_HOURS[case.experiment] / hours, 1),
     }
-
-
-def _lending_model(strategy: Strategy, learning: Learning) -> FairPPO:
-    env = gymnasium.make_vec(environment_id("Lending"), num_envs=learning.copies)
-    return FairPPO(
-        "FairMlpPolicy",
-        BatchVecEnv(RunningRates(env)),
-        strategy,
-        learning.hidden,
-        n_steps=2048,
-        batch_size=learning.minibatch,
-        n_epochs=learning.epochs,
-        learning_rate=learning.learning_rate,
-        seed=0,
-    )
 
 
 def update_operations(model: FairPPO) -> float:
@@ -223,26 +205,6 @@ def update_operations(model: FairPPO) -> float:
     first = networks.weights[0].numel()
     samples = model.n_steps * model.n_envs * model.n_epochs
     return float(2 * samples * (3 * matrices - first))
-
-
-def _evaluation_seconds(model: FairPPO, settings: str) -> float:
-    """Return the evaluation's time per rollout, all snapshots evaluated side by side."""
-    evaluating, learning = EVALUATING[settings], LEARNING[settings]
-    rollouts = learning.total_steps // (model.n_steps * model.n_envs)
-    snapshots = [model.policy.actor()] * (rollouts // evaluating.every)
-    rng = np.random.default_rng(0)
-    act = acting_snapshots(snapshots, evaluating.episodes, model.action_space, rng)
-    env = gymnasium.make_vec(
-        environment_id("Lending"), num_envs=len(snapshots) * evaluating.episodes
-    )
-    observation, info = env.reset(seed=0)
-    padded = np.concatenate([observation, np.zeros((env.num_envs, 2), np.float32)], axis=1)
-    steps = 100
-    started = time.perf_counter()
-    for _ in range(steps):
-        env.step(act(padded, info))
-    per_step = (time.perf_counter() - started) / steps
-    return per_step * evaluating.episode_length / rollouts
 
 
 def _network_row(

@@ -16,9 +16,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
-from torch import Tensor
 
 from longfair.agents.ppo import saving
+from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
 from longfair.agents.ppo.strategy import Rollout, Strategy
@@ -167,19 +167,20 @@ class FairPPO(PPO):
             self.gamma,
         )
         plan = self.strategy.plan(rollout)
-        observations = torch.from_numpy(_flat(buffer.observations))
+        observations = _flat(buffer.observations)
         actions = torch.from_numpy(_flat(buffer.actions))
+        outputs, values = evaluate(self.policy.arrays()[0], observations)
         with torch.no_grad():
-            outputs, values = self.policy.networks.outputs(self.policy.networks.trace(observations))
-            log_prob = self.policy.head.log_prob(outputs, actions)
-            last_values = self._values(self._last_obs)
+            distribution = self.policy.distribution(torch.from_numpy(outputs))
+            log_prob = distribution.log_prob(actions)
+        last_values = self._values(self._last_obs)
         signals = np.concatenate([plan.rewards[..., None], plan.signals], axis=2)
         for step, copies, final_observations in finals:
             signals[step, copies] += self.gamma * self._values(final_observations)
         shape = (buffer.buffer_size, buffer.n_envs, -1)
         advantages, returns = generalised_advantages(
             signals,
-            values.numpy().astype(np.float64).reshape(shape),
+            values.astype(np.float64).reshape(shape),
             last_values,
             ends,
             self.gamma,
@@ -188,8 +189,8 @@ class FairPPO(PPO):
         self._plan = plan
         later = (returns, advantages, plan.features)
         self._samples = Samples(
-            observations,
-            actions,
+            torch.from_numpy(observations),
+            actions.reshape(len(actions), -1).float(),
             log_prob,
             *(torch.from_numpy(_flat(array).astype(np.float32)) for array in later),
         )
@@ -216,33 +217,22 @@ class FairPPO(PPO):
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.seconds["update"] += time.perf_counter() - started
 
-    @torch.no_grad()
     def _train_epoch(self, clip_range: float) -> bool:
-        """Go once through the samples; return False when the policy moved beyond `target_kl`.
-
-        No graph is recorded: the slopes of the three parts of the loss, clipped surrogate,
-        squared errors of the critics and entropy, are handed to the networks' own `backward`.
-        """
-        networks, head = self.policy.networks, self.policy.head
+        """Go once through the samples; return False when the policy moved beyond `target_kl`."""
+        networks, gradients = self.policy.arrays()
+        coefficients = Coefficients(clip_range, float(self.vf_coef), float(self.ent_coef))
         combine = partial(self.strategy.advantage, plan=self._plan)
         minibatches = self.rollout_buffer.minibatches(
             self._samples, self.batch_size, self.rng, combine
         )
         for batch in minibatches:
-            trace = networks.trace(batch.observations)
-            outputs, values = networks.outputs(trace)
-            log_ratio = head.log_prob(outputs, batch.actions) - batch.old_log_prob
-            if self.target_kl is not None and _approximate_kl(log_ratio) > 1.5 * self.target_kl:
+            divergence, value_loss = write_gradient(networks, gradients, batch, coefficients)
+            if self.target_kl is not None and divergence > 1.5 * self.target_kl:
                 return False
-            by_log_prob = surrogate_slope(log_ratio, batch.advantage, clip_range)
-            by_entropy = -self.ent_coef / len(log_ratio)
-            by_outputs = head.backward(outputs, batch.actions, by_log_prob, by_entropy)
-            errors = values - batch.returns
-            networks.backward(trace, by_outputs, errors * (2.0 * self.vf_coef / len(errors)))
             self.policy.flat.clip_gradient(self.max_grad_norm)
-            self.policy.optimizer.step()
-        self.logger.record("train/value_loss", errors.square().mean(dim=0).sum().item())
-        self.logger.record("train/approx_kl", _approximate_kl(log_ratio))
+            self.policy.step()
+        self.logger.record("train/value_loss", value_loss)
+        self.logger.record("train/approx_kl", divergence)
         return True
 
     # Saving -------------------------------------------------------------------------------------
@@ -334,19 +324,6 @@ _SAVED = (
 """Plain settings that are saved as they are."""
 
 
-def surrogate_slope(log_ratio: Tensor, advantage: Tensor, clip_range: float) -> Tensor:
-    r"""Return the slope (B,) of PPO's clipped loss by the log-probability of every action.
-
-    The loss is minus the mean of :math:`\min(r A, clip(r, 1-\epsilon, 1+\epsilon) A)` with
-    :math:`r = \exp` of `log_ratio`. Its slope is :math:`-r A / B` where the plain term is the
-    smaller one and zero where clipping holds.
-    """
-    ratio = log_ratio.exp()
-    plain = ratio * advantage
-    clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range) * advantage
-    return plain * (plain <= clipped) * (-1.0 / len(advantage))
-
-
 def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return supply and demand (N, G) from the infos of one step.
 
@@ -368,12 +345,6 @@ def _truncated_finals(
     truncated[[copy for copy, info in ended.items() if info.get("TimeLimit.truncated")]] = True
     rows = [info["terminal_observation"] for copy, info in ended.items() if truncated[copy]]
     return truncated, np.asarray(rows, np.float32).reshape(-1, *observation.shape[1:])
-
-
-def _approximate_kl(log_ratio: Tensor) -> float:
-    """Return the estimate of the divergence that Stable-Baselines3 uses."""
-    with torch.no_grad():
-        return float((log_ratio.exp() - 1.0 - log_ratio).mean())
 
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from longfair.agents.ppo.heads import CategoricalHead, GaussianHead, Head
+from longfair.agents.ppo.compiled_policy import choices, policy_outputs
+from longfair.agents.ppo.compiled_update import FloatArray, Networks, adam_step
 from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
 from longfair.errors import UsageError
 
@@ -66,7 +68,7 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             lr_schedule,
             net_arch=[64, 64] if net_arch is None else net_arch,
             activation_fn=nn.ReLU,
-            optimizer_kwargs={"eps": 1e-5, "fused": True},
+            optimizer_kwargs={"eps": 1e-5},
             **kwargs,
         )
 
@@ -76,10 +78,8 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         self.networks = StackedActorCritic(
             self.features_dim, self.net_arch, num_outputs, num_critics=1 + self.num_signals
         )
-        self.head: Head = CategoricalHead()
         if isinstance(self.action_space, spaces.Box):
             self.log_std = nn.Parameter(torch.full((num_outputs,), self.log_std_init))
-            self.head = GaussianHead(self.log_std)
         self.flat = FlatParameters(self)
         self.optimizer = torch.optim.Adam(
             [self.flat.values], lr=lr_schedule(1), **self.optimizer_kwargs
@@ -89,7 +89,43 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         parameters = super()._get_constructor_parameters()
         return {**parameters, "num_signals": self.num_signals}
 
-    def _distribution(self, outputs: Tensor) -> Distribution:
+    def arrays(self) -> tuple[Networks, Networks]:
+        """Return views of all parameters, and of their gradients, for compiled code."""
+        return self._arrays(_values), self._arrays(_gradient)
+
+    def _arrays(self, view: Callable[[Tensor], FloatArray]) -> Networks:
+        networks = self.networks
+        return Networks(
+            weights=tuple(view(weight) for weight in networks.weights),
+            biases=tuple(view(bias) for bias in networks.biases),
+            policy_weight=view(networks.policy_weight),
+            policy_bias=view(networks.policy_bias),
+            value_weight=view(networks.value_weight),
+            value_bias=view(networks.value_bias),
+            log_std=view(self.log_std) if hasattr(self, "log_std") else np.zeros(0, np.float32),
+        )
+
+    def step(self) -> None:
+        """Move all parameters by one step of the optimiser, which is Adam."""
+        values = self.flat.values
+        group, state = self.optimizer.param_groups[0], self.optimizer.state[values]
+        if not state:
+            state["step"] = torch.tensor(0.0)
+            state["exp_avg"], state["exp_avg_sq"] = torch.zeros(2, len(values))
+        state["step"] += 1
+        adam_step(
+            _values(values),
+            _gradient(values),
+            state["exp_avg"].numpy(),
+            state["exp_avg_sq"].numpy(),
+            int(state["step"]),
+            group["lr"],
+            group["betas"],
+            group["eps"],
+        )
+
+    def distribution(self, outputs: Tensor) -> Distribution:
+        """Return the action distribution that outputs (B, A) of the policy network stand for."""
         if isinstance(self.action_dist, DiagGaussianDistribution):
             return self.action_dist.proba_distribution(outputs, self.log_std)
         assert isinstance(self.action_dist, CategoricalDistribution)
@@ -97,7 +133,7 @@ class FairActorCriticPolicy(ActorCriticPolicy):
 
     def get_distribution(self, obs: Any) -> Distribution:
         """Return the action distribution, evaluating the policy network only."""
-        return self._distribution(self.networks.policy(obs))
+        return self.distribution(self.networks.policy(obs))
 
     def predict_values(self, obs: Any) -> Tensor:
         """Return the values (B, 1 + num_signals): of the reward, then of the signals."""
@@ -107,14 +143,14 @@ class FairActorCriticPolicy(ActorCriticPolicy):
     def forward(self, obs: Any, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions, values (B, 1 + num_signals) and log-probabilities (B,)."""
         outputs, values = self.networks(obs)
-        distribution = self._distribution(outputs)
+        distribution = self.distribution(outputs)
         actions = distribution.get_actions(deterministic=deterministic)
         return actions, values, distribution.log_prob(actions)
 
     def evaluate_actions(self, obs: Any, actions: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return values (B, 1 + num_signals), log-probabilities (B,) and entropy (B,)."""
         outputs, values = self.networks(obs)
-        distribution = self._distribution(outputs)
+        distribution = self.distribution(outputs)
         return values, distribution.log_prob(actions), distribution.entropy()
 
     def actor(self) -> Actor:
@@ -129,6 +165,17 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         return Actor(arrays, None)
 
 
+def _values(parameter: Tensor) -> FloatArray:
+    array: FloatArray = parameter.detach().numpy()
+    return array
+
+
+def _gradient(parameter: Tensor) -> FloatArray:
+    assert parameter.grad is not None
+    array: FloatArray = parameter.grad.numpy()
+    return array
+
+
 def _num_outputs(action_space: spaces.Space[Any]) -> int:
     if isinstance(action_space, spaces.Discrete):
         return int(action_space.n)
@@ -138,11 +185,10 @@ def _num_outputs(action_space: spaces.Space[Any]) -> int:
 
 
 class Actor:
-    """One policy, or a stack of P policies, sampling actions through NumPy.
+    """One policy, or a stack of P policies, sampling actions without torch.
 
-    Stepping an environment asks for one tiny network evaluation at a time, where the overhead of
-    a call outweighs its arithmetic; NumPy's is the smaller one. A stack evaluates P snapshots of a
-    policy side by side, which is how learning curves are evaluated.
+    A stack evaluates P snapshots of a policy side by side, which is how learning curves are
+    evaluated.
 
     Parameters
     ----------
@@ -155,10 +201,12 @@ class Actor:
     def __init__(
         self,
         layers: list[tuple[NDArray[Any], NDArray[Any]]],
-        deviation: NDArray[np.float32] | None,
+        deviation: FloatArray | None,
     ) -> None:
         self.layers = layers
         self.deviation = deviation
+        self._weights = tuple(_stacked(weight, weight.shape[-2]) for weight, _ in layers)
+        self._biases = tuple(_stacked(bias, 1) for _, bias in layers)
 
     @staticmethod
     def stack(actors: list[Actor]) -> Actor:
@@ -170,32 +218,23 @@ class Actor:
         deviations = [actor.deviation for actor in actors if actor.deviation is not None]
         return Actor(layers, np.stack(deviations)[:, None] if deviations else None)
 
-    def output(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+    def output(self, observations: NDArray[Any]) -> FloatArray:
         """Map observations (..., B, input) to logits or means (..., B, actions)."""
-        hidden = observations
-        for weight, bias in self.layers[:-1]:
-            hidden = hidden @ weight
-            hidden += bias
-            np.maximum(hidden, 0.0, out=hidden)
-        weight, bias = self.layers[-1]
-        output: NDArray[np.float32] = hidden @ weight
-        output += bias
-        return output
+        rows = np.ascontiguousarray(observations, np.float32)
+        stacked = rows.reshape(len(self._weights[0]), -1, rows.shape[-1])
+        output = policy_outputs(self._weights, self._biases, stacked)
+        return output.reshape(*observations.shape[:-1], output.shape[-1])
 
     def sample(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """Draw actions: integers (..., B), or real numbers (..., B, actions), unclipped."""
         output = self.output(observations)
         if self.deviation is not None:
             noise = rng.standard_normal(output.shape, dtype=np.float32)
-            sample: NDArray[np.float32] = output + self.deviation * noise
+            sample: FloatArray = output + self.deviation * noise
             return sample
-        if output.shape[-1] == 2:
-            # With two actions the difference of the logits against logistic noise decides.
-            uniform = rng.random(output.shape[:-1])
-            return (output[..., 1] - output[..., 0] > np.log(1.0 / uniform - 1.0)).astype(np.int64)
-        gumbel = -np.log(rng.standard_exponential(output.shape))
-        choice: NDArray[np.int64] = np.argmax(output + gumbel, axis=-1)
-        return choice
+        uniform = rng.random(output.shape[:-1])
+        chosen = choices(output.reshape(-1, output.shape[-1]), uniform.reshape(-1))
+        return chosen.reshape(uniform.shape)
 
     def mode(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Return the most likely actions."""
@@ -204,3 +243,9 @@ class Actor:
             return output
         choice: NDArray[np.int64] = np.argmax(output, axis=-1)
         return choice
+
+
+def _stacked(array: NDArray[Any], rows: int) -> FloatArray:
+    """Return weights or biases (P, rows, after) for compiled code, P being 1 for one policy."""
+    contiguous = np.ascontiguousarray(array, np.float32)
+    return contiguous.reshape(-1, rows, array.shape[-1])

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from stable_baselines3.common.buffers import RolloutBuffer
 from torch import Tensor
 
+from longfair.agents.ppo.compiled_update import Batch
+
 FloatArray = NDArray[np.float64]
 
 
@@ -21,7 +23,7 @@ class Samples(NamedTuple):
     observations: Tensor
     """(S, input)."""
     actions: Tensor
-    """(S,) integers or (S, actions) real numbers."""
+    """(S, A) real numbers, or (S, 1) the number of the choice."""
     old_log_prob: Tensor
     """(S,)."""
     returns: Tensor
@@ -30,21 +32,6 @@ class Samples(NamedTuple):
     """(S, 1 + K): reward first, then the signals."""
     features: Tensor
     """(S, F): per-step numbers that a strategy asked to keep."""
-
-
-class Minibatch(NamedTuple):
-    """Samples of one gradient step, B of them."""
-
-    observations: Tensor
-    """(B, input)."""
-    actions: Tensor
-    """(B,) integers or (B, actions) real numbers."""
-    old_log_prob: Tensor
-    """(B,)."""
-    returns: Tensor
-    """(B, 1 + K): targets of the critics."""
-    advantage: Tensor
-    """(B,): what the strategy made of advantages and features."""
 
 
 Combine = Callable[[Tensor, Tensor], Tensor]
@@ -116,7 +103,7 @@ class SignalRolloutBuffer(RolloutBuffer):
 
     def minibatches(
         self, samples: Samples, batch_size: int, rng: np.random.Generator, combine: Combine
-    ) -> Iterator[Minibatch]:
+    ) -> Iterator[Batch]:
         """Shuffle the samples once and cut them into minibatches; the last may be short.
 
         The advantages of all minibatches are combined in one go, each minibatch on its own.
@@ -124,8 +111,9 @@ class SignalRolloutBuffer(RolloutBuffer):
         order = torch.from_numpy(rng.permutation(len(samples.returns)))
         *kept, advantages, features = (tensor[order] for tensor in samples)
         advantage = _by_minibatch(advantages, features, batch_size, combine)
-        parts = zip(*(torch.split(t, batch_size) for t in (*kept, advantage)), strict=True)
-        return (Minibatch(*part) for part in parts)
+        shuffled = Batch(*(tensor.numpy() for tensor in (*kept, advantage)))
+        starts = range(0, len(order), batch_size)
+        return (Batch(*(a[start : start + batch_size] for a in shuffled)) for start in starts)
 
 
 def _by_minibatch(

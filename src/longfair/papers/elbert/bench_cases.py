@@ -1,8 +1,7 @@
-"""Training of ELBERT's attention and infectious experiments, as cases for `longfair bench train`.
+"""Training of ELBERT's experiments, as cases for `longfair bench train`.
 
 A case makes the learner of an experiment and evaluates snapshots of it, so that a benchmark can
-time collecting, updating and evaluating apart. Lending has its own rows in
-`longfair.papers.benchmarks`.
+time collecting, updating and evaluating apart.
 """
 
 from __future__ import annotations
@@ -16,12 +15,14 @@ import numpy as np
 from longfair.agents.evaluation import acting_snapshots
 from longfair.agents.ppo import FairPPO
 from longfair.envs.sb3 import BatchVecEnv
-from longfair.papers.elbert.attention import ATTENTION, ATTENTION_HARDER, attention_world
-from longfair.papers.elbert.infectious import INFECTIOUS, INFECTIOUS_HARDER, infectious_world
+from longfair.papers.elbert import ablations, attention, infectious, lending
+from longfair.papers.elbert.attention import attention_world
+from longfair.papers.elbert.infectious import infectious_world
+from longfair.papers.elbert.lending_world import lending_world
 from longfair.papers.elbert.training import TrainedConfig, World
-from longfair.runs.experiment import Arm, Experiment
 
 PUBLISHED_STEPS_PER_SECOND = {
+    "elbert/lending": 351,
     "elbert/attention": 333,
     "elbert/attention-harder": 273,
     "elbert/infectious": 262,
@@ -30,6 +31,7 @@ PUBLISHED_STEPS_PER_SECOND = {
 """Training steps per second of the authors' code, without evaluation, on one core."""
 
 PUBLISHED_HOURS = {
+    "elbert/lending": 6.6,
     "elbert/attention": 19.9,
     "elbert/attention-harder": 6.1,
     "elbert/infectious": 11.7,
@@ -37,13 +39,7 @@ PUBLISHED_HOURS = {
 }
 """Core hours of one run of the authors' code with its own settings, evaluation included."""
 
-WORLDS = (
-    (ATTENTION, attention_world),
-    (ATTENTION_HARDER, attention_world),
-    (INFECTIOUS, infectious_world),
-    (INFECTIOUS_HARDER, infectious_world),
-)
-TIMED = (("elbert-po", "as_coded"), ("g-ppo", "as_published"))
+METHODS = (("elbert-po", "as_coded"), ("g-ppo", "as_published"))
 """Methods timed: all networks are trained, or only policy and reward critic."""
 
 
@@ -57,11 +53,6 @@ class TrainingCase:
     variant: str
     config: TrainedConfig
     world: World
-
-    @property
-    def published_steps_per_second(self) -> int:
-        """Return the speed of the authors' code."""
-        return PUBLISHED_STEPS_PER_SECOND[self.experiment]
 
     def model(self) -> FairPPO:
         """Return the learner, ready for `learn`."""
@@ -103,25 +94,28 @@ class TrainingCase:
 
 
 def cases(profiles: tuple[str, ...] = ("paper", "book")) -> Iterator[TrainingCase]:
-    """Yield the cases of all attention and infectious experiments.
+    """Yield the cases of the five environments.
 
     Parameters
     ----------
     profiles
         Whose settings.
     """
-    for experiment, world in WORLDS:
-        for profile in profiles:
-            for arm in _timed(experiment, profile):
-                yield TrainingCase(
-                    experiment.id,
-                    profile,
-                    arm.method,
-                    arm.variant,
-                    arm.config,
-                    world(arm.config.preset),
-                )
-
-
-def _timed(experiment: Experiment, profile: str) -> list[Arm]:
-    return [arm for arm in experiment.arms[profile] if (arm.method, arm.variant) in TIMED]
+    for profile in profiles:
+        for method, variant in METHODS:
+            strategy, _ = lending.METHODS[method, variant]
+            config = ablations.lending_settings(profile, strategy)
+            world = lending_world(config.preset)
+            yield TrainingCase("elbert/lending", profile, method, variant, config, world)
+        for experiment, world_of in (
+            (infectious.INFECTIOUS, infectious_world),
+            (infectious.INFECTIOUS_HARDER, infectious_world),
+            (attention.ATTENTION, attention_world),
+            (attention.ATTENTION_HARDER, attention_world),
+        ):
+            for arm in experiment.arms[profile]:
+                if (arm.method, arm.variant) in METHODS:
+                    world = world_of(arm.config.preset)
+                    yield TrainingCase(
+                        experiment.id, profile, arm.method, arm.variant, arm.config, world
+                    )
