@@ -67,11 +67,10 @@ results: ## run EXPERIMENTS (elbert/lending) with PROFILE (book) into results/
 	$(STAGE) run "verdicts" $(VENV) -m longfair claims
 	$(STAGE) end "the runs are in results/; make notebooks brings them into the book"
 
-bench: ## measure the speed of environments (into results/benchmarks/) and of training
+bench: ## measure the speed of environments and of training, into results/benchmarks/
 	$(STAGE) start bench
 	$(INSTALL)
-	$(STAGE) run "environments" $(VENV) scripts/write_benchmarks.py
-	$(STAGE) run "training" $(VENV) -m longfair bench train
+	$(STAGE) run "environments and training" $(VENV) scripts/write_benchmarks.py
 	$(STAGE) end "higher is faster; compare ratios, not machines"
 
 notebooks: ## run every notebook and refresh the committed .ipynb files

@@ -25,6 +25,7 @@ from sphinx.application import Sphinx
 
 import environment_pages
 from markdown_table import cell, table
+from training_speed import training_speed
 
 Row = Mapping[str, Any]
 
@@ -250,6 +251,7 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
         "status_notebooks": notebooks(root),
         "status_build": this_build(root),
         "clone": shell(f"git clone {repository}", f"cd {folder}", "make book", "make test"),
+        "training_speed": training_speed(root),
         "colab": shell(f"!git clone {repository}", f"%cd {folder}", "%pip install --quiet ."),
     }
     for paper in PAPERS:

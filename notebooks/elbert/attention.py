@@ -35,7 +35,7 @@ from longfair.agents.static_allocation import (
     constant_allocations,
     sites_under_constant_units,
 )
-from longfair.envs.attention import AttentionParams, AttentionVectorEnv, allocate_units
+from longfair.envs.attention import AttentionParams, AttentionVectorEnv, largest_remainders
 from longfair.figures import (
     METHODS,
     LineStyle,
@@ -154,7 +154,7 @@ pd.DataFrame(
 # divided in proportion to their softmax, rounded to whole units:
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(AttentionVectorEnv._transition, allocate_units)
+source_of(AttentionVectorEnv._transition, largest_remainders)
 
 # %% [markdown]
 # With more than two groups the largest gap between two rates has kinks. ELBERT-PO uses a smooth

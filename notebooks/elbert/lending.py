@@ -29,8 +29,8 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from longfair.agents.ppo import RPPO, ElbertPO, Strategy
+from longfair.agents.ppo.compiled_update import surrogate_slope
 from longfair.agents.ppo.elbert_po import advantage_weights
-from longfair.agents.ppo.fair_ppo import surrogate_slope
 from longfair.agents.supply_demand_mdp import objective
 from longfair.envs.lending import LendingParams
 from longfair.figures import (

@@ -192,7 +192,7 @@ def bench_training(quick: QuickOption = False, as_json: JsonOption = False) -> N
 
 @bench_app.command("networks")
 def bench_networks(quick: QuickOption = False, as_json: JsonOption = False) -> None:
-    """Measure policy and critics in one batched product against one network at a time."""
+    """Measure the compiled gradient of policy and critics against torch."""
     rows = _benchmarks().network_benchmarks(quick)
     _print_json(rows) if as_json else _print_table("networks, microseconds", rows)
 

@@ -17,6 +17,7 @@ from longfair.envs import NAMES, elapsed, environment_id, history, memory, wrapp
 from longfair.envs.lending import LendingParams
 from longfair.envs.population import PopulationParams
 from markdown_table import NOTHING
+from training_speed import training_speed
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTER = ROOT / "book" / "environments"
@@ -219,10 +220,28 @@ def test_speed_without_a_published_one_has_no_ratio() -> None:
 
 
 def test_stored_speeds_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command of `make bench` writes is what the page reads."""
+    """What the command of `make bench` writes is what the pages read."""
     import write_benchmarks
 
-    rows = measured()["rows"]
-    monkeypatch.setattr(write_benchmarks, "environment_benchmarks", lambda quick: rows)
-    write_benchmarks.main(["--quick", "--file", str(tmp_path / environment_pages.BENCHMARKS)])
+    training = {
+        "experiment": "elbert/lending",
+        "method": "elbert-po as_coded",
+        "settings": "paper",
+        "steps_per_second": 4321,
+        "roofline_fraction": 0.612,
+        "share_of_update": 0.871,
+        "times_published": 13.2,
+        "hours": 0.321,
+        "times_less_hours": 20.6,
+    }
+    measures = {
+        "environments": lambda quick: measured()["rows"],
+        "training": lambda quick: [training],
+    }
+    monkeypatch.setattr(write_benchmarks, "MEASURE", measures)
+    folder = tmp_path / environment_pages.BENCHMARKS.parent
+    assert training_speed(tmp_path).startswith("Not measured yet")
+    write_benchmarks.main(["--quick", "--folder", str(folder)])
     assert "| Lending `elbert` |" in environment_pages.speed(tmp_path)
+    row = "| `lending` | `paper` | elbert-po as coded | 4,321 | 13.2 | 0.32 | 20.6 | 61% | 87% |"
+    assert row in training_speed(tmp_path)

@@ -58,6 +58,14 @@ def test_the_authors_grids_can_be_run_with_their_settings() -> None:
     assert arms("beta-attention-harder", "paper")["elbert-po-beta-20"].config == main.config
 
 
+def test_attention_looks_at_the_clipping_alone() -> None:
+    everywhere, here = (
+        arms(f"details-{name}") for name in ("infectious-harder", "attention-harder")
+    )
+    assert len(here) < len(everywhere)
+    assert {arm.config.clipping for arm in here.values()} == {"joint", "separate"}
+
+
 @pytest.mark.parametrize("name", ["lending", "attention-harder", "infectious-harder"])
 def test_every_detail_differs_from_its_method_in_one_field(name: str) -> None:
     found = {method: arm.config for method, arm in arms(f"details-{name}").items()}

@@ -250,12 +250,23 @@ def allocate_units(logits: ArrayLike, units: int) -> FloatArray:
     numpy.ndarray
         Shape (N, G): whole numbers, as floats, that sum to `units` in every row.
     """
-    return _largest_remainders(np.asarray(logits, np.float64), units)
+    return largest_remainders(np.asarray(logits, np.float64), units)
 
 
 @njit(cache=True)
-def _largest_remainders(logits: FloatArray, units: int) -> FloatArray:
-    """Divide the units in every row of logits (N, G); see `allocate_units`."""
+def largest_remainders(logits: FloatArray, units: int) -> FloatArray:
+    """Do what `allocate_units` does, for an array of double precision.
+
+    Parameters
+    ----------
+    logits, units
+        Shape (N, G), and the units to give out in every row.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (N, G): whole numbers, as floats.
+    """
     allocation = np.empty(logits.shape)
     for copy in range(len(logits)):
         weight = np.exp(logits[copy] - logits[copy].max())

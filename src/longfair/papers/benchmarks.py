@@ -1,4 +1,4 @@
-"""What `longfair bench` measures: environments, training, and the stacked networks.
+"""What `longfair bench` measures: environments, training, and the gradient of the networks.
 
 Speeds of the authors' own code stand beside ours. They were measured with the unedited
 repositories on a quiet core of a 2-core x86-64 machine, steps per second of CPU time, and scaled
@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.spaces import Box, Discrete
 
 from longfair.agents.ppo import FairPPO
-from longfair.agents.ppo import networks as stacking
-from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
+from longfair.agents.ppo.compiled_update import Batch, Coefficients, write_gradient
+from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.envs import NAMES, environment_id
 from longfair.papers.elbert import bench_cases
 from longfair.papers.elbert.bench_cases import TrainingCase
@@ -106,23 +105,29 @@ def training_benchmarks(quick: bool) -> list[dict[str, Any]]:
 
 
 def network_benchmarks(quick: bool) -> list[dict[str, Any]]:
-    """Time a gradient of the stacked networks in one batched product and one at a time.
+    """Time a gradient of policy and critics, compiled, and as operations of torch.
+
+    Parameters
+    ----------
+    quick
+        Fewer shapes and minibatches.
 
     Returns
     -------
     list of dict
-        `networks` (hidden sizes times number), `minibatch`, microseconds `stacked` and `apart`,
-        and which of them `chosen` is by the rule of `longfair.agents.ppo.networks`.
+        `networks` (hidden sizes times number), `minibatch`, microseconds of a gradient `compiled`
+        and with `torch`, where all networks are one batched product unless it outgrows the cache,
+        and the ratio `times_faster`.
     """
     shapes = {"book": (11, (64, 64), 5), "lending": (11, (256, 128), 5)}
     if not quick:
         shapes |= {"infectious": (102, (512, 256), 5), "attention": (160, (128, 64), 11)}
-    rows = []
-    with bench.one_torch_thread(), torch.no_grad():
-        for name, (inputs, hidden, critics) in shapes.items():
-            for minibatch in (64, 4096) if quick else (64, 256, 1024, 4096):
-                rows.append(_network_row(name, inputs, hidden, critics, minibatch))
-    return rows
+    with bench.one_torch_thread():
+        return [
+            _network_row(name, inputs, hidden, critics, minibatch)
+            for name, (inputs, hidden, critics) in shapes.items()
+            for minibatch in ((64, 4096) if quick else (64, 256, 1024, 4096))
+        ]
 
 
 def _presets(name: str) -> tuple[str, ...]:
@@ -210,26 +215,31 @@ def update_operations(model: FairPPO) -> float:
 def _network_row(
     name: str, inputs: int, hidden: tuple[int, ...], critics: int, minibatch: int
 ) -> dict[str, Any]:
-    networks = StackedActorCritic(inputs, hidden, 2, critics)
-    FlatParameters(networks)
-    batch = torch.randn(minibatch, inputs)
+    policy = FairActorCriticPolicy(
+        Box(-1.0, 1.0, (inputs,)), Discrete(2), lambda _: 0.0, list(hidden), critics - 1
+    )
+    values, gradients = policy.arrays()
+    rng = np.random.default_rng(0)
+    shapes = ((inputs,), (1,), (), (critics,), ())
+    batch = Batch(*(rng.random((minibatch, *shape), np.float32) for shape in shapes))
     by_outputs, by_values = torch.randn(minibatch, 2), torch.randn(minibatch, critics)
     calls = max(2, 4096 // minibatch)
 
-    def gradients(limit: int) -> None:
-        with patch.object(stacking, "STACKED_LIMIT", limit):
-            for _ in range(calls):
-                trace = networks.trace(batch)
-                networks.outputs(trace)
-                networks.backward(trace, by_outputs, by_values)
+    def compiled() -> None:
+        for _ in range(calls):
+            write_gradient(values, gradients, batch, Coefficients(0.2, 0.5, 0.0))
 
-    timings = bench.interleaved(
-        {"stacked": partial(gradients, 2**62), "apart": partial(gradients, 0)}, repeats=9
-    )
-    microseconds = {key: timing.median / calls * 1e6 for key, timing in timings.items()}
+    @torch.no_grad()
+    def with_torch() -> None:
+        for _ in range(calls):
+            trace = policy.networks.trace(torch.from_numpy(batch.observations))
+            policy.networks.outputs(trace)
+            policy.networks.backward(trace, by_outputs, by_values)
+
+    timings = bench.interleaved({"compiled": compiled, "torch": with_torch}, repeats=9)
     return {
         "networks": f"{name}: {1 + critics} of {'-'.join(map(str, hidden))}",
         "minibatch": minibatch,
-        **{key: round(value) for key, value in microseconds.items()},
-        "chosen": "stacked" if len(networks.trace(batch)) == 1 else "apart",
+        **{key: round(timing.median / calls * 1e6) for key, timing in timings.items()},
+        "times_faster": round(bench.ratio_of_medians(timings["torch"], timings["compiled"]), 2),
     }

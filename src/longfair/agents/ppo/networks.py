@@ -1,12 +1,13 @@
 """One policy and several critics: separate networks of one shape that look at the same input.
 
-ELBERT-PO trains one policy and 2M + 1 critics with the same hidden layers. Evaluated one after
-another they cost many small matrix products. Stacked, every layer of all of them is one batched
-product. Both ways compute the same function; which is faster depends on the minibatch size, and
-`longfair bench train` measures it.
+ELBERT-PO trains one policy and 2M + 1 critics with the same hidden layers. Their weights are kept
+in stacks, one per layer, so that the parameters of all networks are a few arrays.
 
-The derivative is written out instead of recorded: at 64 samples a minibatch, recording and
-replaying a graph costs as much as the arithmetic. A test compares it with autograd.
+Training evaluates and differentiates them in `longfair.agents.ppo.compiled_update`. `forward` is
+the same function for Stable-Baselines3 and autograd. `trace` and `backward` are what can be done
+with operations of torch: stacked, every layer of all networks is one batched product, which is
+faster while the activations stay in the processor's cache. `longfair bench networks` holds the
+compiled gradient against them.
 """
 
 from __future__ import annotations

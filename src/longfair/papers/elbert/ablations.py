@@ -290,14 +290,21 @@ def _over_details(
     elbert_po: ElbertPO,
     r_ppo: Strategy,
     reference: Callable[[str], tuple[Arm, ...]] = lambda profile: (),
+    methods: tuple[str, ...] = (),
 ) -> Experiment:
+    """Make an experiment of all details, or of those of some methods."""
     settings, work = PROBLEMS[name]
     assert isinstance(r_ppo, RPPO)
+
+    def chosen(profile: str) -> Variations:
+        found = over_details(settings, elbert_po, r_ppo, profile)
+        return {method: found[method] for method in methods or found}
+
     return experiment(
         f"details-{name}",
         f"Habits of the authors' code changed one at a time, {name.replace('-', ' ')}",
         work,
-        lambda profile: over_details(settings, elbert_po, r_ppo, profile),
+        chosen,
         SEEDS,
         reference,
     )
@@ -323,6 +330,8 @@ ABLATIONS = (
         "attention-harder",
         ElbertPO.as_coded(attention.HARDER.alpha, attention.BETA),
         attention.methods(attention.HARDER.alpha, attention.HARDER.penalty)["r-ppo", AS_CODED][0],
+        # The critics' gradients are largest here, and a run takes long: only the clipping.
+        methods=("elbert-po", "elbert-po-separate", "g-ppo", "g-ppo-separate"),
     ),
     _over_details(
         "infectious-harder",
