@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -267,17 +268,23 @@ def largest_remainders(logits: FloatArray, units: int) -> FloatArray:
     numpy.ndarray
         Shape (N, G): whole numbers, as floats.
     """
-    allocation = np.empty(logits.shape)
-    for copy in range(len(logits)):
-        weight = np.exp(logits[copy] - logits[copy].max())
-        quota = weight * (units / weight.sum())
-        whole = np.floor(quota)
-        remainder = quota - whole
-        for _ in range(int(units - whole.sum())):
-            site = remainder.argmax()
-            whole[site] += 1.0
-            remainder[site] = -1.0
-        allocation[copy] = whole
+    copies, sites = logits.shape
+    allocation = np.empty((copies, sites))
+    remainder = np.empty(sites)
+    for copy in range(copies):
+        top, total, left = logits[copy].max(), 0.0, float(units)
+        for site in range(sites):
+            remainder[site] = math.exp(logits[copy, site] - top)
+            total += remainder[site]
+        for site in range(sites):
+            quota = remainder[site] * (units / total)
+            allocation[copy, site] = math.floor(quota)
+            remainder[site] = quota - allocation[copy, site]
+            left -= allocation[copy, site]
+        for _ in range(int(left)):
+            first = remainder.argmax()
+            allocation[copy, first] += 1.0
+            remainder[first] = -1.0
     return allocation
 
 
