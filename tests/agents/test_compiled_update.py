@@ -138,7 +138,7 @@ def test_surrogate_slope_is_the_derivative_of_the_clipped_loss() -> None:
     loss = -torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).sum()
     (expected,) = torch.autograd.grad(loss, log_ratio)
     found = [
-        surrogate_slope(float(log), float(adv), 0.2)
+        surrogate_slope(log.item(), adv.item(), 0.2)
         for log, adv in zip(log_ratio, advantage, strict=True)
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
