@@ -7,7 +7,7 @@ still. The tables of the book name the machine and the day. The rows are those o
 
 Usage:
     python scripts/write_benchmarks.py
-    python scripts/write_benchmarks.py --quick --folder /tmp/benchmarks
+    python scripts/write_benchmarks.py --quick --folder speeds
     python scripts/write_benchmarks.py --only training
 """
 

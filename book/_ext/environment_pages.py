@@ -24,6 +24,7 @@ import gymnasium
 import pandas as pd
 
 from markdown_table import NOTHING, table
+from speeds import NOT_MEASURED, measured_on, three_digits
 
 MATH_ROLE = re.compile(r":math:`([^`]*)`")
 """Mathematics as numpydoc writes it; Markdown wants dollar signs."""
@@ -288,7 +289,7 @@ def speed(root: Path) -> str:
     """Write the table of speeds, or that it has not been measured."""
     file = root / BENCHMARKS
     if not file.exists():
-        return "Not measured yet: `make bench` measures it on a quiet machine.\n"
+        return NOT_MEASURED
     return speed_table(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -310,25 +311,18 @@ def speed_table(measured: Mapping[str, Any]) -> str:
                 f"{name} `{preset}`",
                 *(_thousands(rates.get(copies)) for copies in COPIES),
                 _thousands(published),
-                _three_digits(ratio),
+                None if ratio is None else three_digits(ratio),
             ]
         )
-    machine = measured["machine"]
     words = (
-        f"Thousands of steps per second of one core's time, random actions drawn beforehand, "
-        f"measured on {measured['date']} on {machine['processor']}, {machine['system']}, "
-        f"Python {machine['python']}.\n"
+        "Thousands of steps per second of one core's time, random actions drawn beforehand, "
+        f"{measured_on(measured)}"
     )
     return "\n".join([words, table(head, body)])
 
 
 def _thousands(rate: float | None) -> str | None:
-    return None if rate is None else _three_digits(rate / 1000)
-
-
-def _three_digits(value: float | None) -> str | None:
-    """Write a number with three digits, which is more than timings are good for."""
-    return None if value is None else f"{float(f'{value:.3g}'):,g}"
+    return None if rate is None else three_digits(rate / 1000)
 
 
 def fragments(root: Path) -> dict[str, str]:

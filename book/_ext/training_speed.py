@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from markdown_table import table
+from speeds import NOT_MEASURED, measured_on, three_digits
 
 BENCHMARKS = Path("results/benchmarks/training.json")
 
@@ -30,13 +31,9 @@ def training_speed(root: Path) -> str:
     """Write the table, or that it has not been measured."""
     file = root / BENCHMARKS
     if not file.exists():
-        return "Not measured yet: `make bench` measures it on a quiet machine.\n"
+        return NOT_MEASURED
     measured = json.loads(file.read_text(encoding="utf-8"))
-    machine = measured["machine"]
-    words = (
-        f"ELBERT-PO as coded, processor time of one core, measured on {measured['date']} on "
-        f"{machine['processor']}, {machine['system']}, Python {machine['python']}.\n"
-    )
+    words = f"ELBERT-PO as coded, processor time of one core, {measured_on(measured)}"
     lines = [_line(row) for row in measured["rows"] if row["method"] == METHOD]
     return "\n".join([words, table(HEAD, lines)])
 
@@ -46,14 +43,9 @@ def _line(row: Mapping[str, Any]) -> list[str]:
         row["experiment"].partition("/")[2].replace("-", " "),
         f"`{row['settings']}`",
         f"{row['steps_per_second']:,}",
-        _three_digits(row["times_published"]),
-        _three_digits(row["hours"] * 60),
-        _three_digits(row["times_less_hours"]),
+        three_digits(row["times_published"]),
+        three_digits(row["hours"] * 60),
+        three_digits(row["times_less_hours"]),
         f"{row['roofline_fraction']:.0%}",
         f"{row['share_of_update']:.0%}",
     ]
-
-
-def _three_digits(value: float) -> str:
-    """Write a number with three digits, which is more than timings are good for."""
-    return f"{float(f'{value:.3g}'):,g}"
