@@ -187,20 +187,22 @@ def styles_of(name):
     }
 
 
-show(
-    figures.curves(results[name], "bias", "as_coded", styles=styles_of(name), thin_lines=False),
-    f"Bias during training, {experiments[name].title}.",
-    name="alpha-attention-harder_bias",
-    otherwise=nothing[name],
-)
+def show_curves(name, metric, *, thin_lines=False):
+    """Show reward or bias of an experiment during training, or say how to make the runs."""
+    show(
+        figures.curves(
+            results[name], metric, "as_coded", styles=styles_of(name), thin_lines=thin_lines
+        ),
+        f"{figures.QUANTITIES[metric].capitalize()} during training, {experiments[name].title}.",
+        name=f"{experiments[name].name}_{metric}",
+        otherwise=nothing[name],
+    )
+
+
+show_curves("elbert/alpha-attention-harder", "bias")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(results[name], "reward", "as_coded", styles=styles_of(name), thin_lines=False),
-    f"Reward per step during training, {experiments[name].title}.",
-    name="alpha-attention-harder_reward",
-    otherwise=nothing[name],
-)
+show_curves("elbert/alpha-attention-harder", "reward")
 
 # %% [markdown]
 # ## Alpha elsewhere
@@ -211,6 +213,11 @@ show(
 for where in ALPHAS:
     name = f"elbert/alpha-{where}"
     display(Markdown(f"{experiments[name].title}:"), table_of(name, shown))
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+for where in ALPHAS:
+    show_curves(f"elbert/alpha-{where}", "bias")
+    show_curves(f"elbert/alpha-{where}", "reward")
 
 # %% [markdown]
 # ## Beta
@@ -224,13 +231,10 @@ display(pd.Series(floor, name="soft bias of equal rates").rename_axis("beta").ro
 table_of("elbert/beta-attention-harder", shown)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-name = "elbert/beta-attention-harder"
-show(
-    figures.curves(results[name], "bias", "as_coded", styles=styles_of(name), thin_lines=False),
-    f"Bias during training, {experiments[name].title}.",
-    name="beta-attention-harder_bias",
-    otherwise=nothing[name],
-)
+show_curves("elbert/beta-attention-harder", "bias")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/beta-attention-harder", "reward")
 
 # %% [markdown]
 # ## What the code does differently and what that changes
@@ -272,13 +276,7 @@ table_of(
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-name = "elbert/authors-steps-attention-harder"
-show(
-    figures.curves(results[name], "reward", "as_coded", styles=styles_of(name)),
-    f"Reward during training, {experiments[name].title}.",
-    name="authors-steps_reward",
-    otherwise=nothing[name],
-)
+show_curves("elbert/authors-steps-attention-harder", "reward", thin_lines=True)
 
 # %% [markdown]
 # ### How long an episode is

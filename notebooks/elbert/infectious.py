@@ -391,8 +391,8 @@ labelled(tidy.final_table(per_episode, counted)) if len(per_episode) else nothin
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
     figures.supply_and_demand(results["harder"]),
-    "Supply and demand of the two groups during training of ELBERT-PO, as coded, mean over "
-    "seeds.",
+    "Supply and demand of the two groups during training of ELBERT-PO, as coded. Mean and 95 % "
+    "bootstrap interval over seeds.",
     name="infectious_supply_demand",
     otherwise=nothing["harder"],
 )

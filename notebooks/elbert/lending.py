@@ -558,6 +558,20 @@ for method, variant in [
 Markdown(" ".join(sentences))
 
 # %% [markdown]
+# The paper's Figure 9 shows the same during training, and sorts by rank: the *advantaged* group is
+# the one with the higher rate in the evaluation at hand. When the two rates come close, the groups
+# change places often, and a line can jump without anything happening in any group.
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show(
+    figures.supply_and_demand(results),
+    "Supply and demand of the better and the worse served group during training of ELBERT-PO, as "
+    "coded. Mean and 95 % bootstrap interval over seeds.",
+    name="lending_supply_demand",
+    otherwise=NOTHING,
+)
+
+# %% [markdown]
 # The paper sees the danger. Its Appendix E proposes an extra term that protects the demand of a
 # group, and argues that lending does not need it because the demand falls only mildly. You can
 # judge for yourself whether the fall is mild. A rate cannot tell an open door from an empty room.

@@ -24,6 +24,7 @@ from longfair.papers.elbert.attention import ATTENTION_HARDER
 from longfair.papers.elbert.bellman import no_bellman_equation, rate
 from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
 from longfair.papers.elbert.notions import EXTENSIONS, NOTIONS, AllNotions, SomeNotions
+from longfair.papers.elbert.result_figures import FIGURE_9, supply_and_demand
 from longfair.runs.tables import checked
 
 EXPERIMENTS = {e.name: e for e in (*ABLATIONS, *EXTENSIONS)}
@@ -204,6 +205,9 @@ def test_equal_futures_give_unequal_rates() -> None:
 # Tables ------------------------------------------------------------------------------------------
 
 
+COLUMNS = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+
+
 def results_of(values: dict[str, list[float]]) -> pd.DataFrame:
     rows = [
         (method, "as_coded", seed, phase, 5, metric, group, value * factor)
@@ -216,11 +220,9 @@ def results_of(values: dict[str, list[float]]) -> pd.DataFrame:
             ("wasted", -1, 0.25),
             ("supply", 0, 0.5),
             ("supply", 1, 0.5),
-            ("advantaged_supply", -1, 3.0),
         ]
     ]
-    columns = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def test_share_of_wasted_vaccines() -> None:
@@ -229,11 +231,48 @@ def test_share_of_wasted_vaccines() -> None:
     assert share["value"].tolist() == pytest.approx([0.25, 0.25])
 
 
-def test_curves_are_means_over_seeds() -> None:
-    found = worlds.curve_of(
-        results_of({"elbert-po": [1.0, 2.0]}), ["advantaged_supply"], "as_coded"
+def test_best_and_worst_served_groups_are_chosen_at_every_step() -> None:
+    values = {  # rate, supply and demand of two groups, by step
+        0: [(0.2, 1.0, 5.0), (0.5, 2.0, 4.0)],
+        9: [(0.6, 3.0, 5.0), (0.5, 4.0, 8.0)],
+    }
+    rows = [
+        ("elbert-po", "as_coded", 0, "curve", step, metric, group, value)
+        for step, groups in values.items()
+        for group, numbers in enumerate(groups)
+        for metric, value in zip(("rate", "supply", "demand"), numbers, strict=True)
+    ]
+    found = worlds.extremes(pd.DataFrame(rows, columns=COLUMNS))
+    assert (found["group"] == -1).all()
+    wide = found.pivot(index="step", columns="metric", values="value")
+    assert wide["advantaged_supply"].tolist() == [2.0, 3.0]
+    assert wide["advantaged_demand"].tolist() == [4.0, 5.0]
+    assert wide["disadvantaged_supply"].tolist() == [1.0, 4.0]
+    assert wide["disadvantaged_demand"].tolist() == [5.0, 8.0]
+
+
+def test_extremes_are_those_of_the_evaluation() -> None:
+    arm = next(a for a in INFECTIOUS_HARDER.arms["smoke"] if a.name == "elbert-po.as_coded")
+    results = arm.work(arm.config, 1).assign(method=arm.method, variant=arm.variant, seed=1)
+    found = worlds.extremes(results).set_index(["metric", "step"])["value"]
+    stored = results[results["metric"].isin(list(FIGURE_9)) & (results["phase"] == "curve")]
+    pd.testing.assert_series_equal(
+        found.sort_index(), stored.set_index(["metric", "step"])["value"].sort_index()
     )
-    assert found.loc[5, "advantaged_supply"] == pytest.approx(4.5)
+    assert len(found) >= 2 * len(FIGURE_9)
+
+
+def test_figure_9_has_a_band_over_seeds() -> None:
+    arm = next(a for a in INFECTIOUS_HARDER.arms["smoke"] if a.name == "elbert-po.as_coded")
+    runs = [
+        arm.work(arm.config, seed).assign(method=arm.method, variant=arm.variant, seed=seed)
+        for seed in (1, 2)
+    ]
+    figure = supply_and_demand(pd.concat(runs))
+    assert figure is not None
+    assert {"low", "high"} <= set(figure.data.columns)
+    assert (figure.data["low"] <= figure.data["high"]).all()
+    assert supply_and_demand(runs[0][:0]) is None
 
 
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import pandas as pd
 
-from longfair.figures import Figure, LineStyle, learning_curves, line_chart, show
-from longfair.figures.style import VARIANT_NAMES
-from longfair.papers.elbert.world_results import curve_of
+from longfair.figures import Figure, LineStyle, learning_curves, show
+from longfair.figures.style import VARIANT_NAMES, group_style
+from longfair.papers.elbert.world_results import extremes
 from longfair.papers.seed_figures import reward_against_bias, training_curves
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
@@ -17,11 +18,11 @@ from longfair.runs.experiment import Experiment
 QUANTITIES: Mapping[str, str] = {"reward": "reward per step", "bias": "bias"}
 """What is on the axis of a metric."""
 
-FIGURE_9: Mapping[str, str] = {
-    "advantaged_supply": "supply, advantaged",
-    "disadvantaged_supply": "supply, disadvantaged",
-    "advantaged_demand": "demand, advantaged",
-    "disadvantaged_demand": "demand, disadvantaged",
+FIGURE_9: Mapping[str, LineStyle] = {
+    f"{rank}_{quantity}": group_style(index, f"{quantity}, {rank}")
+    for index, (quantity, rank) in enumerate(
+        product(("supply", "demand"), ("advantaged", "disadvantaged"))
+    )
 }
 """Lines of the paper's Figure 9, by metric."""
 
@@ -133,19 +134,21 @@ def supply_and_demand(results: pd.DataFrame, variant: str = "as_coded") -> Figur
     Parameters
     ----------
     results
-        As from `tidy.stored`.
+        As from `tidy.stored`, with rate, supply and demand of every group.
     variant
         Variant to draw.
 
     Returns
     -------
     Figure or None
-        The paper's Figure 9, mean over seeds; None if there are no runs.
+        The paper's Figure 9, mean and interval over seeds; None if there are no runs.
     """
-    moved = curve_of(results[results["method"] == "elbert-po"], list(FIGURE_9), variant)
-    if moved.empty:
+    learned = results[(results["method"] == "elbert-po") & (results["variant"] == variant)]
+    if learned.empty:
         return None
-    return line_chart(moved.rename(columns=FIGURE_9), across="training steps", up="per step")
+    moved = extremes(learned)
+    lines = [tidy.curve(moved, metric, variant).assign(method=metric) for metric in FIGURE_9]
+    return training_curves(pd.concat(lines), "per step", styles=FIGURE_9, thin_lines=False)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Reading results in general is the matter of `longfair.runs.tidy`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -99,30 +99,36 @@ def wasted_share(results: pd.DataFrame) -> pd.DataFrame:
     return share.dropna().rename("value").reset_index()
 
 
-def curve_of(results: pd.DataFrame, metrics: Sequence[str], variant: str) -> pd.DataFrame:
-    """Estimate metrics of all groups together over training, as for Figure 9.
+def extremes(results: pd.DataFrame) -> pd.DataFrame:
+    """Return supply and demand of the best and the worst served group during training.
 
     Parameters
     ----------
     results
-        As from `Store.load`.
-    metrics
-        Metrics of all groups together, such as `advantaged_supply`.
-    variant
-        Variant to keep.
+        As from `Store.load`, with rate, supply and demand of every group.
 
     Returns
     -------
     pandas.DataFrame
-        Index `step`, one column per metric: mean over seeds.
+        Columns as in `results`, metrics such as `"advantaged_supply"`, of all groups together. As
+        in the paper's Figure 9, which groups these are is decided anew at every step.
     """
-    chosen = results[
-        (results["phase"] == "curve")
-        & results["metric"].isin(list(metrics))
-        & (results["variant"] == variant)
-    ]
-    means = chosen.groupby(["step", "metric"])["value"].mean().unstack()
-    return means.reindex(columns=list(metrics))
+    point = [*ARM, "seed", "phase", "step"]
+    chosen = (results["phase"] == "curve") & (results["group"] != ALL_GROUPS)
+    quantities = results["metric"].isin(["rate", "supply", "demand"])
+    rows = results[chosen & quantities].astype({"metric": str})
+    groups = rows.set_index([*point, "group", "metric"])["value"].unstack().reset_index("group")
+    in_order = groups.sort_values("rate", kind="stable").groupby(point, observed=True)
+    ranks = {"disadvantaged": in_order.first(), "advantaged": in_order.last()}
+    found: pd.Series[float] = pd.concat(
+        {
+            f"{rank}_{quantity}": table[quantity]
+            for rank, table in ranks.items()
+            for quantity in ("supply", "demand")
+        },
+        names=["metric"],
+    )
+    return found.reset_index(name="value").assign(group=ALL_GROUPS)
 
 
 def settings_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
