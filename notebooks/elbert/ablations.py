@@ -216,9 +216,28 @@ for where in ALPHAS:
     display(Markdown(f"{experiments[name].title}:"), table_of(name, shown))
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-for where in ALPHAS:
-    show_curves(f"elbert/alpha-{where}", "bias")
-    show_curves(f"elbert/alpha-{where}", "reward")
+show_curves("elbert/alpha-lending", "bias")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-lending", "reward")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-infectious", "bias")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-infectious", "reward")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-infectious-harder", "bias")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-infectious-harder", "reward")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-attention", "bias")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+show_curves("elbert/alpha-attention", "reward")
 
 # %% [markdown]
 # ## Beta
