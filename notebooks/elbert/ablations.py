@@ -243,7 +243,8 @@ show_curves("elbert/alpha-attention", "reward")
 # In both infectious disease environments the largest weight costs reward, as the paper says.
 # Between the two smaller ones no difference can be told, so the claims stay inconclusive. The
 # largest costs reward in the original attention environment, too, where the paper sees no
-# difference.
+# difference. But its curves are still rising at the end. Part of what it costs is time, and the
+# paper says that as well; how much would be left after more steps these runs cannot tell.
 #
 # What it buys is hard to find: no bias is clearly lower with ten times the main weight. Nor is one
 # clearly higher, so the rise that the paper sees under too large a weight is not here. A tenth of
