@@ -100,13 +100,6 @@ def test_elberts_scatter_has_the_variants_asked_for_and_named_points() -> None:
     assert figure.data["bias"].tolist() == pytest.approx([0.07, 0.09, 0.05])
 
 
-def test_figure_9_is_of_elbert_and_averaged_over_seeds() -> None:
-    figure = elbert.supply_and_demand(RESULTS)
-    assert figure is not None
-    assert list(figure.data.columns) == ["training steps", *elbert.FIGURE_9.values()]
-    assert figure.data["supply, advantaged"].tolist() == pytest.approx([0.6, 0.6])
-
-
 def test_pages_show_figures_or_say_which_runs_are_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
