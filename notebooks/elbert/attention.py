@@ -181,16 +181,14 @@ source_of(soft_bias, soft_bias_gradient, advantage_weights)
 
 # %% tags=["nbval-check-output", "hide-input"]
 rates = np.array([0.5, 0.4, 0.3, 0.2, 0.1])
-(
-    pd.DataFrame(
-        {
-            f"beta {beta}": [soft_bias(rates, beta), *soft_bias_gradient(rates, beta)]
-            for beta in (1, 20, 100)
-        },
-        index=["soft bias", *(f"slope, site {site}" for site in range(1, 6))],
-    ).round(3)
-    + 0.0
-)  # no negative zero
+slopes = pd.DataFrame(
+    {
+        f"beta {beta}": [soft_bias(rates, beta), *soft_bias_gradient(rates, beta)]
+        for beta in (1, 20, 100)
+    },
+    index=["soft bias", *(f"slope, site {site}" for site in range(1, 6))],
+)
+slopes.round(3) + 0.0  # turns -0.0 into 0.0
 
 # %% [markdown]
 # ## Policies that need no training

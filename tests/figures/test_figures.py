@@ -220,6 +220,13 @@ def test_curves_say_where_they_end_and_hold_the_single_runs() -> None:
     assert set(figure.data["seed"]) == set(range(SEEDS))
 
 
+def test_curves_of_one_run_name_no_band() -> None:
+    alone = bands().assign(low=lambda rows: rows["value"], high=lambda rows: rows["value"])
+    text = learning_curves(alone, quantity="bias", band="one run").alt_text
+    assert "ELBERT-PO (as published) goes from 0 to 0.04." in text
+    assert "(band" not in text
+
+
 def test_curves_draw_every_seed_and_every_method() -> None:
     lines = FIGURES["curves"].figure.axes[0].get_lines()
     thin = [line for line in lines if line.get_linewidth() < 1]

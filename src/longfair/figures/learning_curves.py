@@ -164,10 +164,9 @@ def _describe(
         name = label(method_style(method, variant, styles), variant, several=several)
         rows = rows.sort_values("step")
         begin, end = rows.iloc[0], rows.iloc[-1]
-        parts.append(
-            f"{name} goes from {number(begin['value'])} to {number(end['value'])} "
-            f"(band {number(end['low'])} to {number(end['high'])})."
-        )
+        width = f" (band {number(end['low'])} to {number(end['high'])})"
+        shown = width if end["low"] < end["high"] else ""
+        parts.append(f"{name} goes from {number(begin['value'])} to {number(end['value'])}{shown}.")
     if references is not None:
         named = [
             f"{method_style(str(row['method']), '', styles).label} {number(row['value'])}"
