@@ -111,6 +111,9 @@ def test_the_start_of_the_authors_runs_differs_from_them_in_its_end_alone() -> N
     assert start.learning.total_steps < whole.learning.total_steps
     assert replace(start.learning, total_steps=whole.learning.total_steps) == whole.learning
     assert replace(start, learning=whole.learning, evaluating=whole.evaluating) == whole
+    combined = arms("authors-steps-attention-harder", "book")["elbert-po-combined"].config
+    assert combined.strategy.standardise == "combined"
+    assert replace(combined, strategy=start.strategy) == start
 
 
 def test_lengths_of_training_and_evaluation() -> None:

@@ -203,7 +203,11 @@ def with_authors_steps(profile: str) -> Variations:
     config = replace(
         attention.trained(problem, profile, elbert_po), learning=AUTHORS_STEPS[profile]
     )
-    return {"elbert-po": (config, "ELBERT-PO as coded")}
+    combined = replace(config, strategy=replace(elbert_po, standardise="combined"))
+    return {
+        "elbert-po": (config, "ELBERT-PO as coded: every advantage standardised"),
+        "elbert-po-combined": (combined, "raw advantages combined, then standardised once"),
+    }
 
 
 def experiment(
