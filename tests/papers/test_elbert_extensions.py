@@ -278,6 +278,23 @@ def test_figure_9_has_a_band_over_seeds() -> None:
     assert supply_and_demand(runs[0][:0]) is None
 
 
+def test_beginnings_are_smoothed_as_on_the_poster() -> None:
+    steps = range(0, 1_500_000, 20_480)
+    level = {("g-ppo", 0): 1.0, ("elbert-po-combined", 0): 2.0, ("elbert-po-combined", 1): 4.0}
+    rows = [
+        (method, "as_coded", seed, "curve", step, "reward", -1, value + 10.0 * (step == 0))
+        for (method, seed), value in level.items()
+        for step in steps
+    ]
+    found = worlds.start_beside_poster(pd.DataFrame(rows, columns=COLUMNS), "reward")
+    assert found["runs"].tolist() == [1, 1, 1, 2, 2, 2]
+    assert found["poster"].tolist() == [-3.9, -3.08, -2.86, -4.9, -3.93, -3.27]
+    combined = found.loc["elbert-po-combined"]
+    later = combined.loc[[500_000, 1_000_000]]
+    np.testing.assert_allclose(later[["median", "lowest", "highest"]], [[3, 2, 4]] * 2, atol=0.01)
+    assert 3.4 < combined.loc[0, "median"] < 4.2  # the spike of 10 counts for about a tenth
+
+
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:
     results = results_of({"g-ppo": [0.175, 0.1752], "elbert-po": [0.1, 0.11]})
     table = worlds.beside_poster(results, INFECTIOUS_HARDER).set_index(["method", "metric"])

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.runs.experiment import Experiment
 from longfair.runs.tidy import ARM, final, over_seeds
+
+FloatArray = NDArray[np.float64]
 
 POSTER: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "infectious-harder": {
@@ -32,6 +36,17 @@ READING_ERROR: Mapping[str, Mapping[str, float]] = {
     "attention-harder": {"reward": 0.005, "bias": 0.002},
 }
 """Half widths of the reading errors of `POSTER`."""
+
+POSTER_START: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "reward": {"g-ppo": (-3.9, -3.08, -2.86), "elbert-po": (-4.9, -3.93, -3.27)},
+    "bias": {"g-ppo": (0.31, 0.255, 0.244), "elbert-po": (0.22, 0.10, 0.067)},
+}
+"""The poster's curves of harder attention at the steps `START`; errors of 0.03 and 0.004."""
+
+START = (0, 500_000, 1_000_000)
+
+SMOOTHING = 145_000
+"""Standard deviation, in steps, of the Gaussian that the poster's curves are smoothed with."""
 
 FIGURE_5: Mapping[int, tuple[float, float]] = {
     50: (-2.49, 0.276),
@@ -76,6 +91,54 @@ def beside_poster(
         ours["poster"] <= ours["high"] + width
     )
     return ours.reset_index(drop=True)
+
+
+def start_beside_poster(results: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Hold the beginning of runs in harder attention against the poster's curves.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`: G-PPO, ELBERT-PO, or a form of ELBERT-PO.
+    metric
+        `"reward"` or `"bias"`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `method`, `step`; `runs`, their `median`, `lowest` and `highest` value, and the value
+        of the `poster`. As there, the value at step 0 is not that of the untrained policy: the
+        curve of every run is smoothed.
+    """
+    curves = results[
+        (results["phase"] == "curve")
+        & (results["metric"] == metric)
+        & (results["group"] == ALL_GROUPS)
+    ]
+    rows = [
+        (method, step, value)
+        for (method, _), run in curves.groupby(["method", "seed"], sort=False, observed=True)
+        for step, value in zip(START, _smoothed(run), strict=True)
+    ]
+    found = pd.DataFrame(rows, columns=["method", "step", "value"])
+    by_step = found.groupby(["method", "step"], sort=False)["value"]
+    table: pd.DataFrame = by_step.agg(["size", "median", "min", "max"])
+    table.columns = pd.Index(["runs", "median", "lowest", "highest"])
+    read = POSTER_START[metric]
+    table["poster"] = [
+        read["g-ppo" if method == "g-ppo" else "elbert-po"][START.index(step)]
+        for method, step in table.index
+    ]
+    return table
+
+
+def _smoothed(run: pd.DataFrame) -> FloatArray:
+    """Return the values of one run's curve at the steps `START`, smoothed as on the poster."""
+    run = run.sort_values("step")
+    steps, values = run["step"].to_numpy(float), run["value"].to_numpy(float)
+    smooth = gaussian_filter1d(values, SMOOTHING / np.diff(steps).mean(), mode="reflect")
+    at_start: FloatArray = np.interp(START, steps, smooth)
+    return at_start
 
 
 def wasted_share(results: pd.DataFrame) -> pd.DataFrame:
