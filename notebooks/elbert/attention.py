@@ -521,9 +521,9 @@ worlds.settings_table(experiments)
 # after the first million steps, are among the ablations, and some of them have lost a site by then.
 # The poster, which shows three runs, has nothing of the kind. But its curve is above all of ours
 # from the start, although that of G-PPO agrees, so something at the beginning of the training
-# differs that [we have not found](ablations.ipynb). What loses the sites is found there: a habit of
-# the code, to standardise every advantage on its own before they are combined. Without it none of
-# ten runs loses a site.
+# differs that [we have not found](ablations.ipynb). What most likely loses the sites is
+# there, too: a habit of the code, to standardise every advantage on its own before they are
+# combined. Without it none of ten runs loses a site.
 #
 # Of all five million steps two runs are stored so far, and both are in the table above. G-PPO ends
 # close to the poster's reward. ELBERT-PO has lost four of the five sites; its run was made before
