@@ -382,11 +382,12 @@ else:
 # poster, a mean of three runs, is above the best of our ten in reward, and below the lowest or at
 # it in bias. That is hardly chance, so something differs at the start of the training, and we have
 # not found what. It is not the environment, the networks or what they see, because G-PPO would show
-# it. It is not the chain rule for two groups, because in [lending](lending.ipynb) ELBERT-PO follows
-# the poster's curve from the start. Single short trials, with run numbers that are not used here,
-# did not begin like the poster either: one deviation for the signals of all groups, the scale of
-# the demand for both signals of a group, the sum standardised once more, the signals left raw
-# beside a standardised reward, and a quarter of alpha.
+# it. It is not the chain rule for two groups, because in [lending](lending.ipynb) and in the harder
+# [infectious disease](infectious.ipynb) environment ELBERT-PO follows the poster's curve from the
+# start. Single short trials, with run numbers that are not used here, did not begin like the poster
+# either: one deviation for the signals of all groups, the scale of the demand for both signals of a
+# group, the sum standardised once more, the signals left raw beside a standardised reward, and a
+# quarter of alpha.
 #
 # Why ours begin badly is easier to see. The quietest site has few incidents, so the chain rule
 # gives it the largest weight, and raw advantages that are small in return. Standardising makes them
