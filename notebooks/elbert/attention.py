@@ -523,7 +523,7 @@ worlds.settings_table(experiments)
 # from the start, although that of G-PPO agrees, so something at the beginning of the training
 # differs that [we have not found](ablations.ipynb). What most likely loses the sites is
 # there, too: a habit of the code, to standardise every advantage on its own before they are
-# combined. Without it none of ten runs loses a site.
+# combined.
 #
 # Of all five million steps two runs are stored so far, and both are in the table above. G-PPO ends
 # close to the poster's reward. ELBERT-PO has lost four of the five sites; its run was made before

@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.runs.experiment import Experiment
-from longfair.runs.tidy import ARM, final, over_seeds
+from longfair.runs.tidy import ARM, curve, final, over_seeds
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +44,7 @@ POSTER_START: Mapping[str, Mapping[str, tuple[float, ...]]] = {
 """The poster's curves of harder attention at the steps `START`; errors of 0.03 and 0.004."""
 
 START = (0, 500_000, 1_000_000)
+"""Steps at which the poster's curves were read."""
 
 SMOOTHING = 145_000
 """Standard deviation, in steps, of the Gaussian that the poster's curves are smoothed with."""
@@ -99,7 +100,8 @@ def start_beside_poster(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     Parameters
     ----------
     results
-        As from `Store.load`: G-PPO, ELBERT-PO, or a form of ELBERT-PO.
+        As from `Store.load`: G-PPO, ELBERT-PO, or a form of ELBERT-PO. Only runs as coded count, as
+        on the poster.
     metric
         `"reward"` or `"bias"`.
 
@@ -110,11 +112,7 @@ def start_beside_poster(results: pd.DataFrame, metric: str) -> pd.DataFrame:
         of the `poster`. As there, the value at step 0 is not that of the untrained policy: the
         curve of every run is smoothed.
     """
-    curves = results[
-        (results["phase"] == "curve")
-        & (results["metric"] == metric)
-        & (results["group"] == ALL_GROUPS)
-    ]
+    curves = curve(results, metric, "as_coded")
     rows = [
         (method, step, value)
         for (method, _), run in curves.groupby(["method", "seed"], sort=False, observed=True)
