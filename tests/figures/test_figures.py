@@ -109,6 +109,37 @@ def paths() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["trajectory", "group", "step", "supply", "demand"])
 
 
+def with_a_fall(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Make all values negative, and those of one arm a hundred times as large."""
+    fallen = (frame["method"] == "elbert-po") & (frame["variant"] == "as_coded")
+    names = [name for name in (value, f"{value}_low", f"{value}_high") if name in frame]
+    names += [name for name in ("low", "high") if name in frame and value == "value"]
+    moved = (frame[names] - 2).mul(np.where(fallen, 100, 1), axis=0)
+    return frame.assign(**moved)
+
+
+def squeezed_figures() -> dict[str, Figure]:
+    lines = REFERENCES.iloc[:3].assign(value=[-1.9, -2.0, -2.6])
+    points = REFERENCES.iloc[:3].assign(reward=[-1.9, -2.0, -5.0])
+    return {
+        "squeezed_curves": learning_curves(
+            with_a_fall(bands(), "value"),
+            runs=with_a_fall(runs(), "value"),
+            references=lines,
+            quantity="reward per step",
+            band=INTERVAL,
+            logarithmic_below=-3.0,
+        ),
+        "squeezed_trade_off": trade_off(
+            with_a_fall(summaries(), "reward"),
+            seeds=with_a_fall(seeds(), "reward"),
+            references=points,
+            interval=INTERVAL,
+            logarithmic_below=-3.0,
+        ),
+    }
+
+
 def every_figure() -> dict[str, Figure]:
     both = pd.concat(
         [
@@ -131,6 +162,7 @@ def every_figure() -> dict[str, Figure]:
         "group_curves": group_curves(over_steps, quantities=quantities, interval=INTERVAL),
         "trajectories": trajectories(paths()),
         "lines": line_chart(series, across="crowd", up="bias"),
+        **squeezed_figures(),
     }
 
 
@@ -238,6 +270,27 @@ def test_curves_draw_every_seed_and_every_method() -> None:
 def test_curves_keep_their_data_without_single_runs() -> None:
     figure = learning_curves(bands(), quantity="bias", band=INTERVAL)
     assert list(figure.data.columns) == list(bands().columns)
+
+
+@pytest.mark.parametrize("name", ["squeezed_curves", "squeezed_trade_off"])
+def test_an_axis_can_be_logarithmic_below_a_number(name: str) -> None:
+    figure = FIGURES[name]
+    figure.figure.draw_without_rendering()
+    axes = figure.figure.axes[0]
+    heights = axes.transAxes.inverted().transform(
+        axes.transData.transform([(0, value) for value in (-1.5, -2.0, -2.5, -100.0, -200.0)])
+    )[:, 1]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2])
+    assert 0 < heights[3] - heights[4] < 0.5 * (heights[0] - heights[1])
+    ticks = {text.get_text() for text in axes.get_yticklabels()}
+    assert {"-100", "-30", "-10", "-3", "-2"} <= ticks
+    assert len(ticks) < 12
+    assert "reward per step (logarithmic below -3)" in figure.alt_text
+
+
+def test_an_axis_is_not_made_logarithmic_below_a_positive_number() -> None:
+    with pytest.raises(UsageError, match="below a negative number, not below 3"):
+        learning_curves(bands(), quantity="bias", band=INTERVAL, logarithmic_below=3)
 
 
 def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:

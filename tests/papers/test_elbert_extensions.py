@@ -295,6 +295,26 @@ def test_beginnings_are_smoothed_as_on_the_poster() -> None:
     assert 3.4 < combined.loc[0, "median"] < 4.2  # the spike of 10 counts for about a tenth
 
 
+def test_lost_sites_are_counted_and_their_runs_kept_apart() -> None:
+    ends = [("elbert-po", -90.0, 0.5, 400.0), ("elbert-po", -40.0, 0.25, 31.0)]
+    ends += [("elbert-po", -2.25, 0.03, 30.0), ("g-ppo", -2.5, 0.3, 4.0)]
+    rows = [
+        (method, "as_coded", seed, "final", 10, metric, -1, value)
+        for seed, (method, *values) in enumerate(ends)
+        for metric, value in zip(("reward", "bias", "disadvantaged_demand"), values, strict=True)
+    ]
+    rows.append(("r-ppo", "as_published", 0, "final", 10, "reward", -1, -2.0))
+    found = worlds.lost_sites(pd.DataFrame(rows, columns=COLUMNS))
+    assert found.index.tolist() == ["elbert-po", "g-ppo"]
+    assert found[["runs", "lost"]].to_numpy().tolist() == [[3, 2], [1, 0]]
+    assert found.loc["elbert-po", "share"] == "67% [9%, 99%]"
+    assert found.loc["elbert-po", "reward, lost"] == "-90.0 to -40.0"
+    assert found.loc["elbert-po", "bias, lost"] == "0.25 to 0.50"
+    assert found.loc["elbert-po", "reward, kept"] == "-2.25"
+    assert found.loc["g-ppo", ["reward, lost", "bias, kept"]].tolist() == ["", "0.30"]
+    assert worlds.lost_sites(pd.DataFrame(rows, columns=COLUMNS), "reference").empty
+
+
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:
     results = results_of({"g-ppo": [0.175, 0.1752], "elbert-po": [0.1, 0.11]})
     table = worlds.beside_poster(results, INFECTIOUS_HARDER).set_index(["method", "metric"])

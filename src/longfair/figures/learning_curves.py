@@ -19,6 +19,7 @@ from longfair.figures.style import (
     legend,
     method_style,
     number,
+    squeeze_below,
     styled,
 )
 
@@ -32,6 +33,7 @@ def learning_curves(
     references: pd.DataFrame | None = None,
     styles: Mapping[str, LineStyle] | None = None,
     across: str | None = None,
+    logarithmic_below: float | None = None,
 ) -> Figure:
     """Draw one curve with a band per method, over thin lines of its single seeds.
 
@@ -52,6 +54,8 @@ def learning_curves(
         Styles of methods the library does not know.
     across
         What `step` is, in lower case, if not training steps.
+    logarithmic_below
+        A negative number below which the vertical axis is logarithmic; see `squeeze_below`.
 
     Returns
     -------
@@ -93,6 +97,8 @@ def learning_curves(
             across = large_axis(axes, last)
         else:
             axes.set_xlabel(across)
+        if logarithmic_below is not None:
+            quantity += squeeze_below(axes, logarithmic_below)
         axes.set_ylabel(quantity)
         axes.set_xlim(left=float(bands["step"].min()), right=last)
         if references is not None:
@@ -116,11 +122,14 @@ def _reference_lines(
 ) -> None:
     """Draw horizontal lines and write their names beside the right edge, pushed apart."""
     values = references["value"].to_numpy(dtype=float)
-    low, high = axes.get_ylim()
-    low, high = min(low, float(values.min())), max(high, float(values.max()))
+    limits = np.array(axes.get_ylim())
+    limits = np.array([min(limits.min(), values.min()), max(limits.max(), values.max())])
+    scale = axes.yaxis.get_transform()  # a panel's height is measured after it
+    low, high = scale.transform(limits)
     margin = 0.03 * (high - low)
-    axes.set_ylim(low - margin, high + margin)
-    places = _apart(values, 0.055 * (high - low + 2 * margin))
+    low, high = low - margin, high + margin
+    axes.set_ylim(*scale.inverted().transform(np.array([low, high])))
+    places = _apart((scale.transform(values) - low) / (high - low), 0.055)
     for (_, row), place in zip(references.iterrows(), places, strict=True):
         style = method_style(str(row["method"]), "", styles)
         axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
@@ -129,7 +138,7 @@ def _reference_lines(
             xy=(1.0, row["value"]),
             xytext=(14, place),
             xycoords=axes.get_yaxis_transform(),
-            textcoords=("offset points", "data"),
+            textcoords=("offset points", "axes fraction"),
             va="center",
             fontsize=9.5,
             arrowprops={"arrowstyle": "-", "color": style.colour, "lw": 1.2, "relpos": (0, 0.5)},

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import Locator, MaxNLocator
 
 from longfair.errors import UsageError, near_misses
 
@@ -239,6 +241,55 @@ def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
         across = f"{across} ({unit})"
     axes.set_xlabel(across)
     return across
+
+
+def squeeze_below(axes: Axes, bound: float) -> str:
+    """Make the vertical axis logarithmic below a negative number; return what to say of it.
+
+    It keeps both visible where a few runs fall far below all others.
+
+    Parameters
+    ----------
+    axes
+        The panel.
+    bound
+        Above it the axis stays linear.
+
+    Returns
+    -------
+    str
+        What to add to the label of the axis.
+
+    Raises
+    ------
+    UsageError
+        If the bound is not negative.
+    """
+    if not bound < 0:
+        raise UsageError(f"an axis can be logarithmic below a negative number, not below {bound}")
+    axes.set_yscale("symlog", linthresh=-bound, linscale=5.0)
+    axes.yaxis.set_major_locator(_Squeezed(bound))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    return f" (logarithmic below {bound:g})"
+
+
+class _Squeezed(Locator):
+    """Round numbers down to a bound, and one and three times the powers of ten below it."""
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+
+    def __call__(self) -> Sequence[float]:
+        assert self.axis is not None
+        low, high = sorted(self.axis.get_view_interval())
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        far = -np.outer(10.0 ** np.arange(12), (1.0, 3.0)).ravel()
+        round_numbers = MaxNLocator(5, steps=[1, 2, 5, 10])
+        near = np.asarray(round_numbers.tick_values(max(vmin, self.bound), vmax))
+        parts = far[far < 1.3 * self.bound], [self.bound], near[near > 0.95 * self.bound]
+        return [tick for tick in np.concatenate(parts).tolist() if vmin <= tick <= vmax]
 
 
 def number(value: float) -> str:

@@ -23,6 +23,7 @@ from longfair.figures.style import (
     legend,
     method_style,
     number,
+    squeeze_below,
     styled,
 )
 
@@ -39,6 +40,7 @@ def trade_off(
     reward_label: str = "reward per step",
     bias_label: str = "bias",
     styles: Mapping[str, LineStyle] | None = None,
+    logarithmic_below: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
 
@@ -57,6 +59,8 @@ def trade_off(
         Axis labels.
     styles
         Styles of methods the library does not know.
+    logarithmic_below
+        A negative reward below which its axis is logarithmic; see `squeeze_below`.
 
     Returns
     -------
@@ -79,6 +83,8 @@ def trade_off(
             _dots(axes, seeds, styles)
         _crosses(axes, summaries, styles)
         axes.set_xlabel(bias_label)
+        if logarithmic_below is not None:
+            reward_label += squeeze_below(axes, logarithmic_below)
         axes.set_ylabel(reward_label)
         legend(figure, _handles(summaries, several, styles))
         if references is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import pandas as pd
@@ -35,6 +35,7 @@ def curves(
     styles: Mapping[str, LineStyle] | None = None,
     *,
     thin_lines: bool = True,
+    logarithmic_below: float | None = None,
 ) -> Figure | None:
     """Draw reward or bias of a variant during training.
 
@@ -52,6 +53,8 @@ def curves(
         Styles of methods the library does not know.
     thin_lines
         Whether single runs are drawn, too.
+    logarithmic_below
+        A negative number below which the vertical axis is logarithmic.
 
     Returns
     -------
@@ -64,6 +67,7 @@ def curves(
         references=tidy.references(results, metric, beside),
         styles=styles,
         thin_lines=thin_lines,
+        logarithmic_below=logarithmic_below,
     )
 
 
@@ -101,6 +105,7 @@ def scatter(
     variants: Sequence[str],
     beside: Sequence[str],
     styles: Mapping[str, LineStyle] | None = None,
+    logarithmic_below: float | None = None,
 ) -> Figure | None:
     """Draw reward against bias of the last policies of some variants.
 
@@ -114,6 +119,8 @@ def scatter(
         Policies without training that are drawn as points with names.
     styles
         Styles of methods the library does not know.
+    logarithmic_below
+        A negative reward below which its axis is logarithmic.
 
     Returns
     -------
@@ -125,6 +132,7 @@ def scatter(
         results[results["variant"].isin(list(variants))],
         references=rewards.rename(columns={"value": "reward"}).assign(bias=biases["value"]),
         styles=styles,
+        logarithmic_below=logarithmic_below,
     )
 
 
@@ -167,6 +175,8 @@ class WorldPage:
         Styles of the policies without training.
     beside
         Those of them that are drawn beside learning curves.
+    logarithmic_below
+        Name of the environment to a negative reward below which its axis is logarithmic.
     """
 
     experiments: Mapping[str, Experiment]
@@ -174,11 +184,19 @@ class WorldPage:
     profile: str
     styles: Mapping[str, LineStyle]
     beside: Sequence[str]
+    logarithmic_below: Mapping[str, float] = field(default_factory=dict)
 
     def show_curves(self, name: str, metric: str, variant: str) -> None:
         """Show reward or bias of a variant during training, or say how to make the runs."""
         self._show(
-            curves(self.results[name], metric, variant, self.beside, self.styles),
+            curves(
+                self.results[name],
+                metric,
+                variant,
+                self.beside,
+                self.styles,
+                logarithmic_below=self.logarithmic_below.get(name) if metric == "reward" else None,
+            ),
             f"{QUANTITIES[metric].capitalize()} during training",
             "Horizontal lines: policies without training.",
             name,
@@ -189,7 +207,13 @@ class WorldPage:
     def show_scatter(self, name: str, variant: str) -> None:
         """Show reward against bias of the last policies, or say how to make the runs."""
         self._show(
-            scatter(self.results[name], [variant], list(self.styles), self.styles),
+            scatter(
+                self.results[name],
+                [variant],
+                list(self.styles),
+                self.styles,
+                self.logarithmic_below.get(name),
+            ),
             "Reward against bias of the last policies",
             "The best corner is the upper left. Policies without training carry their names.",
             name,

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
+from scipy.stats import binomtest
 
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.runs.experiment import Experiment
-from longfair.runs.tidy import ARM, curve, final, over_seeds
+from longfair.runs.tidy import ARM, curve, final, of_arm, over_seeds
 
 FloatArray = NDArray[np.float64]
 
@@ -57,6 +58,13 @@ FIGURE_5: Mapping[int, tuple[float, float]] = {
     20_000: (-2.30, 0.037),
 }
 """Reward and bias at the end by alpha, read off the poster; errors of 0.04 and 0.006."""
+
+
+LOST = 30
+"""Incidents per step at the worst served site beyond which it counts as lost.
+
+No site of harder attention has more at the start of an episode.
+"""
 
 
 def beside_poster(
@@ -137,6 +145,55 @@ def _smoothed(run: pd.DataFrame) -> FloatArray:
     smooth = gaussian_filter1d(values, SMOOTHING / np.diff(steps).mean(), mode="reflect")
     at_start: FloatArray = np.interp(START, steps, smooth)
     return at_start
+
+
+def lost_sites(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame:
+    """Count the runs in harder attention whose last policy has lost a site.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    variant
+        Variant to count.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method: `runs`; `lost`, how many of them have more than `LOST` incidents per
+        step at the worst served site; their `share` with an exact 95 % interval; and the span of
+        reward and bias of the runs that lost a site and of those that kept all, in words.
+    """
+    methods = results.loc[results["variant"] == variant, "method"].unique()
+    return pd.DataFrame(
+        {method: _losses(results, str(method), variant) for method in methods}
+    ).T.rename_axis("method")
+
+
+def _losses(results: pd.DataFrame, method: str, variant: str) -> dict[str, Any]:
+    worst, reward, bias = (
+        of_arm(results, metric, method, variant)
+        for metric in ("disadvantaged_demand", "reward", "bias")
+    )
+    is_lost = worst > LOST
+    lost = int(is_lost.sum())
+    interval = binomtest(lost, len(worst)).proportion_ci(method="exact")
+    return {
+        "runs": len(worst),
+        "lost": lost,
+        "share": f"{lost / len(worst):.0%} [{interval.low:.0%}, {interval.high:.0%}]",
+        "reward, lost": _span(reward[is_lost], 1),
+        "reward, kept": _span(reward[~is_lost], 2),
+        "bias, lost": _span(bias[is_lost], 2),
+        "bias, kept": _span(bias[~is_lost], 2),
+    }
+
+
+def _span(values: pd.Series[float], digits: int) -> str:
+    if values.empty:
+        return ""
+    low, high = (f"{value:.{digits}f}" for value in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def wasted_share(results: pd.DataFrame) -> pd.DataFrame:
