@@ -128,14 +128,14 @@ def squeezed_figures() -> dict[str, Figure]:
             references=lines,
             quantity="reward per step",
             band=INTERVAL,
-            logarithmic_below=-3.0,
+            logarithmic_beyond=-3.0,
         ),
         "squeezed_trade_off": trade_off(
             with_a_fall(summaries(), "reward"),
             seeds=with_a_fall(seeds(), "reward"),
             references=points,
             interval=INTERVAL,
-            logarithmic_below=-3.0,
+            logarithmic_beyond=-3.0,
         ),
     }
 
@@ -273,7 +273,7 @@ def test_curves_keep_their_data_without_single_runs() -> None:
 
 
 @pytest.mark.parametrize("name", ["squeezed_curves", "squeezed_trade_off"])
-def test_an_axis_can_be_logarithmic_below_a_number(name: str) -> None:
+def test_an_axis_can_be_logarithmic_beyond_a_number(name: str) -> None:
     figure = FIGURES[name]
     figure.figure.draw_without_rendering()
     axes = figure.figure.axes[0]
@@ -288,9 +288,18 @@ def test_an_axis_can_be_logarithmic_below_a_number(name: str) -> None:
     assert "reward per step (logarithmic below -3)" in figure.alt_text
 
 
-def test_an_axis_is_not_made_logarithmic_below_a_positive_number() -> None:
-    with pytest.raises(UsageError, match="below a negative number, not below 3"):
-        learning_curves(bands(), quantity="bias", band=INTERVAL, logarithmic_below=3)
+def test_an_axis_can_be_logarithmic_above_a_number() -> None:
+    rising = with_a_fall(bands(), "value")
+    rising = rising.assign(**{name: -rising[name] for name in ("value", "low", "high")})
+    figure = learning_curves(rising, quantity="demand", band=INTERVAL, logarithmic_beyond=5.0)
+    ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
+    assert {"2", "5", "10", "30", "100"} <= ticks
+    assert figure.figure.axes[0].get_ylabel() == "demand (logarithmic above 5)"
+
+
+def test_an_axis_is_not_logarithmic_beyond_zero() -> None:
+    with pytest.raises(UsageError, match="beyond a number other than zero; got 0"):
+        learning_curves(bands(), quantity="bias", band=INTERVAL, logarithmic_beyond=0)
 
 
 def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:

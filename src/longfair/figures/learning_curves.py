@@ -19,7 +19,7 @@ from longfair.figures.style import (
     legend,
     method_style,
     number,
-    squeeze_below,
+    squeeze_beyond,
     styled,
 )
 
@@ -33,7 +33,7 @@ def learning_curves(
     references: pd.DataFrame | None = None,
     styles: Mapping[str, LineStyle] | None = None,
     across: str | None = None,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw one curve with a band per method, over thin lines of its single seeds.
 
@@ -54,8 +54,8 @@ def learning_curves(
         Styles of methods the library does not know.
     across
         What `step` is, in lower case, if not training steps.
-    logarithmic_below
-        A negative number below which the vertical axis is logarithmic; see `squeeze_below`.
+    logarithmic_beyond
+        A number beyond which the vertical axis is logarithmic; see `style.squeeze_beyond`.
 
     Returns
     -------
@@ -97,8 +97,8 @@ def learning_curves(
             across = large_axis(axes, last)
         else:
             axes.set_xlabel(across)
-        if logarithmic_below is not None:
-            quantity += squeeze_below(axes, logarithmic_below)
+        if logarithmic_beyond is not None:
+            quantity += squeeze_beyond(axes, logarithmic_beyond)
         axes.set_ylabel(quantity)
         axes.set_xlim(left=float(bands["step"].min()), right=last)
         if references is not None:

@@ -243,17 +243,17 @@ def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
     return across
 
 
-def squeeze_below(axes: Axes, bound: float) -> str:
-    """Make the vertical axis logarithmic below a negative number; return what to say of it.
+def squeeze_beyond(axes: Axes, bound: float) -> str:
+    """Make the vertical axis logarithmic beyond a number; return what to say of it.
 
-    It keeps both visible where a few runs fall far below all others.
+    It keeps both visible where a few runs end far from all others.
 
     Parameters
     ----------
     axes
         The panel.
     bound
-        Above it the axis stays linear.
+        From zero to it the axis stays linear. Beyond it is below if it is negative, else above.
 
     Returns
     -------
@@ -263,18 +263,18 @@ def squeeze_below(axes: Axes, bound: float) -> str:
     Raises
     ------
     UsageError
-        If the bound is not negative.
+        If the bound is zero.
     """
-    if not bound < 0:
-        raise UsageError(f"an axis can be logarithmic below a negative number, not below {bound}")
-    axes.set_yscale("symlog", linthresh=-bound, linscale=5.0)
+    if bound == 0:
+        raise UsageError("an axis is logarithmic beyond a number other than zero; got 0")
+    axes.set_yscale("symlog", linthresh=abs(bound), linscale=5.0)
     axes.yaxis.set_major_locator(_Squeezed(bound))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    return f" (logarithmic below {bound:g})"
+    return f" (logarithmic {'below' if bound < 0 else 'above'} {bound:g})"
 
 
 class _Squeezed(Locator):
-    """Round numbers down to a bound, and one and three times the powers of ten below it."""
+    """Round numbers up to a bound, and one and three times the powers of ten beyond it."""
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
@@ -285,10 +285,14 @@ class _Squeezed(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        far = -np.outer(10.0 ** np.arange(12), (1.0, 3.0)).ravel()
-        round_numbers = MaxNLocator(5, steps=[1, 2, 5, 10])
-        near = np.asarray(round_numbers.tick_values(max(vmin, self.bound), vmax))
-        parts = far[far < 1.3 * self.bound], [self.bound], near[near > 0.95 * self.bound]
+        far = np.sign(self.bound) * np.outer(10.0 ** np.arange(12), (1.0, 3.0)).ravel()
+        linear = np.clip((vmin, vmax), -abs(self.bound), abs(self.bound))
+        near = np.asarray(MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*linear))
+        parts = (
+            far[np.abs(far) > 1.3 * abs(self.bound)],
+            [self.bound],
+            near[np.abs(near) < 0.95 * abs(self.bound)],
+        )
         return [tick for tick in np.concatenate(parts).tolist() if vmin <= tick <= vmax]
 
 

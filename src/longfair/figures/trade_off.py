@@ -23,7 +23,7 @@ from longfair.figures.style import (
     legend,
     method_style,
     number,
-    squeeze_below,
+    squeeze_beyond,
     styled,
 )
 
@@ -40,7 +40,7 @@ def trade_off(
     reward_label: str = "reward per step",
     bias_label: str = "bias",
     styles: Mapping[str, LineStyle] | None = None,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
 
@@ -59,8 +59,8 @@ def trade_off(
         Axis labels.
     styles
         Styles of methods the library does not know.
-    logarithmic_below
-        A negative reward below which its axis is logarithmic; see `squeeze_below`.
+    logarithmic_beyond
+        A reward beyond which its axis is logarithmic; see `style.squeeze_beyond`.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def trade_off(
             _dots(axes, seeds, styles)
         _crosses(axes, summaries, styles)
         axes.set_xlabel(bias_label)
-        if logarithmic_below is not None:
-            reward_label += squeeze_below(axes, logarithmic_below)
+        if logarithmic_beyond is not None:
+            reward_label += squeeze_beyond(axes, logarithmic_beyond)
         axes.set_ylabel(reward_label)
         legend(figure, _handles(summaries, several, styles))
         if references is not None:

@@ -25,7 +25,7 @@ def training_curves(
     references: pd.DataFrame | None = None,
     styles: Styles = None,
     thin_lines: bool = True,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure | None:
     """Draw a quantity during training, mean and interval over seeds.
 
@@ -41,8 +41,8 @@ def training_curves(
         Styles of methods the library does not know.
     thin_lines
         Whether single runs are drawn, too.
-    logarithmic_below
-        A negative number below which the vertical axis is logarithmic.
+    logarithmic_beyond
+        A number beyond which the vertical axis is logarithmic.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def training_curves(
         band=interval_in_words(runs),
         references=None if references is None or references.empty else references,
         styles=styles,
-        logarithmic_below=logarithmic_below,
+        logarithmic_beyond=logarithmic_beyond,
     )
 
 
@@ -71,7 +71,7 @@ def reward_against_bias(
     reward_label: str = "reward per step",
     bias_label: str = "bias",
     styles: Styles = None,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure | None:
     """Draw reward against bias of the last policies, mean and interval over single runs.
 
@@ -87,8 +87,8 @@ def reward_against_bias(
         Axis labels.
     styles
         Styles of methods the library does not know.
-    logarithmic_below
-        A negative reward below which its axis is logarithmic.
+    logarithmic_beyond
+        A reward beyond which its axis is logarithmic.
 
     Returns
     -------
@@ -105,5 +105,5 @@ def reward_against_bias(
         reward_label=reward_label,
         bias_label=bias_label,
         styles=styles,
-        logarithmic_below=logarithmic_below,
+        logarithmic_beyond=logarithmic_beyond,
     )

@@ -35,7 +35,7 @@ def curves(
     styles: Mapping[str, LineStyle] | None = None,
     *,
     thin_lines: bool = True,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure | None:
     """Draw reward or bias of a variant during training.
 
@@ -53,8 +53,8 @@ def curves(
         Styles of methods the library does not know.
     thin_lines
         Whether single runs are drawn, too.
-    logarithmic_below
-        A negative number below which the vertical axis is logarithmic.
+    logarithmic_beyond
+        A number beyond which the vertical axis is logarithmic.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def curves(
         references=tidy.references(results, metric, beside),
         styles=styles,
         thin_lines=thin_lines,
-        logarithmic_below=logarithmic_below,
+        logarithmic_beyond=logarithmic_beyond,
     )
 
 
@@ -105,7 +105,7 @@ def scatter(
     variants: Sequence[str],
     beside: Sequence[str],
     styles: Mapping[str, LineStyle] | None = None,
-    logarithmic_below: float | None = None,
+    logarithmic_beyond: float | None = None,
 ) -> Figure | None:
     """Draw reward against bias of the last policies of some variants.
 
@@ -119,8 +119,8 @@ def scatter(
         Policies without training that are drawn as points with names.
     styles
         Styles of methods the library does not know.
-    logarithmic_below
-        A negative reward below which its axis is logarithmic.
+    logarithmic_beyond
+        A reward beyond which its axis is logarithmic.
 
     Returns
     -------
@@ -132,11 +132,13 @@ def scatter(
         results[results["variant"].isin(list(variants))],
         references=rewards.rename(columns={"value": "reward"}).assign(bias=biases["value"]),
         styles=styles,
-        logarithmic_below=logarithmic_below,
+        logarithmic_beyond=logarithmic_beyond,
     )
 
 
-def supply_and_demand(results: pd.DataFrame, variant: str = "as_coded") -> Figure | None:
+def supply_and_demand(
+    results: pd.DataFrame, variant: str = "as_coded", logarithmic_beyond: float | None = None
+) -> Figure | None:
     """Draw supply and demand of the best and the worst served group while ELBERT-PO learns.
 
     Parameters
@@ -145,6 +147,8 @@ def supply_and_demand(results: pd.DataFrame, variant: str = "as_coded") -> Figur
         As from `tidy.stored`, with rate, supply and demand of every group.
     variant
         Variant to draw.
+    logarithmic_beyond
+        A number beyond which the vertical axis is logarithmic.
 
     Returns
     -------
@@ -156,7 +160,13 @@ def supply_and_demand(results: pd.DataFrame, variant: str = "as_coded") -> Figur
         return None
     moved = extremes(learned)
     lines = [tidy.curve(moved, metric, variant).assign(method=metric) for metric in FIGURE_9]
-    return training_curves(pd.concat(lines), "per step", styles=FIGURE_9, thin_lines=False)
+    return training_curves(
+        pd.concat(lines),
+        "per step",
+        styles=FIGURE_9,
+        thin_lines=False,
+        logarithmic_beyond=logarithmic_beyond,
+    )
 
 
 @dataclass(frozen=True)
@@ -175,8 +185,8 @@ class WorldPage:
         Styles of the policies without training.
     beside
         Those of them that are drawn beside learning curves.
-    logarithmic_below
-        Name of the environment to a negative reward below which its axis is logarithmic.
+    logarithmic_beyond
+        Name of the environment to a reward beyond which its axis is logarithmic.
     """
 
     experiments: Mapping[str, Experiment]
@@ -184,7 +194,7 @@ class WorldPage:
     profile: str
     styles: Mapping[str, LineStyle]
     beside: Sequence[str]
-    logarithmic_below: Mapping[str, float] = field(default_factory=dict)
+    logarithmic_beyond: Mapping[str, float] = field(default_factory=dict)
 
     def show_curves(self, name: str, metric: str, variant: str) -> None:
         """Show reward or bias of a variant during training, or say how to make the runs."""
@@ -195,7 +205,9 @@ class WorldPage:
                 variant,
                 self.beside,
                 self.styles,
-                logarithmic_below=self.logarithmic_below.get(name) if metric == "reward" else None,
+                logarithmic_beyond=self.logarithmic_beyond.get(name)
+                if metric == "reward"
+                else None,
             ),
             f"{QUANTITIES[metric].capitalize()} during training",
             "Horizontal lines: policies without training.",
@@ -212,7 +224,7 @@ class WorldPage:
                 [variant],
                 list(self.styles),
                 self.styles,
-                self.logarithmic_below.get(name),
+                self.logarithmic_beyond.get(name),
             ),
             "Reward against bias of the last policies",
             "The best corner is the upper left. Policies without training carry their names.",
