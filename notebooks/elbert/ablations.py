@@ -197,9 +197,15 @@ def styles_of(name):
 
 def show_curves(name, metric, *, thin_lines=False):
     """Show reward or bias of an experiment during training, or say how to make the runs."""
+    sites_get_lost = metric == "reward" and name.endswith("attention-harder")
     show(
         figures.curves(
-            results[name], metric, "as_coded", styles=styles_of(name), thin_lines=thin_lines
+            results[name],
+            metric,
+            "as_coded",
+            styles=styles_of(name),
+            thin_lines=thin_lines,
+            logarithmic_beyond=-3.0 if sites_get_lost else None,
         ),
         f"{figures.QUANTITIES[metric].capitalize()} during training, {experiments[name].title}.",
         name=f"{experiments[name].name}_{metric}",

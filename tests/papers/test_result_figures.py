@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from longfair.figures import LineStyle
+from longfair.figures import Figure, LineStyle
 from longfair.papers.elbert import result_figures as elbert
 from longfair.papers.elbert.attention import ATTENTION, ATTENTION_HARDER
 from longfair.papers.seed_figures import interval_in_words, reward_against_bias, training_curves
@@ -98,6 +98,24 @@ def test_elberts_scatter_has_the_variants_asked_for_and_named_points() -> None:
     assert figure is not None
     assert figure.data["reward"].tolist() == [0.7, 0.9, 0.5]
     assert figure.data["bias"].tolist() == pytest.approx([0.07, 0.09, 0.05])
+
+
+def test_pages_squeeze_the_axis_of_the_reward_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr("longfair.figures.display._display_caption", lambda *_: None)
+    monkeypatch.setattr("longfair.figures.display._display", drawn.append)
+    experiments = {"harder": ATTENTION_HARDER, "original": ATTENTION}
+    results = {"harder": RESULTS, "original": RESULTS}
+    page = elbert.WorldPage(experiments, results, "book", STYLES, ["bar"], {"harder": 0.25})
+    page.show_curves("harder", "reward", "as_coded")
+    page.show_scatter("harder", "as_coded")
+    page.show_curves("harder", "bias", "as_coded")
+    page.show_curves("original", "reward", "as_coded")
+    labels = [figure.figure.axes[0].get_ylabel() for figure in drawn]
+    squeezed = "reward per step (logarithmic above 0.25)"
+    assert labels == [squeezed, squeezed, "bias", "reward per step"]
 
 
 def test_pages_show_figures_or_say_which_runs_are_missing(
