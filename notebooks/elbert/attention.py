@@ -417,7 +417,8 @@ if not harder.empty:
 # %% [markdown]
 # As published, no run of ELBERT-PO loses a site. The raw advantages are combined first, and a quiet
 # site counts for no more than it should. But no run ends where those end that went well as coded.
-# ELBERT-PO earns less than G-PPO here, and whether it is fairer cannot be told:
+# ELBERT-PO earns less than any other method here, and has more bias than R-PPO. Whether it is
+# fairer than G-PPO cannot be told:
 
 # %% tags=["nbval-check-output", "remove-input"]
 pair = [("elbert-po", "as_published"), ("g-ppo", "as_published")]
