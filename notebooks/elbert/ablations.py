@@ -287,7 +287,7 @@ show_curves("elbert/beta-attention-harder", "reward")
 # ### Standardising, clipping, and a sign
 #
 # In every table the first line of a method is what the code does. In the harder attention
-# environment, where runs are long, only the clipping is varied.
+# environment, where runs are long, only the clipping is varied, and one form of standardising.
 
 # %% tags=["nbval-check-output", "hide-input"]
 for where in ("lending", "infectious-harder", "attention-harder"):
