@@ -115,28 +115,31 @@ def over_details(settings: Settings, elbert_po: ElbertPO, r_ppo: RPPO, profile: 
     main = settings(profile, elbert_po)
     g_ppo = settings(profile, Strategy(train_unused_critics=True))
     return {
-        "elbert-po": (main, "as coded: every advantage standardised, one norm for all networks"),
+        "elbert-po": (
+            main,
+            "ELBERT-PO as coded: every advantage standardised, one norm for all networks",
+        ),
         "elbert-po-combined": (
             replace(main, strategy=replace(elbert_po, standardise="combined")),
-            "raw advantages combined, then standardised once",
+            "ELBERT-PO, raw advantages combined, then standardised once",
         ),
         "elbert-po-raw": (
             replace(main, strategy=replace(elbert_po, standardise="none")),
-            "raw advantages combined, as in Proposition 3.2",
+            "ELBERT-PO, raw advantages combined, as in Proposition 3.2",
         ),
         "elbert-po-separate": (
             replace(main, clipping="separate"),
-            "the gradient of every network clipped on its own",
+            "ELBERT-PO, the gradient of every network clipped on its own",
         ),
-        "g-ppo": (g_ppo, "as coded, training critics it does not use"),
+        "g-ppo": (g_ppo, "G-PPO as coded, training critics it does not use"),
         "g-ppo-separate": (
             replace(g_ppo, clipping="separate"),
-            "the gradient of every network clipped on its own",
+            "G-PPO, the gradient of every network clipped on its own",
         ),
-        "r-ppo": (settings(profile, r_ppo), "as coded: the disparity is subtracted"),
+        "r-ppo": (settings(profile, r_ppo), "R-PPO as coded: the disparity is subtracted"),
         "r-ppo-plus": (
             settings(profile, replace(r_ppo, sign=1)),
-            "Equation 27 as printed: the disparity is added",
+            "R-PPO with Equation 27 as printed: the disparity is added",
         ),
     }
 
