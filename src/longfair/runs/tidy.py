@@ -82,7 +82,7 @@ def gaps(store: Store, profile: str, *experiments: Experiment) -> pd.DataFrame:
 def nothing_to_show(profile: str, *experiments: Experiment) -> str:
     """Say which command makes the runs of experiments."""
     names = " ".join(experiment.id for experiment in experiments)
-    return f"Nothing to show: 'longfair run {names} --profile {profile}' makes these runs."
+    return f"Nothing to show: `longfair run {names} --profile {profile}` makes these runs."
 
 
 def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
