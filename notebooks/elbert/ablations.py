@@ -290,10 +290,10 @@ show_curves("elbert/alpha-attention", "reward")
 # difference. But its curves are still rising at the end. Part of what it costs is time, and the
 # paper says that as well; how much would be left after more steps these runs cannot tell.
 #
-# What it buys there is hard to find: no bias is clearly lower with ten times the main weight. Nor is
-# one clearly higher, so the rise that the paper sees under too large a weight is not here. A tenth
-# of the weight does as well in two of the three; in the original epidemic it leaves more bias,
-# which is clear without the added one only.
+# What it buys there is hard to find: no bias is clearly lower with ten times the main weight. Nor
+# is one clearly higher, so the rise that the paper sees under too large a weight is not here. A
+# tenth of the weight does as well in two of the three; in the original epidemic it leaves more
+# bias, which is clear without the added one only.
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and
 # the bias falls, as the paper says. Ten times the main weight makes the bank accept nearly
