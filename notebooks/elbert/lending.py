@@ -628,7 +628,7 @@ Markdown(text if len(poster) else NOTHING)
 rows = {}
 for method, variant in learned[["method", "variant"]].drop_duplicates().itertuples(index=False):
     gain = {
-        f"{metric} less that of {names['threshold-2-1']}": lending.difference(
+        f"{metric} less that of {names['threshold-2-1']}": tidy.difference(
             results, metric, (method, variant), ("threshold-2-1", "reference")
         )
         for metric in ("reward", "bias")
@@ -765,7 +765,7 @@ labelled(pd.DataFrame.from_dict(rows, orient="index")).round(3)
 sentences = []
 for variant in ("as_coded", "as_published"):
     found = [
-        lending.difference(results, metric, ("g-ppo", variant), ("threshold-3-3", "reference"))
+        tidy.difference(results, metric, ("g-ppo", variant), ("threshold-3-3", "reference"))
         for metric in ("reward", "bias")
     ]
     if all(found):
@@ -786,7 +786,7 @@ Markdown("\n".join(f"- {sentence}" for sentence in sentences) or NOTHING)
 rows = {}
 for method in ("g-ppo", "r-ppo", "a-ppo", "elbert-po"):
     found = {
-        f"{metric}, as coded less as published": lending.difference(
+        f"{metric}, as coded less as published": tidy.difference(
             results, metric, (method, "as_coded"), (method, "as_published")
         )
         for metric in ("reward", "bias")

@@ -20,7 +20,6 @@ from longfair.papers.elbert.lending import (
     train_and_evaluate,
 )
 from longfair.papers.elbert.measures import measured
-from longfair.runs import tidy
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -186,16 +185,6 @@ def test_final_table_names_mean_interval_middle_and_seeds() -> None:
     assert row["bias"].startswith("0.025 [")
     assert row["exact bias"].startswith("0.028 [")
     assert row["seeds"] == 4
-
-
-def test_differences_are_paired_by_shared_seeds() -> None:
-    arms = ("elbert-po", "as_coded"), ("threshold-2-1", "reference")
-    found = lending_results.difference(RESULTS, "reward", *arms)
-    assert found is not None
-    assert found.seeds == 3
-    assert found.value == pytest.approx((0.1 + 0.1 + 0.3) / 3)
-    assert found == tidy.difference(RESULTS, "reward", *arms, f"reward {arms[0]} {arms[1]}")
-    assert lending_results.difference(RESULTS, "reward", arms[0], ("r-ppo", "as_coded")) is None
 
 
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:

@@ -465,11 +465,7 @@ def change(first: pd.Series[float], second: pd.Series[float], name: str) -> Esti
 
 
 def difference(
-    results: pd.DataFrame,
-    metric: str,
-    first: ArmName,
-    second: ArmName,
-    name: str = "",
+    results: pd.DataFrame, metric: str, first: ArmName, second: ArmName
 ) -> Estimate | None:
     """Estimate by how much a final metric of one arm differs from that of another.
 
@@ -481,8 +477,6 @@ def difference(
         A final metric of all groups together.
     first, second
         The arms.
-    name
-        Names the estimate's random stream; by default the arms and the metric do.
 
     Returns
     -------
@@ -490,7 +484,7 @@ def difference(
         As from `change`.
     """
     one, other = (of_arm(results, metric, *arm) for arm in (first, second))
-    return change(one, other, name or " ".join((*first, *second, metric)))
+    return change(one, other, " ".join((*first, *second, metric)))
 
 
 def differences(

@@ -19,7 +19,7 @@ from longfair.agents.heuristics import applicants
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert.lending import reference_policy
 from longfair.runs import tidy
-from longfair.runs.statistics import Estimate, estimate
+from longfair.runs.statistics import estimate
 
 FloatArray = NDArray[np.float64]
 
@@ -73,13 +73,6 @@ def final_table(results: pd.DataFrame) -> pd.DataFrame:
         middles = [f"{estimate(values, 'interquartile mean').value:.3f}" for values in runs]
         table.insert(2 * place + 1, f"{title}, IQM", middles)
     return table
-
-
-def difference(
-    results: pd.DataFrame, metric: str, first: tidy.ArmName, second: tidy.ArmName
-) -> Estimate | None:
-    """Estimate by how much one arm's last policies differ from another's; see `tidy.difference`."""
-    return tidy.difference(results, metric, first, second, f"{metric} {first} {second}")
 
 
 def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame:

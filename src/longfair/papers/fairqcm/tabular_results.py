@@ -16,7 +16,7 @@ from longfair.agents import exact_doughnut
 from longfair.agents.fairqcm.q_learning import QLearningSettings, TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.papers.fairqcm.tabular import SMOOTHING, ExactValues
-from longfair.runs.tidy import ARM, ArmName, Quantities, difference, over_seeds, written
+from longfair.runs.tidy import ARM, ArmName, Quantities, differences, over_seeds
 
 # Stored results ---------------------------------------------------------------------------------
 
@@ -80,16 +80,10 @@ def changes(
         Index: method and variant of the changed arm. Column `compared with`, then the difference
         with its interval per quantity; pairs without results are left out.
     """
-    lines: dict[ArmName, dict[str, str]] = {}
-    for changed, base in pairs.items():
-        line: dict[str, str] = {}
-        for metric, (title, digits) in quantities.items():
-            found = difference(results, metric, changed, base, f"{changed} {base} {metric}")
-            if found is not None:
-                line[title] = written(found, digits, signed=True)
-        if line:
-            lines[changed] = {"compared with": " ".join(base)} | line
-    return pd.DataFrame.from_dict(lines, orient="index")
+    compared = {changed: (changed, base) for changed, base in pairs.items()}
+    table = differences(results, compared, quantities)
+    table.insert(0, "compared with", [" ".join(pairs[changed]) for changed in table.index])
+    return table
 
 
 def distance_curves(results: pd.DataFrame, metric: str) -> pd.DataFrame:
