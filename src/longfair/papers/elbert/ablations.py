@@ -145,22 +145,31 @@ def over_details(settings: Settings, elbert_po: ElbertPO, r_ppo: RPPO, profile: 
 
 
 def over_episode_length(profile: str) -> Variations:
-    """Return lending with training episodes as short as coded, or as long as evaluated."""
+    """Return lending with training episodes as short as coded, or as long as evaluated.
+
+    As many long episodes make a rollout about five times as long, so that its updates move the
+    policy about five times as far. With one long episode a rollout is about as long as coded.
+    """
     found: dict[str, tuple[TrainedConfig, str]] = {}
-    for name, strategy in (
-        ("g-ppo", Strategy(train_unused_critics=True)),
-        ("elbert-po", ElbertPO.as_coded(lending.ALPHA)),
+    for name, label, strategy in (
+        ("g-ppo", "G-PPO", Strategy(train_unused_critics=True)),
+        ("elbert-po", "ELBERT-PO", ElbertPO.as_coded(lending.ALPHA)),
     ):
         short = lending_settings(profile, strategy)
         evaluated_short = replace(short.evaluating, episode_length=short.episode_length)
         long = replace(short, episode_length=short.evaluating.episode_length)
+        one = replace(long, learning=replace(long.learning, copies=1))
         found |= {
             f"{name}-short-short": (
                 replace(short, evaluating=evaluated_short),
-                "trained and evaluated on the training length",
+                f"{label}, trained and evaluated on short episodes",
             ),
-            f"{name}-short-long": (short, "as coded: trained on short, evaluated on long episodes"),
-            f"{name}-long-long": (long, "trained and evaluated on the evaluation length"),
+            f"{name}-short-long": (
+                short,
+                f"{label} as coded: trained on short, evaluated on long episodes",
+            ),
+            f"{name}-long-long": (long, f"{label}, trained and evaluated on long episodes"),
+            f"{name}-long-long-one": (one, f"{label}, the same with one episode per rollout"),
         }
     return found
 
