@@ -309,6 +309,11 @@ def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:
     assert len(figure.data) == len(seeds()) + len(REFERENCES)
 
 
+def test_trade_off_calls_what_is_across_by_its_label() -> None:
+    figure = trade_off(summaries(), interval=INTERVAL, bias_label="gap in rates")
+    assert "G-PPO (as coded): gap in rates 0.161 (" in figure.alt_text
+
+
 def test_bars_say_every_value_and_use_the_names_of_the_groups() -> None:
     assert "G-PPO: benefit rate group 0 0.7, group 1 0.8" in FIGURES["bars"].alt_text
     frame = groups(method="g-ppo", variant="as_coded")

@@ -267,7 +267,7 @@ def _describe(
         name = label(method_style(method, variant, styles), variant, several=several)
         row = rows.iloc[0]
         parts.append(
-            f"{name}: bias {number(row['bias'])} "
+            f"{name}: {bias_label} {number(row['bias'])} "
             f"({number(row['bias_low'])} to {number(row['bias_high'])}), "
             f"reward {number(row['reward'])} "
             f"({number(row['reward_low'])} to {number(row['reward_high'])})."
@@ -276,6 +276,7 @@ def _describe(
         for _, row in references.iterrows():
             name = method_style(str(row["method"]), "", styles).label
             parts.append(
-                f"Reference {name}: bias {number(row['bias'])}, reward {number(row['reward'])}."
+                f"Reference {name}: {bias_label} {number(row['bias'])}, "
+                f"reward {number(row['reward'])}."
             )
     return " ".join(parts)
