@@ -19,7 +19,7 @@ allocation is equal opportunity, where every incident is a positive.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -175,7 +175,11 @@ DEMAND_WEIGHTS = (0, 1, 10, 100)
 
 
 def over_notions(profile: str) -> dict[str, tuple[NotionConfig, str]]:
-    """Return plain PPO, and ELBERT-PO towards each of the paper's notions."""
+    """Return plain PPO, and ELBERT-PO towards each of the paper's notions.
+
+    Each is evaluated on long episodes as in the main experiment, and with `-short` behind its name
+    on episodes as short as those of its training.
+    """
     plain = NotionConfig(lending_settings(profile, Strategy()), ("true-positive",))
     found = {"g-ppo": (plain, "PPO on the reward")}
     for aspiration, notions in ASPIRATIONS.items():
@@ -186,7 +190,17 @@ def over_notions(profile: str) -> dict[str, tuple[NotionConfig, str]]:
             NotionConfig(lending_settings(profile, strategy), notions),
             f"ELBERT-PO towards {aspiration.replace('-', ' ')}",
         )
-    return found
+    short = {
+        f"{method}-short": (_evaluated_on_training_length(config), description)
+        for method, (config, description) in found.items()
+    }
+    return found | short
+
+
+def _evaluated_on_training_length(config: NotionConfig) -> NotionConfig:
+    length = config.training.episode_length
+    evaluating = replace(config.training.evaluating, episode_length=length)
+    return replace(config, training=replace(config.training, evaluating=evaluating))
 
 
 def over_demand_weight(profile: str) -> dict[str, tuple[TrainedConfig, str]]:
