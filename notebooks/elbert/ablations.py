@@ -404,6 +404,19 @@ table_of(
     {**shown, "disadvantaged_demand": ("incidents at the worst served site", 1)},
 )
 
+# %% tags=["nbval-check-output", "hide-input"]
+lost_sites("elbert/larger-steps-attention-harder")
+
+# %% [markdown]
+# A tuning run had made us expect that such steps lose a site. They do not, in most runs, so the
+# first claim is contradicted. But they do ELBERT-PO no good: as coded, every run of it earns less
+# than the lowest of G-PPO.
+#
+# With every network clipped on its own there are two kinds of runs once more. Half of them lose a
+# site. Most of the others have the smallest biases of the table and earn about as much as G-PPO. So
+# the shared norm is not what loses a site, and the second claim is contradicted as well. Whether
+# more runs are lost without it, ten cannot tell.
+
 # %% [markdown]
 # ### The authors' own steps
 #

@@ -556,7 +556,8 @@ worlds.settings_table(experiments)
 # made ELBERT-PO lose a site in some runs: larger rollouts, larger minibatches, steps half as large
 # again, hidden layers of half the width. A lost site fills the observation with counts that no
 # network has seen, the errors of its critics swamp the shared norm of the gradient, and the
-# objective does not pull it back. One of the shortcuts is among the [ablations](ablations.ipynb).
+# objective does not pull it back. One of the shortcuts is among the [ablations](ablations.ipynb),
+# and so is a clip without a shared norm. It does not save the sites.
 #
 # The authors' own settings do not prevent it. Ten runs of ELBERT-PO with these settings, stopped
 # after the first million steps, are among the ablations, and about as many of them have lost a site
