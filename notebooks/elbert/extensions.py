@@ -199,8 +199,8 @@ table_of(results[name][evaluated_short], name, quantities)
 # Three of the four notions are served: ELBERT-PO closes the gaps that it is trained to close, on
 # both lengths. Each notion leaves gaps in the others, so they are not interchangeable. Equal
 # opportunity is the cheap one here, it even earns more than PPO. Equalised odds closes both of its
-# gaps and nearly all others, at the price of most of the profit: some of its runs accept nearly
-# everybody, and the others are on the way there.
+# gaps, and that in acceptance with them, at the price of most of the profit: some of its runs
+# accept nearly everybody, and none earns what PPO does.
 #
 # Accuracy parity is not served, and it is why the two claims about all four notions are
 # contradicted. PPO on the reward has hardly a gap in accuracy, because a bank that earns by
