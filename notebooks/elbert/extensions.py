@@ -254,9 +254,10 @@ else:
     display(table_of(found, name, shown))
     none = ("elbert-po-demand-0", "as_coded")
     pairs = {
-        f"with weight {weight} less with none": ((f"elbert-po-demand-{weight}", "as_coded"), none)
+        f"weight {weight}": ((f"elbert-po-demand-{weight}", "as_coded"), none)
         for weight in DEMAND_WEIGHTS[1:]
     }
+    display(Markdown("Less what runs of the same seed reach with weight 0:"))
     display(tidy.differences(found, pairs, shown))
 
 # %% [markdown]
