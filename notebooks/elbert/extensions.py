@@ -170,9 +170,9 @@ pd.DataFrame(
 # %% tags=["nbval-check-output", "hide-input"]
 name = "elbert/notions-lending"
 evaluated_short = results[name]["method"].str.endswith("-short")
-found = results[name][~evaluated_short]
+on_long_episodes = results[name][~evaluated_short]
 quantities = {metric: (title, 3) for metric, title in {"reward": "reward", **biases}.items()}
-table_of(found, name, quantities)
+table_of(on_long_episodes, name, quantities)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 colours = (SKY, PURPLE, ORANGE, GREEN)
@@ -186,7 +186,7 @@ def show_gap(notion):
     """Draw reward against the gap of one notion, on long episodes."""
     metric, label = f"{notion.replace(' ', '_')}_bias", f"gap in the {notion} rate"
     show(
-        reward_against_bias(found, bias=metric, bias_label=label, styles=styles),
+        reward_against_bias(on_long_episodes, bias=metric, bias_label=label, styles=styles),
         f"Reward against the {label}, by the notion that each method was trained towards.",
         name=f"extensions_{metric}",
         otherwise=nothing["elbert/notions-lending"],
@@ -220,7 +220,7 @@ table_of(results[name][evaluated_short], name, quantities)
 # for the gap only adds its own unrest.
 #
 # On short episodes what it leaves is small. On long ones it is several times as large, because the
-# scores of the groups drift apart after the training length. A policy could react to a gap that
+# scores of the groups go on changing after the training length. A policy could react to a gap that
 # opens, if it saw it. But what it observes are the running true positive rates, whatever it is
 # trained towards. Demographic parity suffers from the same, equal opportunity less. So the length
 # of the training episodes, which did no harm to the paper's own notion in the
@@ -309,8 +309,8 @@ show(
 
 # %% [markdown]
 # A weight of one changes nothing that can be told. A weight of ten makes two kinds of runs. Most
-# lend about as before and keep no more demand. Two accept nearly everybody. Only with a weight of a
-# hundred is the demand clearly higher, as the claim has it. But its runs, too, are on the way to
+# lend about as before and keep no more demand. Some accept nearly everybody. Only with a weight of
+# a hundred is the demand clearly higher, as the claim has it. But its runs, too, are on the way to
 # the lender who accepts all. The bank's profit cannot be told from zero, and the gain in demand is
 # small beside what other lenders keep.
 #

@@ -144,6 +144,12 @@ def over_details(settings: Settings, elbert_po: ElbertPO, r_ppo: RPPO, profile: 
     }
 
 
+def evaluated_on_training_length(config: TrainedConfig) -> TrainedConfig:
+    """Return the same training, evaluated on episodes as long as those of the training."""
+    evaluating = replace(config.evaluating, episode_length=config.episode_length)
+    return replace(config, evaluating=evaluating)
+
+
 def over_episode_length(profile: str) -> Variations:
     """Return lending with training episodes as short as coded, or as long as evaluated.
 
@@ -156,12 +162,11 @@ def over_episode_length(profile: str) -> Variations:
         ("elbert-po", "ELBERT-PO", ElbertPO.as_coded(lending.ALPHA)),
     ):
         short = lending_settings(profile, strategy)
-        evaluated_short = replace(short.evaluating, episode_length=short.episode_length)
         long = replace(short, episode_length=short.evaluating.episode_length)
         one = replace(long, learning=replace(long.learning, copies=1))
         found |= {
             f"{name}-short-short": (
-                replace(short, evaluating=evaluated_short),
+                evaluated_on_training_length(short),
                 f"{label}, trained and evaluated on short episodes",
             ),
             f"{name}-short-long": (

@@ -36,7 +36,12 @@ from longfair.agents.ppo.equalised_odds import SeveralNotionsPO
 from longfair.agents.ppo.strategy import Strategy
 from longfair.envs.sb3 import BatchInfos, BatchVecEnv
 from longfair.papers.elbert import lending, lending_world, training
-from longfair.papers.elbert.ablations import SEEDS, experiment, lending_settings
+from longfair.papers.elbert.ablations import (
+    SEEDS,
+    evaluated_on_training_length,
+    experiment,
+    lending_settings,
+)
 from longfair.papers.elbert.measures import measured
 from longfair.papers.elbert.training import TrainedConfig, World
 
@@ -191,16 +196,13 @@ def over_notions(profile: str) -> dict[str, tuple[NotionConfig, str]]:
             f"ELBERT-PO towards {aspiration.replace('-', ' ')}",
         )
     short = {
-        f"{method}-short": (_evaluated_on_training_length(config), description)
+        f"{method}-short": (
+            replace(config, training=evaluated_on_training_length(config.training)),
+            description,
+        )
         for method, (config, description) in found.items()
     }
     return found | short
-
-
-def _evaluated_on_training_length(config: NotionConfig) -> NotionConfig:
-    length = config.training.episode_length
-    evaluating = replace(config.training.evaluating, episode_length=length)
-    return replace(config, training=replace(config.training, evaluating=evaluating))
 
 
 def over_demand_weight(profile: str) -> dict[str, tuple[TrainedConfig, str]]:
