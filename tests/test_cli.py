@@ -21,7 +21,7 @@ from longfair.papers import registry
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "statement", "source", "reported", "estimate", "interval", "seeds", "profile",
-    "variant", "verdict",
+    "variant", "verdict", "measured",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]

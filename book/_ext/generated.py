@@ -54,12 +54,12 @@ def claims() -> list[Row]:
 
 
 def estimate(claim: Row) -> str:
-    """Write our value of a claim with its interval."""
+    """Write our value of a claim with its interval, and what it is a value of."""
     text = cell(claim["estimate"])
     if claim["interval"]:
         low, high = claim["interval"]
         text += f" [{cell(low)}, {cell(high)}]"
-    return text
+    return f"{text} *{claim['measured']}*" if claim["measured"] else text
 
 
 def basis(claim: Row) -> str:

@@ -657,7 +657,8 @@ for verdict in verdicts:
     for part in verdict.parts or [verdict]:
         print(textwrap.indent(textwrap.fill(part.detail.rstrip(".") + ".", width=76), "    "))
     if verdict.interquartile_mean is not None:
-        print(f"    With interquartile means: {verdict.interquartile_mean:.4g}.")
+        mean = f"{verdict.interquartile_mean:.4g}"
+        print(f"    {verdict.measured}, with interquartile means: {mean}.")
 
 # %% [markdown]
 # ## What the authors' code does differently

@@ -21,6 +21,7 @@ CLAIM = {
     "source": "Fig. 4",
     "reported": 0.023,
     "estimate": 0.02345,
+    "measured": "bias, elbert-po",
     "interval": [0.021, 0.0309],
     "seeds": 10,
     "profile": "book",
@@ -36,7 +37,7 @@ def claim(**changes: Any) -> dict[str, Any]:
 def test_board_shows_verdict_estimate_interval_and_basis() -> None:
     row = generated.board([CLAIM]).splitlines()[2]
     assert "[direction only]{.verdict .verdict-direction-only}" in row
-    assert "0.0234 [0.021, 0.0309]" in row
+    assert "0.0234 [0.021, 0.0309] *bias, elbert-po*" in row
     assert "as coded, book, 10 seeds" in row
     assert "Bias is \\| low" in row
 
@@ -48,7 +49,7 @@ def test_exact_claim_rests_on_no_runs() -> None:
 
 
 def test_claim_without_runs_claims_nothing() -> None:
-    row = claim(estimate=None, interval=None, seeds=None, verdict="not attempted")
+    row = claim(estimate=None, measured="", interval=None, seeds=None, verdict="not attempted")
     assert generated.basis(row) == "as coded"
     assert generated.estimate(row) == NOTHING
 

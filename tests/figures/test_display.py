@@ -85,11 +85,12 @@ def test_with_a_figure_the_line_is_not_printed(figure: Figure, ipython: None) ->
 
 EXACT = {
     "id": "elbert-23", "paper": "elbert", "statement": "signed < squared", "source": "Section 2.3",
-    "reported": None, "estimate": 0.99, "interval": None, "seeds": 0, "profile": "book",
-    "variant": "as_published", "verdict": "reproduced",
+    "reported": None, "estimate": 0.99, "measured": "", "interval": None, "seeds": 0,
+    "profile": "book", "variant": "as_published", "verdict": "reproduced",
 }  # fmt: skip
 TRAINED = EXACT | {
     "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
+    "measured": "bias, 1 < 2",
     "seeds": 10, "variant": "as_coded", "verdict": "direction only",
 }  # fmt: skip
 
@@ -98,19 +99,23 @@ def test_claims_are_text_in_a_terminal() -> None:
     lines = repr(claim_box([EXACT, TRAINED])).splitlines()
     assert lines[0].split() == ["claim", "statement", "reported", "ours", "verdict", "rests", "on"]
     assert lines[1].endswith("reproduced      exact check")
-    assert "0.03112 [0.02, 0.041]  direction only  book, as coded, 10 seeds" in lines[2]
+    assert (
+        "0.03112 [0.02, 0.041] (bias, 1 < 2)  direction only  book, as coded, 10 seeds" in lines[2]
+    )
 
 
 def test_claims_are_a_table_on_a_page() -> None:
     html = claim_box([EXACT, TRAINED])._repr_html_()
     assert html.count("<tr>") == 3
     assert "signed &lt; squared (Section 2.3)" in html
+    assert "<td>0.03112 [0.02, 0.041]<br><small>bias, 1 &lt; 2</small></td>" in html
     assert 'class="verdict verdict-direction-only"' in html
     assert html == claim_box([EXACT, TRAINED])._repr_html_()
 
 
 def test_what_was_not_attempted_rests_on_nothing() -> None:
-    row = TRAINED | {"verdict": "not attempted", "estimate": None, "interval": None, "seeds": 0}
+    nothing = {"estimate": None, "measured": "", "interval": None, "seeds": 0}
+    row = TRAINED | nothing | {"verdict": "not attempted"}
     assert repr(claim_box([EXACT, row])).splitlines()[2].endswith("not attempted  \N{EN DASH}")
     few = TRAINED | {"verdict": "inconclusive", "seeds": 0}
     assert repr(claim_box([few])).endswith("book, as coded, 0 seeds")

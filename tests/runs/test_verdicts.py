@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -394,12 +395,56 @@ def test_unknown_checks_and_numbers_name_the_near_miss() -> None:
         exact(ExactRule("halves", "hal"))
 
 
-def test_a_conjunction_shows_its_first_part_and_the_weakest_word() -> None:
+def test_a_conjunction_shows_the_part_that_decides() -> None:
+    rule = AllRule((ValueRule(BIAS, "fair", 0.1, 0.05), lowest(margin=0.25), lowest(margin=0.3)))
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD)]
+    (verdict,) = judge(replace(claim_of(rule), reported=None), pd.concat(tables), profile="book")
+    assert [part.word for part in verdict.parts] == ["reproduced", *2 * ["direction only"]]
+    assert verdict.word == "direction only"
+    assert verdict.estimate == pytest.approx(0.2)
+    assert verdict.measured == "bias, greedy less fair (part 2 of 3)"
+
+
+def test_a_conjunction_shows_its_first_part_beside_a_reported_value() -> None:
     rule = AllRule((ValueRule(BIAS, "fair", 0.1, 0.05), lowest(margin=0.25)))
     verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD))
-    assert [part.word for part in verdict.parts] == ["reproduced", "direction only"]
     assert verdict.word == "direction only"
     assert verdict.estimate == pytest.approx(0.1)
+    assert verdict.measured == "bias, fair (part 1 of 2)"
+
+
+EARLY = Quantity({"as_coded": "early_bias"}, group=1, phase="curve", window=(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (ValueRule(BIAS, "fair", 0.1, 0.05), "bias, fair"),
+        (BoundRule(BIAS, "fair", 0.0), "bias, fair"),
+        (lowest(), "bias, greedy less fair"),
+        (lowest("greedy", "idle"), "bias, idle less fair"),
+        (ExtremeRule(BIAS, "fair", ("greedy:as_coded",), "all", False), (
+            "bias, fair less greedy as coded")),
+        (ReductionRule(BIAS, "fair", ("greedy",), "all", 0.5), (
+            "bias, fair: reduction from greedy")),
+        (AtLeastRule(BIAS, "fair", ("greedy",), "all"), "bias, fair less greedy"),
+        (AboutEqualRule(BIAS, "fair", ("greedy", "idle"), "all", 0.1), "bias, fair less greedy"),
+        (ValueRule(EARLY, "fair", 0.1, 0.05), "early bias of group 1 during training, fair"),
+    ],
+)  # fmt: skip
+def test_a_verdict_says_what_was_measured(rule: Rule, words: str) -> None:
+    early = rows("fair", 0.1 + SPREAD, metric="early_bias", group=1, phase="curve")
+    levels = {"fair": 0.1, "greedy": 0.3, "idle": 0.2}
+    tables = [rows(name, level + SPREAD) for name, level in levels.items()]
+    assert verdict_of(rule, early, *tables).measured == words
+
+
+def test_a_verdict_without_a_number_measures_nothing() -> None:
+    assert verdict_of(lowest()).measured == ""
+    assert exact(ExactRule("thirds")).measured == ""
+    assert exact(ExactRule("halves", "half")).measured == "half"
+    both = AllRule((ExactRule("halves", "half"), ExactRule("thirds")))
+    assert (exact(both).estimate, exact(both).measured) == (None, "")
 
 
 # --- seeds, methods, variants -----------------------------------------------------------------
@@ -525,6 +570,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "source": "Figure 1",
         "reported": 0.1,
         "estimate": verdict.estimate,
+        "measured": "bias, fair",
         "interval": list(verdict.interval),
         "seeds": 5,
         "profile": "book",

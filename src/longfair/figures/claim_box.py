@@ -20,6 +20,19 @@ VERDICT_COLOURS: Mapping[str, str] = {
 }
 """Colour of the bar beside each verdict; the word says the same."""
 
+_KEYS = (
+    "id",
+    "statement",
+    "source",
+    "reported",
+    "estimate",
+    "measured",
+    "interval",
+    "seeds",
+    "profile",
+    "variant",
+    "verdict",
+)
 _NOTHING = "\N{EN DASH}"
 _COLUMNS = ("claim", "statement", "reported", "ours", "verdict", "rests on")
 
@@ -71,9 +84,10 @@ def claim_box(rows: Sequence[Mapping[str, Any]]) -> ClaimBox:
     Parameters
     ----------
     rows
-        One mapping per claim with the keys id, statement, source, reported, estimate, interval,
-        seeds, profile, variant and verdict, as printed by ``longfair claims --json``.  Estimate
-        and interval may be None; the interval is a pair.
+        One mapping per claim with the keys id, statement, source, reported, estimate, measured,
+        interval, seeds, profile, variant and verdict, as printed by ``longfair claims --json``.
+        Estimate and interval may be None; the interval is a pair.  Measured says what the
+        estimate is an estimate of; it stands below it.
 
     Returns
     -------
@@ -88,8 +102,7 @@ def claim_box(rows: Sequence[Mapping[str, Any]]) -> ClaimBox:
     if not rows:
         raise UsageError("there is no claim to show; pass at least one row")
     for row in rows:
-        keys = ("id", "statement", "source", "reported", "estimate", "interval", "verdict")
-        missing = [key for key in (*keys, "seeds", "profile", "variant") if key not in row]
+        missing = [key for key in _KEYS if key not in row]
         if missing:
             raise UsageError(f"claim {row.get('id', '?')} lacks {', '.join(missing)}")
         if row["verdict"] not in VERDICT_COLOURS:
@@ -117,6 +130,8 @@ def _html_row(row: Mapping[str, Any], columns: Sequence[int]) -> str:
     cells[0] = f"<code>{cells[0]}</code>"
     bar = f"border-left: 0.4em solid {colour}; padding-left: 0.4em"
     kind = row["verdict"].replace(" ", "-")
+    if row["measured"]:
+        cells[3] = f"{html.escape(_number(row))}<br><small>{html.escape(row['measured'])}</small>"
     cells[4] = f'<strong class="verdict verdict-{kind}" style="{bar}">{cells[4]}</strong>'
     return "<tr>" + "".join(f"<td>{cells[column]}</td>" for column in columns) + "</tr>"
 
@@ -128,6 +143,10 @@ def _value(value: object) -> str:
 
 
 def _estimate(row: Mapping[str, Any]) -> str:
+    return f"{_number(row)} ({row['measured']})" if row["measured"] else _number(row)
+
+
+def _number(row: Mapping[str, Any]) -> str:
     text = _value(row["estimate"])
     if row["interval"] is None:
         return text

@@ -198,7 +198,11 @@ class ExactRule:
 
 @dataclass(frozen=True)
 class AllRule:
-    """``kind: all``. Every one of the rules. The first rule's estimate is the one printed."""
+    """``kind: all``. Every one of the rules.
+
+    The number printed is that of the rule that decides, the first of those with the weakest
+    verdict. A claim with a reported value prints the first rule's, to stand beside that value.
+    """
 
     rules: tuple[Rule, ...]
 

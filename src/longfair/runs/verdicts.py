@@ -50,7 +50,9 @@ where the check says that the paper leaves open what it computed).
 
 ``all``. The weakest verdict of its parts. From weak to strong: contradicted, not reproduced,
 not attempted, inconclusive, direction only, reproduced. The parts that speak against a claim
-come first, because a conjunction with a false part is false whatever the others say.
+come first, because a conjunction with a false part is false whatever the others say. The effect
+shown is that of the part that decides, the first of those with the weakest verdict; beside a
+reported value it is that of the first part, so that the two can be compared.
 
 Two things come before all this. A rule whose methods have no results is *not attempted*; with
 ``among: available`` it is judged against those of the others that have results, and names those
@@ -96,6 +98,7 @@ from longfair.runs.statistics import (
     joined,
 )
 from longfair.runs.store import Store, no_results
+from longfair.runs.tables import ALL_GROUPS
 
 Word = Literal[
     "reproduced",
@@ -134,6 +137,8 @@ class Verdict:
         The verdict.
     estimate
         Point estimate of the rule's effect; None if there is none.
+    measured
+        What the estimate is an estimate of, in words; empty if there is none.
     interval
         Its interval over seeds; None if there is none.
     interquartile_mean
@@ -155,6 +160,7 @@ class Verdict:
     profile: str
     word: Word
     estimate: float | None = None
+    measured: str = ""
     interval: tuple[float, float] | None = None
     interquartile_mean: float | None = None
     seeds: tuple[int, ...] = ()
@@ -178,6 +184,7 @@ class Verdict:
             "profile": self.profile,
             "variant": self.variant,
             "verdict": self.word,
+            "measured": self.measured,
         }
 
 
@@ -333,7 +340,16 @@ class _Bench:
         details = (f"{part.word}: {part.detail.rstrip('.')}" for part in parts)
         detail = "; ".join(f"({number}) {text}" for number, text in enumerate(details, start=1))
         word = weakest([part.word for part in parts])
-        return replace(parts[0], word=word, detail=detail, missing=missing, parts=parts)
+        shown = 0 if self.claim.reported else [part.word for part in parts].index(word)
+        measured = parts[shown].measured
+        return replace(
+            parts[shown],
+            word=word,
+            measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
+            detail=detail,
+            missing=missing,
+            parts=parts,
+        )
 
     def _exact(self, rule: ExactRule) -> Verdict:
         if rule.check not in self.checks:
@@ -351,6 +367,7 @@ class _Bench:
             self.blank,
             word="reproduced" if result.passed else result.otherwise,
             estimate=None if rule.shows is None else float(result.computed[rule.shows]),
+            measured=_plain(rule.shows or ""),
             detail=result.detail,
         )
 
@@ -360,10 +377,12 @@ class _Bench:
             return self._not_attempted([rule.method])
         numbers = values.sort_index().to_numpy()
         found = estimate(numbers, name=self._stream(name))
-        what = f"{rule.quantity.metrics[self.variant]} of {rule.method} is {_shown(found)}"
+        metric = rule.quantity.metrics[self.variant]
+        what = f"{metric} of {rule.method} is {_shown(found)}"
         return self._verdict(
             rule.method,
             found,
+            _measured(rule, metric),
             float(interquartile_mean(numbers)),
             values.index,
             _word_of_level(rule),
@@ -385,6 +404,7 @@ class _Bench:
                 self._verdict(
                     rule.method,
                     found,
+                    _measured(rule, metric, other),
                     float(interquartile_mean(method - array)),
                     paired.seeds,
                     lambda low, high: of_bound(low, high, -rule.margin, rule.margin),
@@ -440,6 +460,7 @@ class _Bench:
         return self._verdict(
             rule.method,
             found,
+            _measured(rule, rule.quantity.metrics[self.variant], others[worst]),
             middle if np.isfinite(middle) else None,
             paired.seeds,
             _word_of(rule),
@@ -451,6 +472,7 @@ class _Bench:
         self,
         method: str,
         found: Estimate,
+        measured: str,
         middle: float | None,
         seeds: Iterable[int],
         word_of: Callable[[float, float], Word],
@@ -469,6 +491,7 @@ class _Bench:
             self.blank,
             word=word,
             estimate=found.value,
+            measured=measured,
             interval=found.interval,
             interquartile_mean=middle,
             seeds=used,
@@ -588,6 +611,28 @@ def _claimed_level(rule: LevelRule) -> str:
     if np.isinf(rule.high):
         return f"claimed at least {rule.low:g}"
     return f"claimed between {rule.low:g} and {rule.high:g}"
+
+
+def _measured(
+    rule: LevelRule | ComparisonRule | AboutEqualRule, metric: str, other: str = ""
+) -> str:
+    """Say in plain words which number a rule looks at, compared with which other method."""
+    quantity = rule.quantity
+    group = "" if quantity.group == ALL_GROUPS else f" of group {quantity.group}"
+    during = " during training" if quantity.phase == "curve" else ""
+    what, method, other = f"{_plain(metric)}{group}{during}", _plain(rule.method), _plain(other)
+    if isinstance(rule, LevelRule):
+        return f"{what}, {method}"
+    if isinstance(rule, ReductionRule):
+        return f"{what}, {method}: reduction from {other}"
+    if isinstance(rule, ExtremeRule) and rule.lowest:
+        method, other = other, method
+    return f"{what}, {method} less {other}"
+
+
+def _plain(name: str) -> str:
+    """Write the name of a metric, or of a method with its variant, as words."""
+    return name.replace("_", " ").replace(":", " ")
 
 
 def _left_out(missing: Sequence[str]) -> str:
