@@ -59,7 +59,7 @@ def estimate(claim: Row) -> str:
     if claim["interval"]:
         low, high = claim["interval"]
         text += f" [{cell(low)}, {cell(high)}]"
-    return f"{text} *{claim['measured']}*" if claim["measured"] else text
+    return text + aside(claim["measured"])
 
 
 def basis(claim: Row) -> str:
@@ -72,6 +72,11 @@ def basis(claim: Row) -> str:
     return ", ".join(filter(None, [variant, claim["profile"], f"{claim['seeds']} seeds"]))
 
 
+def aside(text: str) -> str:
+    """Write a remark in small print below what it belongs to; the look is in custom.css."""
+    return f" [{text}]{{.aside}}" if text else ""
+
+
 def badge(verdict: str) -> str:
     """Draw a verdict; the colour is in custom.css."""
     return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
@@ -79,7 +84,7 @@ def badge(verdict: str) -> str:
 
 def board(rows: Sequence[Row]) -> str:
     """Write the claims of one paper as a table."""
-    head = ["Claim", "Reported", "Verdict", "Ours", "Rests on"]
+    head = ["Claim", "Reported", "Ours", "Verdict"]
     body = []
     for before, claim in zip([None, *rows], rows, strict=False):
         words = f"{claim['statement']} *({claim['source']})* `{claim['id']}`"
@@ -88,9 +93,8 @@ def board(rows: Sequence[Row]) -> str:
             [
                 "*the same claim*" if again else words,
                 claim["reported"],
-                badge(claim["verdict"]),
                 estimate(claim),
-                basis(claim),
+                badge(claim["verdict"]) + aside(basis(claim)),
             ]
         )
     return table(head, body) if body else "No claim is registered yet.\n"

@@ -108,7 +108,9 @@ def test_claims_are_a_table_on_a_page() -> None:
     html = claim_box([EXACT, TRAINED])._repr_html_()
     assert html.count("<tr>") == 3
     assert "signed &lt; squared (Section 2.3)" in html
-    assert "<td>0.03112 [0.02, 0.041]<br><small>bias, 1 &lt; 2</small></td>" in html
+    assert "signed &lt; squared (Section 2.3) <code>elbert-01</code></td>" in html
+    assert '0.03112 [0.02, 0.041]<br><small class="aside">bias, 1 &lt; 2</small></td>' in html
+    assert '<br><small class="aside">book, as coded, 10 seeds</small></td>' in html
     assert 'class="verdict verdict-direction-only"' in html
     assert html == claim_box([EXACT, TRAINED])._repr_html_()
 
@@ -127,7 +129,7 @@ def test_columns_without_any_content_are_left_out() -> None:
         "claim", "statement", "verdict", "rests", "on",
     ]  # fmt: skip
     html = claim_box([bare])._repr_html_()
-    assert html.count("<th ") == html.count("<td>") == 4
+    assert html.count("<th ") == html.count("<td>") == 2
 
 
 def test_bad_claims_are_named() -> None:

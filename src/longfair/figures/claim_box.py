@@ -60,9 +60,13 @@ class ClaimBox:
         )
 
     def _repr_html_(self) -> str:
-        columns = self._filled()
-        head = "".join(f'<th scope="col">{_COLUMNS[column]}</th>' for column in columns)
-        body = "".join(_html_row(row, columns) for row in self.rows)
+        """Write the table with four columns at most, each with its remarks in small print."""
+        cells = [_html_cells(row) for row in self.rows]
+        columns = [name for name in cells[0] if any(row[name] != _NOTHING for row in cells)]
+        head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{row[name]}</td>" for name in columns) + "</tr>" for row in cells
+        )
         return (
             '<table class="dataframe longfair-claims">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -124,16 +128,21 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _html_row(row: Mapping[str, Any], columns: Sequence[int]) -> str:
-    cells = [html.escape(cell) for cell in _cells(row)]
-    colour = VERDICT_COLOURS[row["verdict"]]
-    cells[0] = f"<code>{cells[0]}</code>"
-    bar = f"border-left: 0.4em solid {colour}; padding-left: 0.4em"
+def _html_cells(row: Mapping[str, Any]) -> dict[str, str]:
+    identifier, statement, reported, _, verdict, basis = map(html.escape, _cells(row))
+    bar = f"border-left: 0.4em solid {VERDICT_COLOURS[row['verdict']]}; padding-left: 0.4em"
     kind = row["verdict"].replace(" ", "-")
-    if row["measured"]:
-        cells[3] = f"{html.escape(_number(row))}<br><small>{html.escape(row['measured'])}</small>"
-    cells[4] = f'<strong class="verdict verdict-{kind}" style="{bar}">{cells[4]}</strong>'
-    return "<tr>" + "".join(f"<td>{cells[column]}</td>" for column in columns) + "</tr>"
+    word = f'<strong class="verdict verdict-{kind}" style="{bar}">{verdict}</strong>'
+    return {
+        "claim": f"{statement} <code>{identifier}</code>",
+        "reported": reported,
+        "ours": _number(row) + _aside(html.escape(row["measured"])),
+        "verdict": word + _aside(basis),
+    }
+
+
+def _aside(text: str) -> str:
+    return "" if text in ("", _NOTHING) else f'<br><small class="aside">{text}</small>'
 
 
 def _value(value: object) -> str:
