@@ -69,7 +69,7 @@ def basis(claim: Row) -> str:
         return variant
     if not claim["seeds"]:
         return "exact"
-    return ", ".join(filter(None, [variant, claim["profile"], f"{claim['seeds']} seeds"]))
+    return ", ".join(filter(None, [claim["profile"], variant, f"{claim['seeds']} seeds"]))
 
 
 def aside(text: str) -> str:

@@ -84,8 +84,8 @@ def labelled(table):
 # ## Claims on this page
 #
 # Each claim about the experiment is judged twice. *As coded* means the computations of the authors'
-# scripts, *as published* those of the paper's text. The last claim is not the paper's: it asks
-# whether the learned policy beats a lender that fits in one line.
+# scripts, *as published* those of the paper's text. `elbert-static` is not the paper's claim: it
+# asks whether the learned policy beats a lender that fits in one line.
 
 # %% tags=["nbval-check-output", "hide-input"]
 claims = [

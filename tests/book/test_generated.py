@@ -38,7 +38,7 @@ def test_board_shows_verdict_estimate_interval_and_basis() -> None:
     row = generated.board([CLAIM]).splitlines()[2]
     assert "[direction only]{.verdict .verdict-direction-only}" in row
     assert "0.0234 [0.021, 0.0309] [bias, elbert-po]{.aside}" in row
-    assert "as coded, book, 10 seeds" in row
+    assert "book, as coded, 10 seeds" in row
     assert "Bias is \\| low" in row
 
 
