@@ -293,12 +293,18 @@ page.show_scatter("harder", "as_coded")
 page.show_curves("harder", "bias", "as_published")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
+page.show_curves("harder", "reward", "as_published")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
 page.show_scatter("harder", "as_published")
 
 # %% [markdown]
 # The order changes. With raw advantages, discounted totals and no added one ELBERT-PO is fairer
-# and earns less. A-PPO with raw terms ends beside G-PPO in nearly every run. So it is the scaling
-# in the authors' code, which the text does not mention, that makes its fairness terms count.
+# and earns less. It also begins later than all others and still rises at the end, so part of what
+# it lacks is time. The [ablations](ablations.ipynb) show why: the raw advantage of the reward is
+# small beside those of supply and demand. A-PPO with raw terms ends beside G-PPO in nearly every
+# run. So it is the scaling in the authors' code, which the text does not mention, that makes its
+# fairness terms count.
 
 # %% [markdown]
 # ### Original environment
