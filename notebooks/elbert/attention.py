@@ -597,6 +597,9 @@ show(
 # and the most reward, even more than on the poster. With our settings the runs that keep all sites
 # do so, too. The average of all ten, in the first table, is what it is because of the others.
 #
+# The curve also shows how near one of them came. Each of its two deep dips is a site that is nearly
+# lost, and that is won back within a few evaluations. Early in the training this can be done.
+#
 # Does this mean that the authors' settings are safe? It does not. These are the first run numbers,
 # and among [the ten that were stopped](ablations.ipynb) after a million of the same steps those
 # that lost a site come later. Whoever makes three runs, as the authors did, can see no loss at all.
