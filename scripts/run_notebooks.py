@@ -33,6 +33,8 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 CHECKED = ROOT / "_build" / "notebooks"
+NOT_STARTED = "Kernel died before replying to kernel_info"
+"""What is said of a kernel whose port another one took first. Nothing has run, so we try again."""
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PROFILE = ROOT / "_build" / "ipython"
 KERNEL_SETTINGS = {"IPKernelApp": {"log_level": 50}, "HistoryManager": {"enabled": False}}
@@ -131,27 +133,37 @@ def run(source: Path, target: Path, unfinished: Path, profile: str | None) -> Ou
     profile
         Value of the notebook's parameter `profile`; None keeps the default in its source.
     """
-    import papermill  # here, because the staleness check does not need it and it is slow to import
-
     begun = time.monotonic()
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(read_source(source), unfinished)
     try:
-        papermill.execute_notebook(
-            str(unfinished),
-            str(unfinished),
-            parameters={} if profile is None else {"profile": profile},
-            cwd=str(source.parent),
-            kernel_name="python3",
-            progress_bar=False,
-            execution_timeout=CELL_SECONDS,
-        )
+        try:
+            execute(source, unfinished, profile)
+        except RuntimeError as error:
+            if NOT_STARTED not in str(error):
+                raise
+            execute(source, unfinished, profile)
     except Exception as error:  # a cell may raise anything; the report below names the notebook
         return Outcome(source, time.monotonic() - begun, f"{type(error).__name__}: {error}")
     nbformat.write(normalise(nbformat.read(unfinished, as_version=4)), unfinished)
     unfinished.replace(target)
     return Outcome(source, time.monotonic() - begun)
+
+
+def execute(source: Path, unfinished: Path, profile: str | None) -> None:
+    """Execute a notebook from its source, in a kernel of its own."""
+    import papermill  # here, because the staleness check does not need it and it is slow to import
+
+    nbformat.write(read_source(source), unfinished)
+    papermill.execute_notebook(
+        str(unfinished),
+        str(unfinished),
+        parameters={} if profile is None else {"profile": profile},
+        cwd=str(source.parent),
+        kernel_name="python3",
+        progress_bar=False,
+        execution_timeout=CELL_SECONDS,
+    )
 
 
 def prepare_kernels() -> None:

@@ -92,3 +92,34 @@ def test_failure_is_named_and_keeps_the_old_file(
 def test_unknown_notebook_is_refused(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(source.with_name("missing.ipynb"))]) == 2
     assert "missing.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("errors", "attempts", "fails"),
+    [
+        ([run_notebooks.NOT_STARTED], 2, False),
+        ([run_notebooks.NOT_STARTED] * 2, 2, True),
+        (["Kernel died"], 1, True),
+    ],
+)
+def test_a_kernel_that_never_started_is_started_once_more(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    errors: list[str],
+    attempts: int,
+    fails: bool,
+) -> None:
+    calls = []
+
+    def execute(source: Path, unfinished: Path, profile: str | None) -> None:
+        calls.append(profile)
+        if len(calls) <= len(errors):
+            raise RuntimeError(errors[len(calls) - 1])
+        nbformat.write(read_source(source), unfinished)
+
+    monkeypatch.setattr(run_notebooks, "execute", execute)
+    outcome = run_notebooks.run(source, tmp_path / "done.ipynb", tmp_path / "begun.ipynb", "smoke")
+    assert len(calls) == attempts
+    assert bool(outcome.error) == fails
+    assert (tmp_path / "done.ipynb").exists() != fails
