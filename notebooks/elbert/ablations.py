@@ -439,9 +439,9 @@ pd.DataFrame(
 # In harder attention the same habit seems to harm, because a site that hardly matters gets as much
 # of a say as the others.
 #
-# In harder attention G-PPO earns more with that clipping. The critics that it trains without using
-# them fill the shared norm, so sharing costs it speed. ELBERT-PO does not lose fewer sites with it.
-# So the shared norm is not what loses them.
+# In harder attention G-PPO earns more with every network clipped on its own. The critics that it
+# trains without using them fill the shared norm, so sharing costs it speed. ELBERT-PO does not lose
+# fewer sites that way. So the shared norm is not what loses them.
 
 # %% [markdown]
 # ### Steps that are too large
