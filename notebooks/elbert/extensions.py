@@ -31,7 +31,12 @@ from longfair.agents.ppo.demand_regularised import DemandRegularisedPO
 from longfair.agents.ppo.equalised_odds import SeveralNotionsPO
 from longfair.figures import METHODS, LineStyle, claim_box, offer, show, source_of
 from longfair.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY
-from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
+from longfair.metrics.supply_demand import (
+    accuracy_parity,
+    demographic_parity,
+    discovery_probability,
+    equalised_odds,
+)
 from longfair.papers import registry
 from longfair.papers.elbert import notions
 from longfair.papers.elbert.lending import LENDING, Evaluating
@@ -109,12 +114,18 @@ pd.DataFrame(
         ["equalised odds", "the same, and: accepted and would not", "the same, and: would not"],
         ["demographic parity", "accepted", "everybody"],
         ["accuracy parity", "decided as the outcome shows", "everybody"],
+        ["discovery probability", "discovered incidents", "incidents"],
     ],
     columns=["notion", "supply counts", "demand counts"],
 ).set_index("notion")
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(equalised_odds, demographic_parity, accuracy_parity)
+source_of(equalised_odds, demographic_parity, accuracy_parity, discovery_probability)
+
+# %% [markdown]
+# The last one is equal opportunity with incidents in the place of people: every incident is worth
+# finding. It is the notion of [attention allocation](attention.ipynb), which has its own page. The
+# others are learned below, in lending.
 
 # %% [markdown]
 # ## The equations

@@ -565,13 +565,17 @@ Markdown(" ".join(sentences))
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
     figures.supply_and_demand(results),
-    "Supply and demand of the better and the worse served group during training of ELBERT-PO, as "
-    "coded. Mean and 95 % bootstrap interval over seeds.",
+    "Supply and demand of the better and the worse served group during training, as coded, one "
+    "panel per method. Mean and 95 % bootstrap interval over seeds.",
     name="lending_supply_demand",
     otherwise=NOTHING,
 )
 
 # %% [markdown]
+# Under G-PPO both supplies rise at first and then fall again, most for the worse served group.
+# ELBERT-PO supplies both groups more than G-PPO does in the end, and the demand of both is lower.
+# R-PPO turns the gap around: its better served group has the lower demand, so it is group 1.
+#
 # The paper sees the danger. Its Appendix E proposes an extra term that protects the demand of a
 # group, and argues that lending does not need it because the demand falls only mildly. You can
 # judge for yourself whether the fall is mild. A rate cannot tell an open door from an empty room.

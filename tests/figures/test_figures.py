@@ -18,6 +18,7 @@ from longfair.figures import (
     METHODS,
     Figure,
     LineStyle,
+    curve_panels,
     group_curves,
     group_rates,
     group_style,
@@ -118,6 +119,10 @@ def with_a_fall(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     return frame.assign(**moved)
 
 
+def in_panels(*titles: str) -> pd.DataFrame:
+    return pd.concat([bands().assign(panel=title) for title in titles], ignore_index=True)
+
+
 def squeezed_figures() -> dict[str, Figure]:
     lines = REFERENCES.iloc[:3].assign(value=[-1.9, -2.0, -2.6])
     points = REFERENCES.iloc[:3].assign(reward=[-1.9, -2.0, -5.0])
@@ -161,6 +166,7 @@ def every_figure() -> dict[str, Figure]:
         "bars": group_rates(both, quantities=quantities, interval=INTERVAL),
         "group_curves": group_curves(over_steps, quantities=quantities, interval=INTERVAL),
         "trajectories": trajectories(paths()),
+        "panels": curve_panels(in_panels("B", "A", "C"), quantity="bias", band=INTERVAL),
         "lines": line_chart(series, across="crowd", up="bias"),
         **squeezed_figures(),
     }
@@ -295,6 +301,31 @@ def test_an_axis_can_be_logarithmic_above_a_number() -> None:
     ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
     assert {"2", "5", "10", "30", "100"} <= ticks
     assert figure.figure.axes[0].get_ylabel() == "demand (logarithmic above 5)"
+
+
+def test_panels_come_in_their_order_and_share_axes_and_legend() -> None:
+    figure = FIGURES["panels"]
+    first, second, third, unused = figure.figure.axes
+    assert [axes.get_title(loc="left") for axes in (first, second, third)] == ["B", "A", "C"]
+    assert not unused.axison
+    assert first.get_shared_x_axes().joined(first, third)
+    assert first.get_shared_y_axes().joined(first, second)
+    assert len(figure.figure.legends) == 1
+    assert figure.alt_text.count("Line chart of bias") == 1
+    assert figure.alt_text.count("ELBERT-PO (as published) goes from 0 to 0.04") == 3
+    assert figure.alt_text.index(" B: ") < figure.alt_text.index(" A: ")
+    assert len(figure.data) == 3 * len(bands())
+
+
+def test_panels_can_be_logarithmic_and_end_where_the_curves_do() -> None:
+    rising = in_panels("A", "B").assign(high=300.0)
+    figure = curve_panels(rising, quantity="demand", band=INTERVAL, logarithmic_beyond=5.0)
+    assert "demand (logarithmic above 5)" in figure.alt_text
+    ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
+    assert {"5", "10", "100"} <= ticks
+    for axes in figure.figure.axes:
+        assert axes.get_ylim()[0] > -1  # the margin is that of the scale, not of the numbers
+        assert axes.get_xlim() == (0, 2_000_000)
 
 
 def test_an_axis_is_not_logarithmic_beyond_zero() -> None:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from longfair.envs.attention import AttentionParams, AttentionVectorEnv
 from longfair.errors import UsageError
 from longfair.metrics.benefit import long_term_benefit_rate
 from longfair.metrics.supply_demand import (
     accuracy_parity,
     demographic_parity,
+    discovery_probability,
     equal_opportunity,
     equalised_odds,
 )
@@ -55,6 +57,22 @@ def test_supply_of_equal_opportunity_needs_both() -> None:
     np.testing.assert_array_equal(pair.demand, [[1, 0], [0, 0], [0, 1], [0, 0]])
 
 
+def test_discovery_probability_is_what_attention_allocation_counts() -> None:
+    env = AttentionVectorEnv(1, AttentionParams.elbert_harder())
+    env.reset(seed=1)
+    info = env.step(np.zeros((1, 5)))[-1]
+    found, incidents = (info[name][0].astype(int) for name in ("supply", "demand"))
+    assert 0 < found.sum() < incidents.sum()
+    site = np.repeat(np.arange(5), incidents)
+    discovered = np.concatenate([np.arange(n) < m for m, n in zip(found, incidents, strict=True)])
+    pair = discovery_probability(discovered, site, 5)
+    np.testing.assert_array_equal(pair.supply.sum(axis=0), found)
+    np.testing.assert_array_equal(pair.demand.sum(axis=0), incidents)
+    np.testing.assert_array_equal(
+        pair, equal_opportunity(discovered, np.ones_like(discovered), site, 5)
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -62,6 +80,8 @@ def test_supply_of_equal_opportunity_needs_both() -> None:
         (lambda: demographic_parity([0, 1], [0, 2], 2), "whole numbers from 0 to 1"),
         (lambda: demographic_parity([0, 1], [0.5, 1], 2), "whole numbers from 0 to 1"),
         (lambda: demographic_parity([0, 1], [0], 2), "decision and group must have the same"),
+        (lambda: discovery_probability([0, 2], [0, 1], 2), "discovered must hold only 0 and 1"),
+        (lambda: discovery_probability([0], [0, 1], 2), "discovered and group must have the same"),
         (lambda: demographic_parity([0], [0], 0), "groups must be at least 1"),
         (lambda: accuracy_parity([0, 1], [0], [0, 0], 1), "decision and outcome must have"),
         (lambda: equal_opportunity([0], [3], [0], 1), "outcome must hold only 0 and 1"),

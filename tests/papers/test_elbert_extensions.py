@@ -265,17 +265,28 @@ def test_extremes_are_those_of_the_evaluation() -> None:
     assert len(found) >= 2 * len(FIGURE_9)
 
 
-def test_figure_9_has_a_band_over_seeds() -> None:
-    arm = next(a for a in INFECTIOUS_HARDER.arms["smoke"] if a.name == "elbert-po.as_coded")
-    runs = [
-        arm.work(arm.config, seed).assign(method=arm.method, variant=arm.variant, seed=seed)
+def test_figure_9_has_a_panel_per_method_and_bands_over_seeds() -> None:
+    arms_9 = [a for a in INFECTIOUS_HARDER.arms["smoke"] if a.variant == "as_coded"]
+    assert len(arms_9) == 4
+    runs = {
+        (arm.method, seed): arm.work(arm.config, seed).assign(
+            method=arm.method, variant=arm.variant, seed=seed
+        )
+        for arm in arms_9
         for seed in (1, 2)
-    ]
-    figure = supply_and_demand(pd.concat(runs))
+    }
+    figure = supply_and_demand(pd.concat(runs.values()))
     assert figure is not None
-    assert {"low", "high"} <= set(figure.data.columns)
-    assert (figure.data["low"] <= figure.data["high"]).all()
-    assert supply_and_demand(runs[0][:0]) is None
+    drawn = figure.data
+    assert list(drawn["panel"].unique()) == ["G-PPO", "R-PPO", "A-PPO", "ELBERT-PO"]
+    assert set(drawn["method"]) == set(FIGURE_9)
+    assert (drawn["low"] <= drawn["high"]).all()
+    assert (drawn["low"] < drawn["high"]).any()
+    of_one = pd.concat([runs["r-ppo", 1], runs["r-ppo", 2]])
+    expected = worlds.extremes(of_one).groupby(["metric", "step"])["value"].mean()
+    found = drawn[drawn["panel"] == "R-PPO"].set_index(["method", "step"])["value"]
+    pd.testing.assert_series_equal(found.sort_index(), expected.sort_index(), check_names=False)
+    assert supply_and_demand(of_one[:0]) is None
 
 
 def test_beginnings_are_smoothed_as_on_the_poster() -> None:

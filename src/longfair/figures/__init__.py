@@ -10,7 +10,7 @@ from longfair.figures.claim_box import ClaimBox, claim_box
 from longfair.figures.display import Figure, offer, show, show_missing
 from longfair.figures.environment_pictures import policy_lines, policy_shares
 from longfair.figures.group_rates import group_curves, group_rates
-from longfair.figures.learning_curves import learning_curves
+from longfair.figures.learning_curves import curve_panels, learning_curves
 from longfair.figures.line_chart import line_chart
 from longfair.figures.source import Source, source_of
 from longfair.figures.style import GROUPS, METHODS, LineStyle, group_style, method_style
@@ -25,6 +25,7 @@ __all__ = [
     "LineStyle",
     "Source",
     "claim_box",
+    "curve_panels",
     "group_curves",
     "group_rates",
     "group_style",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -70,29 +70,11 @@ def learning_curves(
     bands = require(bands, ["method", "step", "value", "low", "high"], "bands")
     figure, (axes,) = canvas(7.2, 4.2)
     last = float(bands["step"].max())
-    several = several_variants(bands)
     with styled():
         if runs is not None:
             runs = require(runs, ["method", "seed", "step", "value"], "runs")
             _single_runs(axes, runs, styles)
-        for method, variant, rows in arms(bands):
-            style = method_style(method, variant, styles)
-            rows = rows.sort_values("step")
-            axes.fill_between(
-                rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0
-            )
-            axes.plot(
-                rows["step"],
-                rows["value"],
-                color=style.colour,
-                linestyle=style.line,
-                marker=style.marker,
-                markerfacecolor=style.face,
-                markevery=max(1, len(rows) // 8),
-                clip_on=False,
-                zorder=3,
-                label=label(style, variant, several=several),
-            )
+        _curves(axes, bands, styles)
         if across is None:
             across = large_axis(axes, last)
         else:
@@ -107,6 +89,84 @@ def learning_curves(
         legend(figure)
     alt_text = _describe(bands, references, quantity, across, band, styles)
     return Figure(figure, alt_text, bands if runs is None else runs)
+
+
+def curve_panels(
+    bands: pd.DataFrame,
+    *,
+    quantity: str,
+    band: str,
+    styles: Mapping[str, LineStyle] | None = None,
+    logarithmic_beyond: float | None = None,
+) -> Figure:
+    """Draw learning curves with bands in several panels that share their axes, two in a row.
+
+    Parameters
+    ----------
+    bands
+        Columns panel (its title), method, step, value, low, high. Panels come in the order of
+        their first rows, and all have the same methods.
+    quantity, band, styles, logarithmic_beyond
+        As `learning_curves`.
+
+    Returns
+    -------
+    Figure
+        Its data are the bands.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, the table is empty or a method has no style.
+    """
+    bands = require(bands, ["panel", "method", "step", "value", "low", "high"], "bands")
+    titles = list(dict.fromkeys(bands["panel"]))
+    rows = -(-len(titles) // 2)
+    figure, panels = canvas(
+        7.2, 0.8 + 2.8 * rows, columns=min(len(titles), 2), rows=rows, sharex=True, sharey=True
+    )
+    last = float(bands["step"].max())
+    addition = ""
+    with styled():
+        for axes, title in zip(panels, titles, strict=False):
+            _curves(axes, bands[bands["panel"] == title], styles)
+            axes.set_title(title, loc="left", fontsize=11, weight="bold")
+            if logarithmic_beyond is not None:
+                addition = squeeze_beyond(axes, logarithmic_beyond)
+        for unused in panels[len(titles) :]:
+            unused.set_axis_off()
+        across = large_axis(panels[0], last)
+        panels[0].set(xlabel="", xlim=(float(bands["step"].min()), last))
+        figure.supxlabel(across, fontsize="medium")
+        quantity += addition
+        figure.supylabel(quantity, fontsize="medium")
+        legend(figure)
+    parts = [_opening(bands, quantity, across, band)]
+    for title in titles:
+        parts += [f"{title}:", *_ends(bands[bands["panel"] == title], styles)]
+    return Figure(figure, " ".join(parts), bands)
+
+
+def _curves(axes: Axes, bands: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
+    several = several_variants(bands)
+    for method, variant, rows in arms(bands):
+        style = method_style(method, variant, styles)
+        rows = rows.sort_values("step")
+        axes.fill_between(
+            rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0
+        )
+        axes.plot(
+            rows["step"],
+            rows["value"],
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markerfacecolor=style.face,
+            markevery=max(1, len(rows) // 8),
+            clip_on=False,
+            zorder=3,
+            label=label(style, variant, several=several),
+        )
 
 
 def _single_runs(axes: Axes, runs: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
@@ -163,19 +223,7 @@ def _describe(
     band: str,
     styles: Mapping[str, LineStyle] | None,
 ) -> str:
-    several = several_variants(bands)
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    parts = [
-        f"Line chart of {quantity} against {across}, from {number(first)} to {number(last)}; "
-        f"{band}."
-    ]
-    for method, variant, rows in arms(bands):
-        name = label(method_style(method, variant, styles), variant, several=several)
-        rows = rows.sort_values("step")
-        begin, end = rows.iloc[0], rows.iloc[-1]
-        width = f" (band {number(end['low'])} to {number(end['high'])})"
-        shown = width if end["low"] < end["high"] else ""
-        parts.append(f"{name} goes from {number(begin['value'])} to {number(end['value'])}{shown}.")
+    parts = [_opening(bands, quantity, across, band), *_ends(bands, styles)]
     if references is not None:
         named = [
             f"{method_style(str(row['method']), '', styles).label} {number(row['value'])}"
@@ -183,3 +231,21 @@ def _describe(
         ]
         parts.append(f"Horizontal reference lines: {', '.join(named)}.")
     return " ".join(parts)
+
+
+def _opening(bands: pd.DataFrame, quantity: str, across: str, band: str) -> str:
+    first, last = float(bands["step"].min()), float(bands["step"].max())
+    span = f"from {number(first)} to {number(last)}"
+    return f"Line chart of {quantity} against {across}, {span}; {band}."
+
+
+def _ends(bands: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> Iterator[str]:
+    """Say from where to where every curve goes."""
+    several = several_variants(bands)
+    for method, variant, rows in arms(bands):
+        name = label(method_style(method, variant, styles), variant, several=several)
+        rows = rows.sort_values("step")
+        begin, end = rows.iloc[0], rows.iloc[-1]
+        width = f" (band {number(end['low'])} to {number(end['high'])})"
+        shown = width if end["low"] < end["high"] else ""
+        yield f"{name} goes from {number(begin['value'])} to {number(end['value'])}{shown}."

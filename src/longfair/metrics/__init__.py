@@ -39,6 +39,7 @@ from longfair.metrics.supply_demand import (
     SupplyDemand,
     accuracy_parity,
     demographic_parity,
+    discovery_probability,
     equal_opportunity,
     equalised_odds,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "cloud_distance",
     "cumulative",
     "demographic_parity",
+    "discovery_probability",
     "equal_opportunity",
     "equalised_odds",
     "long_term_benefit_rate",

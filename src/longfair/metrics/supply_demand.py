@@ -1,7 +1,7 @@
 r"""Supply and demand behind the usual static notions of group fairness.
 
 Each notion compares a ratio across groups.  Its numerator is the group's supply and its
-denominator the group's demand, per person decided on:
+denominator the group's demand, per person decided on, or per incident:
 
 =====================  ===============================  =========================
 notion                 supply counts                    demand counts
@@ -11,6 +11,7 @@ equal opportunity      accepted and would succeed       would succeed
 accuracy parity        decided as the outcome shows     everybody
 equalised odds         equal opportunity, and also:     would succeed, and also:
                        accepted and would fail          would fail
+discovery probability  discovered                       every incident
 =====================  ===============================  =========================
 
 Summing over people and time and dividing once gives the long-term benefit rate
@@ -140,6 +141,34 @@ def equalised_odds(
     return EqualisedOdds(_pair(accepted, good, member), _pair(accepted, ~good, member))
 
 
+def discovery_probability(discovered: ArrayLike, group: ArrayLike, groups: int) -> SupplyDemand:
+    """Count discovered incidents among all incidents of each group.
+
+    This is equal opportunity where every incident is a person who would succeed.
+
+    Parameters
+    ----------
+    discovered
+        Zeros and ones, shape (...): was the incident discovered?
+    group
+        Group (site) of each incident, from 0 to `groups` - 1, shape (...).
+    groups
+        Number of groups.
+
+    Returns
+    -------
+    SupplyDemand
+        Each of shape (..., groups).
+
+    Raises
+    ------
+    UsageError
+        If shapes differ, a value is not 0 or 1, or a group number is out of range.
+    """
+    found = _flags(discovered, "discovered")
+    return _pair(found, np.ones_like(found), _membership(group, groups), name="discovered")
+
+
 def accuracy_parity(
     decision: ArrayLike, outcome: ArrayLike, group: ArrayLike, groups: int
 ) -> SupplyDemand:
@@ -166,10 +195,13 @@ def accuracy_parity(
 
 
 def _pair(
-    served: NDArray[np.bool_], asking: NDArray[np.bool_], member: NDArray[np.bool_]
+    served: NDArray[np.bool_],
+    asking: NDArray[np.bool_],
+    member: NDArray[np.bool_],
+    name: str = "decision",
 ) -> SupplyDemand:
-    _alike(served, asking, "decision and outcome")
-    _alike(served, member[..., 0], "decision and group")
+    _alike(served, asking, f"{name} and outcome")
+    _alike(served, member[..., 0], f"{name} and group")
     demand = asking[..., None] & member
     supply = served[..., None] & demand
     return SupplyDemand(supply.astype(np.float64), demand.astype(np.float64))

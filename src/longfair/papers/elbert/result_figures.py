@@ -8,10 +8,10 @@ from itertools import product
 
 import pandas as pd
 
-from longfair.figures import Figure, LineStyle, learning_curves, show
+from longfair.figures import METHODS, Figure, LineStyle, curve_panels, learning_curves, show
 from longfair.figures.style import VARIANT_NAMES, group_style
 from longfair.papers.elbert.world_results import extremes
-from longfair.papers.seed_figures import reward_against_bias, training_curves
+from longfair.papers.seed_figures import interval_in_words, reward_against_bias, training_curves
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
 
@@ -139,7 +139,7 @@ def scatter(
 def supply_and_demand(
     results: pd.DataFrame, variant: str = "as_coded", logarithmic_beyond: float | None = None
 ) -> Figure | None:
-    """Draw supply and demand of the best and the worst served group while ELBERT-PO learns.
+    """Draw supply and demand of the best and the worst served group during training.
 
     Parameters
     ----------
@@ -153,18 +153,22 @@ def supply_and_demand(
     Returns
     -------
     Figure or None
-        The paper's Figure 9, mean and interval over seeds; None if there are no runs.
+        The paper's Figure 9, one panel per method, mean and interval over seeds; None if there are
+        no runs.
     """
-    learned = results[(results["method"] == "elbert-po") & (results["variant"] == variant)]
+    learned = results[results["variant"] == variant]
     if learned.empty:
         return None
     moved = extremes(learned)
-    lines = [tidy.curve(moved, metric, variant).assign(method=metric) for metric in FIGURE_9]
-    return training_curves(
-        pd.concat(lines),
-        "per step",
+    lines = [tidy.curve(moved, metric, variant).assign(line=metric) for metric in FIGURE_9]
+    runs = tidy.in_order(pd.concat(lines), list(learned["method"].unique()))
+    labels = runs["method"].map(lambda method: METHODS[method].label)
+    panels = runs.assign(panel=labels, method=runs["line"])
+    return curve_panels(
+        tidy.over_seeds(panels, ["panel", *tidy.ARM, "step"]),
+        quantity="supply or demand per step",
+        band=interval_in_words(runs),
         styles=FIGURE_9,
-        thin_lines=False,
         logarithmic_beyond=logarithmic_beyond,
     )
 
