@@ -556,7 +556,7 @@ else:
 # one has fewer, too, and the others have about as many or about one more in two steps. What changes
 # is who is best served: at first the quietest site, later the busiest. So the line of the
 # advantaged site rises because it jumps from one site to another. The paper reads from its Figure 9
-# that the bias is reduced largely by a higher demand of the advantaged group. In our runs no site
+# that the bias is reduced largely by a higher demand of the advantaged group. In this table no site
 # has a demand that rises like that line.
 
 # %% [markdown]

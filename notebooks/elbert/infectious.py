@@ -278,7 +278,7 @@ page.show_scatter("harder", "as_coded")
 # running gap does what the chain rule and its critics do.
 #
 # With the authors' own settings our run of R-PPO ends at the reward of the poster. Its curve rests
-# there, as those of our lowest runs do, and most of ours get past it: see *Our settings beside the
+# there, as that of our lowest run does, and the others get past it: see *Our settings beside the
 # authors'* below. So what it pays on the poster need not be a price of the penalty. The same
 # penalty in the same environment costs nothing in most of our runs.
 #
@@ -513,11 +513,12 @@ show(
 # poster's. ELBERT-PO's curve rises more slowly than all others, does not rest on the way, and ends
 # the highest, close to the poster's.
 #
-# Our own runs do the same, as the thin lines further up show. A few of R-PPO's and of A-PPO's come
-# to rest about as low as these two, and most get past it. So where a run ends is a matter of luck
-# as well as of the settings, and three runs, as many as the poster has, do not average it out. The
-# price that R-PPO pays on the poster need not be a price of its penalty: with our settings most of
-# its runs earn as much as those of ELBERT-PO, at the same bias.
+# Our own runs do the same, as the thin lines further up show. The lowest of R-PPO's and a few of
+# A-PPO's come to rest about as low as these two, and the others get past it. So where a single run
+# ends is also a matter of luck. But the poster's R-PPO is the mean of three runs, and three of ours
+# would hardly all be so low. More likely runs rest more often with the authors' settings; one run
+# cannot show it. Either way, what R-PPO pays on the poster need not be the price of its penalty:
+# with our settings most of its runs earn as much as those of ELBERT-PO, at the same bias.
 #
 # The bias of A-PPO is above all of ours. That could be chance in a single run. But the poster's is
 # above all of ours, too, and close to it, which speaks for the settings.
