@@ -27,14 +27,14 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from longfair.agents.evaluation import acting, play_episodes
-from longfair.agents.ppo import ElbertPO, Strategy
-from longfair.agents.ppo.elbert_po import advantage_weights
-from longfair.agents.static_allocation import (
-    ProportionalToIncidents,
+from longfair.agents.policies import ProportionalToIncidents
+from longfair.agents.policies.constant_allocations import (
     best_allocation,
     constant_allocations,
     sites_under_constant_units,
 )
+from longfair.agents.ppo import ElbertPO, Strategy
+from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.envs.attention import AttentionParams, AttentionVectorEnv, largest_remainders
 from longfair.figures import (
     METHODS,

@@ -27,9 +27,9 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.policies import VaccinationLottery
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.strategy import running_rates
-from longfair.agents.static_allocation import VaccinationLottery
 from longfair.envs.epidemic import EpidemicParams, EpidemicVectorEnv
 from longfair.figures import (
     METHODS,

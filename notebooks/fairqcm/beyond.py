@@ -31,7 +31,6 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from longfair.agents.allocation_over_people import LeastServedThere, SomebodyThereAtRandom
 from longfair.agents.evaluation import acting
 from longfair.agents.exact_doughnut import least_served_score
 from longfair.agents.exact_loan_pool import (
@@ -41,6 +40,7 @@ from longfair.agents.exact_loan_pool import (
 )
 from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
 from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
+from longfair.agents.policies import LeastServedThere, SomebodyThereAtRandom
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import FullMemory

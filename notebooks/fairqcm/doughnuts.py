@@ -840,8 +840,8 @@ Markdown(NOTHING if results.empty else "\n".join(f"- {text}" for text in found_h
 # ```
 
 # %% tags=["nbval-check-output"]
-from longfair.agents.allocation_over_people import LeastServedThere, SomebodyThereAtRandom
 from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.policies import LeastServedThere, SomebodyThereAtRandom
 from longfair.envs.doughnut import DoughnutParams
 
 scores = {}

@@ -690,7 +690,7 @@ Markdown(NOTHING if results.empty else "\n".join(f"- {text}" for text in found_h
 # ```
 
 # %% tags=["nbval-check-output"]
-from longfair.agents.allocation_over_people import LaggingGroupBestCredit
+from longfair.agents.policies import LaggingGroupBestCredit
 
 
 def profits(params):

@@ -15,11 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-from longfair.agents.allocation_heuristics import (
-    EqualLogits,
-    GaussianLogits,
-    ProportionalToRates,
-)
+from longfair.agents.policies import EqualLogits, GaussianLogits, ProportionalToRates
 from longfair.envs.attention import (
     AttentionParams,
     AttentionVectorEnv,

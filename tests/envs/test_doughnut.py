@@ -12,7 +12,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-from longfair.agents.allocation_over_people import (
+from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.policies import (
     AlwaysTheSame,
     AnybodyAtRandom,
     FixedPriority,
@@ -20,7 +21,6 @@ from longfair.agents.allocation_over_people import (
     Rotation,
     SomebodyThereAtRandom,
 )
-from longfair.agents.evaluation import acting, play_episodes
 from longfair.envs.doughnut import (
     DoughnutParams,
     DoughnutVectorEnv,

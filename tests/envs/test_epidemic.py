@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-from longfair.agents.allocation_heuristics import (
+from longfair.agents.policies import (
     VaccinateHighestDegree,
     VaccinateMostExposed,
     VaccinateNobody,

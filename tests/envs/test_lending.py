@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from longfair.agents.evaluation import EpisodeTotals, play_episodes
-from longfair.agents.heuristics import applicants, constant_policy, threshold_policy
+from longfair.agents.policies import applicants, constant_policy, threshold_policy
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.errors import UsageError
 

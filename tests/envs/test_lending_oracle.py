@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from longfair.agents.equal_opportunity import EqualOpportunityOracle
 from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.policies import EqualOpportunityOracle
 from longfair.envs.lending import LendingParams
 
 PARAMS = LendingParams.fppo_evaluation()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from longfair.agents.evaluation import acting
-from longfair.agents.heuristics import threshold_policy
+from longfair.agents.policies import threshold_policy
 from longfair.envs import NAMES
 from longfair.envs.lending import make_vector
 from longfair.papers import environment_pictures

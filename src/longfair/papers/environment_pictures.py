@@ -18,15 +18,17 @@ import pandas as pd
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from longfair.agents.allocation_heuristics import (
+from longfair.agents.evaluation import Act, acting
+from longfair.agents.policies import (
     EqualLogits,
+    FixedPriority,
+    LaggingGroupBestCredit,
     ProportionalToRates,
+    Rotation,
     VaccinateHighestDegree,
     VaccinateNobody,
+    threshold_policy,
 )
-from longfair.agents.allocation_over_people import FixedPriority, LaggingGroupBestCredit, Rotation
-from longfair.agents.evaluation import Act, acting
-from longfair.agents.heuristics import threshold_policy
 from longfair.envs import environment_id
 from longfair.envs.epidemic import EpidemicParams
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel

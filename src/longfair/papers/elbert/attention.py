@@ -11,13 +11,18 @@ import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
 
-from longfair.agents.allocation_heuristics import EqualLogits, GaussianLogits, ProportionalToRates
 from longfair.agents.evaluation import Agent
+from longfair.agents.policies import (
+    ConstantAllocation,
+    EqualLogits,
+    GaussianLogits,
+    ProportionalToIncidents,
+    ProportionalToRates,
+)
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
-from longfair.agents.static_allocation import ConstantAllocation, ProportionalToIncidents
 from longfair.envs.history import History
 from longfair.envs.wrappers import RunningRates
 from longfair.papers.elbert import training
@@ -37,8 +42,8 @@ CONSTANT = {
 }
 """Units of the best constant allocations, by preset and policy, found by trying all of them.
 
-`longfair.agents.static_allocation` does it exactly. In the original environment the best one, for
-the reward and for ELBERT's objective, is that of the policy `equal`.
+`longfair.agents.policies.constant_allocations` does it exactly. In the original environment the
+best one, for the reward and for ELBERT's objective, is that of the policy `equal`.
 """
 
 STATIC = {

@@ -10,18 +10,18 @@ import gymnasium
 import pandas as pd
 from gymnasium.vector import VectorEnv
 
-from longfair.agents.allocation_heuristics import (
+from longfair.agents.evaluation import Agent
+from longfair.agents.policies import (
     VaccinateHighestDegree,
     VaccinateMostExposed,
     VaccinateNobody,
     VaccinateUniformly,
+    VaccinationLottery,
 )
-from longfair.agents.evaluation import Agent
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
-from longfair.agents.static_allocation import VaccinationLottery
 from longfair.envs.epidemic import EpidemicParams
 from longfair.papers.elbert import training
 from longfair.papers.elbert.lending import Evaluating

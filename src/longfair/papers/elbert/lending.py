@@ -11,7 +11,6 @@ import pandas as pd
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.callbacks import BaseCallback
 
-from longfair.agents.equal_opportunity import EqualOpportunityOracle
 from longfair.agents.evaluation import (
     Agent,
     EpisodeTotals,
@@ -19,7 +18,11 @@ from longfair.agents.evaluation import (
     acting_snapshots,
     play_episodes,
 )
-from longfair.agents.heuristics import constant_policy, threshold_policy
+from longfair.agents.policies import (
+    EqualOpportunityOracle,
+    constant_policy,
+    threshold_policy,
+)
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.fair_ppo import FairPPO

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
-from longfair.agents.heuristics import applicants
+from longfair.agents.policies import applicants
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert.lending import reference_policy
 from longfair.runs import tidy

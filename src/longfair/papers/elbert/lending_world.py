@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
 
-from longfair.agents.heuristics import AcceptanceTable
+from longfair.agents.policies import AcceptanceTable
 from longfair.envs.wrappers import RunningRates
 from longfair.papers.elbert import training
 from longfair.papers.elbert.training import ReferenceConfig, TrainedConfig, World

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import differential_evolution
 
 from longfair.agents.evaluation import Agent, EpisodeTotals, acting, play_episodes
-from longfair.agents.static_allocation import ProportionalToIncidents, VaccinationLottery
+from longfair.agents.policies import ProportionalToIncidents, VaccinationLottery
 from longfair.envs.epidemic import EpidemicParams
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert.attention import INCIDENTS, ROWS, SITES, attention_world

@@ -14,13 +14,6 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 
-from longfair.agents.allocation_over_people import (
-    AnybodyAtRandom,
-    LaggingGroupBestCredit,
-    LeastServedThere,
-    Rotation,
-    SomebodyThereAtRandom,
-)
 from longfair.agents.evaluation import Act, acting
 from longfair.agents.exact_loan_pool import OptimalLender
 from longfair.agents.fairqcm.counterfactuals import (
@@ -32,6 +25,13 @@ from longfair.agents.fairqcm.dqn import Exploration, FairDQN
 from longfair.agents.fairqcm.presets import LEARNING, Learning, Switches
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.agents.fairqcm.replay import Imagination
+from longfair.agents.policies import (
+    AnybodyAtRandom,
+    LaggingGroupBestCredit,
+    LeastServedThere,
+    Rotation,
+    SomebodyThereAtRandom,
+)
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.loan_pool import LoanPoolParams

@@ -9,14 +9,14 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from longfair.agents.allocation_over_people import (
+from longfair.agents.dynamic_programming import policy_values
+from longfair.agents.evaluation import acting
+from longfair.agents.policies import (
     AnybodyAtRandom,
     LeastServedThere,
     Rotation,
     SomebodyThereAtRandom,
 )
-from longfair.agents.dynamic_programming import policy_values
-from longfair.agents.evaluation import acting
 from longfair.envs.doughnut import DoughnutParams
 from longfair.metrics.memory_fairness import (
     Automaton,

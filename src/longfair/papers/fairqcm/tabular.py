@@ -12,13 +12,6 @@ import pandas as pd
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from longfair.agents.allocation_over_people import (
-    AllocationPolicy,
-    AnybodyAtRandom,
-    LeastServedThere,
-    Rotation,
-    SomebodyThereAtRandom,
-)
 from longfair.agents.dynamic_programming import (
     FiniteHorizonSolution,
     backward_induction,
@@ -26,6 +19,13 @@ from longfair.agents.dynamic_programming import (
 )
 from longfair.agents.evaluation import acting
 from longfair.agents.fairqcm.q_learning import EpisodeScores, QLearningSettings, TabularQLearning
+from longfair.agents.policies import (
+    AllocationPolicy,
+    AnybodyAtRandom,
+    LeastServedThere,
+    Rotation,
+    SomebodyThereAtRandom,
+)
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import tabular as written_out
 from longfair.envs.tabular import TabularModel

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from longfair.agents.equal_opportunity import EqualOpportunityOracle
 from longfair.agents.evaluation import acting, play_episodes
-from longfair.agents.heuristics import (
+from longfair.agents.policies import (
     AcceptanceTable,
+    EqualOpportunityOracle,
     constant_policy,
     myopic_policy,
     threshold_policy,

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.heuristics import applicants
+from longfair.agents.policies.lending import applicants
+from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
 
 
-class EqualOpportunityOracle:
+class EqualOpportunityOracle(Policy):
     """Myopically optimal lending under equal true positive rates, recomputed at every step.
 
     Parameters
@@ -63,20 +64,14 @@ class EqualOpportunityOracle:
         """Look at the score distributions, `info["group_state"]` of shape (N, G, C)."""
         self._acceptance = self.acceptance(info["group_state"])
 
-    def predict(
-        self,
-        observation: NDArray[Any],
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = False,
-    ) -> tuple[NDArray[np.int64], None]:
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[np.int64]:
         """Return decisions (N,) for observations (N, ...)."""
         if self._acceptance is None:
             raise UsageError("the oracle has not seen the score distributions: call observe(info)")
         group, score = applicants(observation, len(self._shares), len(self._repay))
         chance = self._acceptance[np.arange(len(group)), group, score]
         limit = 0.5 if deterministic else self._rng.random(len(chance))
-        return (chance > limit).astype(np.int64), None
+        return (chance > limit).astype(np.int64)
 
     def acceptance(self, distribution: FloatArray) -> FloatArray:
         """Return the acceptance probabilities (N, G, C) for score distributions (N, G, C)."""

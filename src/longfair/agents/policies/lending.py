@@ -1,4 +1,4 @@
-"""One-line lending policies: the bar that a learned policy has to clear."""
+"""Policies for lending that look at an applicant's group and score only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
 
 
-class AcceptanceTable:
+class AcceptanceTable(Policy):
     """Accept an applicant with a probability that depends on group and score only.
 
     Parameters
@@ -35,18 +36,12 @@ class AcceptanceTable:
             raise UsageError("probability has entries outside [0, 1]")
         self._rng = np.random.default_rng(seed)
 
-    def predict(
-        self,
-        observation: NDArray[Any],
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = False,
-    ) -> tuple[NDArray[np.int64], None]:
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[np.int64]:
         """Return decisions (N,) for observations (N, ...); `deterministic` rounds to the mode."""
         group, score = applicants(observation, *self.probability.shape)
         chance = self.probability[group, score]
         limit = 0.5 if deterministic else self._rng.random(len(chance))
-        return (chance > limit).astype(np.int64), None
+        return (chance > limit).astype(np.int64)
 
 
 def applicants(

@@ -10,10 +10,12 @@ import pytest
 from scipy.stats import poisson
 
 from longfair.agents.evaluation import acting, play_episodes
-from longfair.agents.static_allocation import (
+from longfair.agents.policies import (
     ConstantAllocation,
     ProportionalToIncidents,
     VaccinationLottery,
+)
+from longfair.agents.policies.constant_allocations import (
     best_allocation,
     constant_allocations,
     sites_under_constant_units,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.allocation_over_people import (
+from longfair.agents.policies import (
     AlwaysTheSame,
     AnybodyAtRandom,
     FixedPriority,

@@ -8,7 +8,8 @@ import networkx
 import numpy as np
 import pytest
 
-from longfair.agents.allocation_heuristics import (
+from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.policies import (
     EqualLogits,
     GaussianLogits,
     ProportionalToRates,
@@ -17,7 +18,6 @@ from longfair.agents.allocation_heuristics import (
     VaccinateNobody,
     VaccinateUniformly,
 )
-from longfair.agents.evaluation import acting, play_episodes
 from longfair.envs import attention, epidemic, history
 from longfair.errors import UsageError
 

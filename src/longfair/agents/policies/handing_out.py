@@ -1,28 +1,28 @@
-"""One-line policies for handing one thing at a time to one of a few people.
+"""Policies for handing one thing at a time to one of a few people.
 
 They play `longfair/Doughnut-v0`, where people are present or not, and `longfair/LoanPool-v0`, where
 they ask or not. Both observations begin with one number per person, 1 for those who are there; what
-follows is ignored. Policies that need the past read it from `info`: call `observe(info)` with the
-`info` of every `reset` and `step` before `predict`, as `longfair.agents.evaluation.acting` does.
-
-When nobody is there, somebody has to be chosen all the same; the choice does not matter.
+follows is ignored. When nobody is there, somebody has to be chosen all the same; the choice does
+not matter.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.agents.policies.policy import Policy, at_least_one
 from longfair.errors import UsageError
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
-class AllocationPolicy:
+class AllocationPolicy(Policy):
     """The shape that all policies of this module share.
 
     Parameters
@@ -32,23 +32,15 @@ class AllocationPolicy:
     """
 
     def __init__(self, people: int) -> None:
-        if people < 1:
-            raise UsageError(f"people={people}: give at least 1")
-        self.people = people
+        self.people = at_least_one("people", people)
 
-    def predict(
-        self,
-        observation: NDArray[Any],
-        state: Any = None,
-        episode_start: Any = None,
-        deterministic: bool = False,
-    ) -> tuple[IntArray, None]:
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> IntArray:
         """Return the person chosen in every copy (N,) for observations (N, ...)."""
-        return self._choose(observation[:, : self.people] > 0), None
+        return self._choose(observation[:, : self.people] > 0)
 
+    @abstractmethod
     def _choose(self, there: BoolArray) -> IntArray:
         """Return the person chosen (N,), given who is there (N, P)."""
-        raise NotImplementedError
 
 
 class AnybodyAtRandom(AllocationPolicy):

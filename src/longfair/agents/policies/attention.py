@@ -1,0 +1,166 @@
+"""Policies for attention allocation: they return logits (N, G), one per site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longfair.agents.policies.policy import Policy, at_least_one
+from longfair.errors import UsageError
+
+Logits = NDArray[np.float32]
+
+_NO_UNIT = 0.05
+"""Weight of a site without units, small enough for rounding to give it none."""
+
+
+class EqualLogits(Policy):
+    """Divide the units equally; what does not divide goes to the sites with the lowest index.
+
+    Parameters
+    ----------
+    sites
+        Number of sites G.
+    """
+
+    def __init__(self, sites: int) -> None:
+        self.sites = at_least_one("sites", sites)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) of zero for observations (N, ...)."""
+        return np.zeros((len(observation), self.sites), np.float32)
+
+
+class GaussianLogits(Policy):
+    """Draw every logit from a standard normal distribution, as an untrained policy does.
+
+    Parameters
+    ----------
+    sites
+        Number of sites G.
+    limit
+        Logits are clipped to [-`limit`, `limit`].
+    seed
+        Seed of the agent's own generator.
+    """
+
+    def __init__(self, sites: int, limit: float = 3.0, seed: int | None = None) -> None:
+        self.sites = at_least_one("sites", sites)
+        self.limit = limit
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) for observations (N, ...); `deterministic` returns the mean, 0."""
+        shape = (len(observation), self.sites)
+        if deterministic:
+            return np.zeros(shape, np.float32)
+        draws = self._rng.standard_normal(shape, np.float32)
+        return np.clip(draws, -self.limit, self.limit)
+
+
+class ProportionalToRates(Policy):
+    r"""Oracle: divide the units in proportion to the true current rates of the sites.
+
+    The softmax of :math:`\log \mu_g` is the share :math:`\mu_g / \sum_h \mu_h`. Where a rate is
+    smaller than the largest one by a factor of :math:`e^{2 \cdot \mathrm{limit}}` or more (403
+    with a limit of 3), the limit makes its share a little larger than that.
+
+    Parameters
+    ----------
+    limit
+        Logits lie in [-`limit`, `limit`].
+
+    Notes
+    -----
+    Call `observe(info)` with the batch `info` before `predict`: the oracle reads `group_state`.
+    """
+
+    def __init__(self, limit: float = 3.0) -> None:
+        self.limit = limit
+        self._logits: Logits | None = None
+
+    def observe(self, info: dict[str, Any]) -> None:
+        """Look at the rates, `info["group_state"]` of shape (N, G, 1)."""
+        rate = info["group_state"][:, :, 0]
+        logarithm = np.log(np.maximum(rate, np.finfo(np.float64).tiny))
+        below_highest = logarithm - logarithm.max(axis=1, keepdims=True)
+        self._logits = np.maximum(below_highest + self.limit, -self.limit).astype(np.float32)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) for observations (N, ...)."""
+        if self._logits is None:
+            raise UsageError("the oracle has not seen the rates: call observe(info)")
+        return self._logits
+
+
+class ConstantAllocation(Policy):
+    """Give every site of attention allocation the same whole units in every step.
+
+    Parameters
+    ----------
+    units
+        (G,): units of every site.
+    limit
+        Logits lie in [-`limit`, `limit`].
+    """
+
+    def __init__(self, units: Sequence[int], limit: float = 3.0) -> None:
+        if not units or min(units) < 0 or max(units) == 0:
+            raise UsageError(f"units={tuple(units)}: give whole numbers from 0, one above 0")
+        weight = np.log(np.maximum(np.asarray(units, dtype=np.float64), _NO_UNIT))
+        self._logits = np.maximum(weight - weight.max() + limit, -limit).astype(np.float32)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return the logits (N, G) of the allocation for observations (N, ...)."""
+        return np.tile(self._logits, (len(observation), 1))
+
+
+class ProportionalToIncidents(Policy):
+    """Divide the units in proportion to recent incidents, times a fixed weight of every site.
+
+    Parameters
+    ----------
+    weights
+        (G,): weight of every site.
+    incidents
+        Columns of the observation's rows that hold the incidents of every site.
+    rows
+        Rows of the observation: past steps, oldest first.
+    prior
+        Added to the mean of the incidents seen; what is assumed of a site without incidents.
+    limit
+        Logits lie in [-`limit`, `limit`].
+
+    Notes
+    -----
+    Unlike an oracle it sees what the learned policies see. Rows before the start of an episode are
+    zero at all sites alike, which does not change the proportions.
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        incidents: slice,
+        rows: int,
+        prior: float = 0.5,
+        limit: float = 3.0,
+    ) -> None:
+        if not weights or min(weights) <= 0:
+            raise UsageError(f"weights={tuple(weights)}: give numbers above 0, one per site")
+        self._weights = np.asarray(weights, dtype=np.float64)
+        self._incidents = incidents
+        self._rows = rows
+        self._prior = prior
+        self._limit = limit
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) for observations (N, rows * columns)."""
+        history = observation.reshape(len(observation), self._rows, -1)
+        recent = history[:, :, self._incidents].mean(axis=1)
+        logits = np.log(self._weights * (recent + self._prior))
+        logits += self._limit - logits.max(axis=1, keepdims=True)
+        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
+        return limited

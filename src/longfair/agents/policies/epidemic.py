@@ -1,0 +1,184 @@
+"""Policies for epidemic control: they return who gets the vaccine, or V for nobody.
+
+All read the start of an epidemic observation: V one-hot states (susceptible, infected, recovered).
+What wrappers append is ignored.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from longfair.agents.policies.policy import Policy, at_least_one
+from longfair.errors import UsageError
+
+Nodes = NDArray[np.int64]
+Counts = NDArray[np.int64]
+
+_STATES = 3
+
+
+class VaccinateNobody(Policy):
+    """Let the infection run its course.
+
+    Parameters
+    ----------
+    people
+        Number of people V.
+    """
+
+    def __init__(self, people: int) -> None:
+        self.people = at_least_one("people", people)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
+        """Return the action V, (N,), for observations (N, ...)."""
+        return np.full(len(observation), self.people, np.int64)
+
+
+class VaccinateUniformly(Policy):
+    """Choose among all people and nobody with equal chances, as an untrained policy does.
+
+    Parameters
+    ----------
+    people
+        Number of people V.
+    seed
+        Seed of the agent's own generator.
+    """
+
+    def __init__(self, people: int, seed: int | None = None) -> None:
+        self.people = at_least_one("people", people)
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
+        """Return actions (N,); no choice is likelier than another, so `deterministic` draws too."""
+        return self._rng.integers(self.people + 1, size=len(observation))
+
+
+class RankedVaccination(Policy):
+    """Vaccinate whoever comes first in a ranking of the susceptible people.
+
+    A subclass says what people are ranked by. The lowest number breaks remaining ties. Whoever
+    is not susceptible is passed over, because a vaccine would be wasted.
+
+    Parameters
+    ----------
+    adjacency
+        (V, V): 1 where two people can infect each other, 0 elsewhere; symmetric.
+    as_in_fppo
+        False: a second criterion breaks ties, and nobody is vaccinated when nobody is
+        susceptible. True: the rules of the agent "Max" in F-PPO's code. There is no second
+        criterion, and when nobody is susceptible the vaccine is wasted on the first of all.
+    """
+
+    def __init__(self, adjacency: ArrayLike, as_in_fppo: bool = False) -> None:
+        matrix = np.asarray(adjacency)
+        if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
+            raise UsageError(f"adjacency has shape {matrix.shape}: give a symmetric (V, V) matrix")
+        self.as_in_fppo = as_in_fppo
+        self._adjacency = (matrix != 0).astype(np.float32)
+        self._degree: Counts = self._adjacency.sum(axis=0).astype(np.int64)
+
+    @abstractmethod
+    def _criteria(self, exposure: Counts) -> tuple[Counts, Counts]:
+        """Return the first and second criterion, from 0 to V - 1 and of shape (V,) or (N, V).
+
+        `exposure` (N, V) is the number of everybody's infected neighbours.
+        """
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
+        """Return actions (N,) for observations (N, ...)."""
+        people = len(self._degree)
+        susceptible, infected = _states(observation, people)
+        exposure = (infected @ self._adjacency).astype(np.int64)
+        first, second = self._criteria(exposure)
+        score = people * first if self.as_in_fppo else people * first + second
+        # No score reaches V squared, so this puts susceptible people first.
+        choice: Nodes = (score + people**2 * susceptible).argmax(axis=1)
+        if self.as_in_fppo:
+            return choice
+        return np.where(susceptible.any(axis=1), choice, people)
+
+
+class VaccinateHighestDegree(RankedVaccination):
+    """Vaccinate the susceptible person with the most neighbours.
+
+    The second criterion is the number of infected neighbours. With `as_in_fppo` this is "Max" as
+    F-PPO's code has it, which matches the paper's figure.
+    """
+
+    def _criteria(self, exposure: Counts) -> tuple[Counts, Counts]:
+        return self._degree, exposure
+
+
+class VaccinateMostExposed(RankedVaccination):
+    """Vaccinate the susceptible person with the most infected neighbours.
+
+    The second criterion is the number of neighbours. With `as_in_fppo` this is "Max" as F-PPO's
+    text describes it.
+    """
+
+    def _criteria(self, exposure: Counts) -> tuple[Counts, Counts]:
+        return exposure, self._degree
+
+
+class VaccinationLottery(Policy):
+    """Draw which group gets the vaccine, then vaccinate its most valuable susceptible person.
+
+    A person's value is the number of neighbours plus a weight times the number of infected ones;
+    the lowest number breaks ties. A group without susceptible people passes its turn to the others,
+    and nobody is vaccinated when nobody is susceptible.
+
+    Parameters
+    ----------
+    adjacency
+        (V, V): 1 where two people can infect each other, 0 elsewhere.
+    group
+        (V,): group of every person.
+    chances
+        (G,): probability of every group to be drawn, above 0.
+    exposure_weight
+        Value of an infected neighbour beyond that of any neighbour.
+    seed
+        Seed of the agent's own generator.
+    """
+
+    def __init__(
+        self,
+        adjacency: NDArray[Any],
+        group: Sequence[int],
+        chances: Sequence[float],
+        exposure_weight: float,
+        seed: int | None = None,
+    ) -> None:
+        if abs(sum(chances) - 1.0) > 1e-9 or min(chances) < 0:
+            raise UsageError(f"chances={tuple(chances)}: give probabilities that sum to 1")
+        self._adjacency = (np.asarray(adjacency) != 0).astype(np.float32)
+        self._degree = self._adjacency.sum(axis=0)
+        self._group = np.asarray(group)
+        self._limits = np.cumsum(chances)[:-1]
+        self._exposure_weight = exposure_weight
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
+        """Return the person (N,) for epidemic observations (N, 3 * V), V for nobody."""
+        people = len(self._degree)
+        susceptible, infected = _states(observation, people)
+        value = self._degree + self._exposure_weight * (infected @ self._adjacency)
+        drawn = self._limits.searchsorted(self._rng.random(len(observation)), side="right")
+        in_turn = self._group == drawn[:, None]
+        beyond_any = 1.0 + value.max()
+        choice = (value + beyond_any * (2.0 * susceptible + in_turn)).argmax(axis=1)
+        return np.where(susceptible.any(axis=1), choice, people)
+
+
+def _states(
+    observation: NDArray[Any], people: int
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """Return who is susceptible and who infected, (N, V) each."""
+    health = observation[:, : _STATES * people].reshape(len(observation), people, _STATES)
+    return health[:, :, 0] > 0, health[:, :, 1]
