@@ -14,7 +14,7 @@ import pytest
 import longfair
 
 ROOT = Path(longfair.__file__).parent
-SHARED = {"errors"}
+SHARED = {"errors", "settings"}
 ARROWS: dict[str, set[str]] = {
     "cli": {"papers", "runs"},
     "__main__": {"cli"},
@@ -26,6 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "figures": set(),
     "runs": set(),
     "errors": set(),
+    "settings": set(),
 }
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -159,10 +159,10 @@ def test_presets() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"edges": ((0, 1), (1, 34))}, r"edges\[1\]\[1\]=34: give a node in 0..33"),
+        ({"edges": ((0, 1), (1, 34))}, r"edges\[1\]\[1\]=34: give an integer in 0..33"),
         ({"edges": ((0, 1), (1, 0))}, r"edges\[1\]=\(1, 0\): give each pair"),
         ({"edges": ((2, 2),)}, r"edges\[0\]=\(2, 2\)"),
-        ({"edges": ((0, 1, 2),)}, r"edges\[0\]=\(0, 1, 2\): give a pair"),
+        ({"edges": ((0, 1, 2),)}, r"edges\[0\] has 3 entries: give 2"),
         ({"edges": ((0, -1),)}, r"edges\[0\]\[1\]=-1"),
         ({"group": ()}, "group"),
         ({"group": (0, 2)}, r"numbers \[0, 2\]"),

@@ -418,10 +418,13 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
         ({"threshold_range": (1.0, 0.0)}, r"threshold_range\[1\]=0.0"),
         ({"threshold_range": (1.0,)}, "threshold_range has 1 entries"),
         ({"group_probability": (0.5, 0.6)}, "sums to 1.1"),
-        ({"group_probability": (1.0, 0.0)}, "group_probability has a 0"),
+        ({"group_probability": (1.0, 0.0)}, r"group_probability\[1\]=0.0: give a finite number in"),
+            {"group_probability": (1.0, 0.0)},
+            r"group_probability\[\d\]=0.0: give a finite number in \(0, 1\]",
+        ),
         ({"true_positive_weight": 1.5}, "true_positive_weight=1.5"),
         ({"start_range": (0.0, 0.5)}, r"start_range\[0\]=0.0"),
-        ({"starts": ((0.2,),)}, r"starts\[0\] has 1 rates: give 2"),
+        ({"starts": ((0.2,),)}, r"starts\[0\] has 1 entries: give 2"),
         ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
         ({"rate_margin": 0.7}, "rate_margin=0.7"),
         ({"fitness": "mild"}, "fitness='mild': give a FitnessTable"),
@@ -433,7 +436,7 @@ def test_impossible_parameters_are_refused(change: dict[str, Any], message: str)
 
 
 def test_other_bad_input_is_refused() -> None:
-    with pytest.raises(UsageError, match="unqualified_rejected=0: give a number above 0"):
+    with pytest.raises(UsageError, match="unqualified_rejected=0: give a finite number above 0"):
         FitnessTable(unqualified_rejected=0)
     with pytest.raises(UsageError, match=r"states have shape \(2,\): give \(M, 2\)"):
         SYNTHETIC.starting_at([0.2, 0.3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -14,10 +14,10 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from longfair.envs import parameters
-from longfair.envs.parameters import require_integer, require_number
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
 from longfair.errors import UsageError
+from longfair.settings import Count, Length, NonNegative, Range, require_length, validate
 
 _HIGHEST_LOGIT = 300.0
 
@@ -31,39 +31,28 @@ class AttentionParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_harder", "fppo")
 
-    units: int = 6
+    units: Count = 6
     """Units of attention given out in every step."""
-    initial_rate: tuple[float, ...] = (8.0, 6.0, 4.0, 3.0, 1.5)
+    initial_rate: Annotated[tuple[NonNegative, ...], Length(2)] = (8.0, 6.0, 4.0, 3.0, 1.5)
     """G rates: expected incidents per step at every site at the start of an episode."""
-    decrease: tuple[float, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
+    decrease: tuple[NonNegative, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
     """G numbers: how much one unit lowers the rate of its site."""
-    increase: tuple[float, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
+    increase: tuple[NonNegative, ...] = (0.1, 0.1, 0.1, 0.1, 0.1)
     """G numbers: how much the rate of a site rises in a step without any unit."""
-    discovered_weight: float = 1.0
+    discovered_weight: NonNegative = 1.0
     """Reward per discovered incident."""
-    missed_weight: float = 0.25
+    missed_weight: NonNegative = 0.25
     """Cost per incident that nobody discovered."""
-    logit_limit: float = 3.0
+    logit_limit: Annotated[float, Range(0.0, _HIGHEST_LOGIT)] = 3.0
     """The action space is [-`logit_limit`, `logit_limit`] for every site."""
-    episode_length: int = 1024
+    episode_length: Count = 1024
     """Steps per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        require_integer("units", self.units, low=1)
-        sites = len(self.initial_rate)
-        if sites < 2:
-            raise UsageError(f"initial_rate has {sites} entries: give at least 2 sites")
-        for field in ("initial_rate", "decrease", "increase"):
-            values = getattr(self, field)
-            if len(values) != sites:
-                raise UsageError(f"{field} has {len(values)} entries: give {sites}")
-            for site, value in enumerate(values):
-                require_number(f"{field}[{site}]", value, low=0.0)
-        require_number("discovered_weight", self.discovered_weight, low=0.0)
-        require_number("missed_weight", self.missed_weight, low=0.0)
-        require_number("logit_limit", self.logit_limit, low=0.0, high=_HIGHEST_LOGIT)
-        require_integer("episode_length", self.episode_length, low=1)
+        validate(self)
+        for field in ("decrease", "increase"):
+            require_length(field, getattr(self, field), len(self.initial_rate))
 
     @classmethod
     def elbert(cls) -> AttentionParams:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,6 @@ from gymnasium.vector import AutoresetMode
 from scipy.sparse import csr_array
 
 from longfair.envs import parameters
-from longfair.envs.parameters import require_integer, require_number, require_probabilities
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
@@ -25,7 +24,7 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
-from longfair.errors import UsageError
+from longfair.settings import Count, Length, NonNegative, Probability, validate
 
 
 @dataclass(frozen=True)
@@ -34,21 +33,16 @@ class DoughnutParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("deep", "tabular")
 
-    presence_probability: tuple[float, ...] = (0.8, 0.8, 0.8, 0.8, 0.8)
+    presence_probability: Annotated[tuple[Probability, ...], Length(1)] = (0.8, 0.8, 0.8, 0.8, 0.8)
     """Probability that each of the P people stands at the counter, drawn anew at every step."""
-    episode_length: int = 100
+    episode_length: Count = 100
     """Doughnuts per episode, one a step."""
-    smoothing: float = 1e-4
+    smoothing: NonNegative = 1e-4
     """Added inside the logarithm of the reward: 0 in the paper, 0.0001 in the authors' code."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        people = len(self.presence_probability)
-        if people < 1:
-            raise UsageError("presence_probability has 0 entries: give at least 1 person")
-        require_probabilities("presence_probability", self.presence_probability, size=people)
-        require_integer("episode_length", self.episode_length, low=1)
-        require_number("smoothing", self.smoothing, low=0.0)
+        validate(self)
 
     @classmethod
     def deep(cls) -> DoughnutParams:

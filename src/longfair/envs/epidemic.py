@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import networkx  # type: ignore[import-untyped]  # it ships no types
@@ -15,7 +15,6 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from longfair.envs import parameters
-from longfair.envs.parameters import require_integer, require_number
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import (
     BoolArray,
@@ -26,6 +25,7 @@ from longfair.envs.vector import (
     checked_discrete,
 )
 from longfair.errors import UsageError
+from longfair.settings import Count, Length, Natural, Probability, Range, checked, validate
 
 SUSCEPTIBLE, INFECTED, RECOVERED = 0, 1, 2
 """Health states. A change always leads to the next one, and from the last to the first."""
@@ -53,33 +53,36 @@ class EpidemicParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_harder", "fppo")
 
-    edges: Edges = field(default_factory=lambda: _karate_club()[0])
+    edges: tuple[tuple[Natural, Natural], ...] = field(default_factory=lambda: _karate_club()[0])
     """Pairs of nodes that can infect each other, each pair once; default Zachary's karate club."""
-    group: tuple[int, ...] = field(default_factory=lambda: _karate_club()[1])
+    group: Annotated[tuple[Natural, ...], Length(1)] = field(
+        default_factory=lambda: _karate_club()[1]
+    )
     """Group of every node; default the two communities that Girvan and Newman's method finds."""
-    infection_probability: float = 0.5
+    infection_probability: Probability = 0.5
     """Chance that one infected neighbour infects a susceptible node within a step."""
-    recovery_probability: float = 0.005
+    recovery_probability: Probability = 0.005
     """Chance that an infected node recovers within a step."""
-    relapse_probability: float = 0.0
+    relapse_probability: Probability = 0.0
     """Chance that a recovered node becomes susceptible again within a step."""
-    initially_infected: tuple[int, ...] | None = (0,)
+    initially_infected: tuple[Natural, ...] | None = (0,)
     """Nodes infected at the start; None draws one node anew in every episode."""
-    burn_in: int = 1
+    burn_in: Natural = 1
     """Steps without vaccine between the first infection and the start of the episode."""
-    episode_length: int = 20
+    episode_length: Count = 20
     """Steps per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        _require_groups(self.group)
-        _require_edges(self.edges, nodes=len(self.group))
-        for name in ("infection_probability", "recovery_probability", "relapse_probability"):
-            require_number(name, getattr(self, name), low=0.0, high=1.0)
-        if self.initially_infected is not None:
-            _require_nodes("initially_infected", self.initially_infected, nodes=len(self.group))
-        require_integer("burn_in", self.burn_in, low=0)
-        require_integer("episode_length", self.episode_length, low=1)
+        validate(self)
+        if set(self.group) != set(range(max(self.group) + 1)):
+            raise UsageError(
+                f"group uses the numbers {sorted(set(self.group))}: use 0, 1, ... without gaps"
+            )
+        node = Annotated[int, Range(0, len(self.group) - 1)]
+        checked("initially_infected", self.initially_infected, tuple[node, ...] | None)
+        checked("edges", self.edges, tuple[tuple[node, node], ...])
+        _require_simple(self.edges)
 
     @classmethod
     def elbert(cls) -> EpidemicParams:
@@ -344,30 +347,13 @@ def _groups(graph: networkx.Graph, communities: Sequence[Collection[Any]]) -> tu
     return tuple(group[node] for node in graph.nodes)
 
 
-def _require_groups(group: tuple[int, ...]) -> None:
-    for node, number in enumerate(group):
-        require_integer(f"group[{node}]", number, low=0)
-    if set(group) != set(range(max(group, default=0) + 1)):
-        raise UsageError(f"group uses the numbers {sorted(set(group))}: use 0, 1, ... without gaps")
-
-
-def _require_nodes(name: str, values: tuple[int, ...], *, nodes: int) -> None:
-    for position, node in enumerate(values):
-        require_integer(f"{name}[{position}]", node, low=0)
-        if node >= nodes:
-            raise UsageError(f"{name}[{position}]={node}: give a node in 0..{nodes - 1}")
-
-
-def _require_edges(edges: Edges, *, nodes: int) -> None:
+def _require_simple(edges: Edges) -> None:
+    """Raise `UsageError` when an edge joins a node to itself, or is there twice."""
     pairs = set()
     for position, edge in enumerate(edges):
-        name = f"edges[{position}]"
-        if len(edge) != 2:
-            raise UsageError(f"{name}={edge!r}: give a pair of nodes")
-        _require_nodes(name, edge, nodes=nodes)
         pair = frozenset(edge)
         if len(pair) == 1 or pair in pairs:
-            raise UsageError(f"{name}={edge!r}: give each pair of different nodes once")
+            raise UsageError(f"edges[{position}]={edge!r}: give each pair of different nodes once")
         pairs.add(pair)
 
 

@@ -19,9 +19,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.epidemic import EpidemicVectorEnv
-from longfair.envs.parameters import require_integer, require_number
 from longfair.envs.wrappers import AppendedMemory, Float32Array
 from longfair.errors import UsageError
+from longfair.settings import Count, NonNegative, checked
 
 
 class History(VectorWrapper[Any, Any, Any, Any]):
@@ -40,7 +40,7 @@ class History(VectorWrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], length: int = 8) -> None:
         super().__init__(env)
-        require_integer("length", length, low=1)
+        checked("length", length, Count)
         inner = env.single_observation_space
         if not isinstance(inner, Box) or len(inner.shape) != 1:
             raise UsageError(f"observation space {inner}: give an environment with a flat Box")
@@ -100,8 +100,8 @@ class WindowRates(AppendedMemory):
     def __init__(
         self, env: VectorEnv[Any, Any, Any], window: int = 300, offset: float = 0.0
     ) -> None:
-        require_integer("window", window, low=1)
-        require_number("offset", offset, low=0.0)
+        checked("window", window, Count)
+        checked("offset", offset, NonNegative)
         groups = getattr(env.unwrapped, "num_groups", None)
         if groups is None:
             raise UsageError(f"{env} has no groups: give an environment of longfair.envs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -12,12 +12,6 @@ from gymnasium.vector import AutoresetMode
 from numba import njit
 
 from longfair.envs import parameters
-from longfair.envs.parameters import (
-    require_distribution,
-    require_integer,
-    require_number,
-    require_probabilities,
-)
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import (
     BoolArray,
@@ -27,7 +21,18 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
-from longfair.errors import UsageError
+from longfair.settings import (
+    Count,
+    Length,
+    NonNegative,
+    Probability,
+    Range,
+    checked,
+    require_distribution,
+    validate,
+)
+
+_ByScore = Annotated[tuple[Probability, ...], Length(2)]
 
 
 @dataclass(frozen=True)
@@ -39,41 +44,35 @@ class LendingParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_evaluation", "fppo", "fppo_evaluation")
 
-    initial_distribution: tuple[tuple[float, ...], ...] = (
+    initial_distribution: tuple[tuple[Probability, ...], ...] = (
         (0.0, 0.1, 0.1, 0.2, 0.3, 0.3, 0.0),
         (0.1, 0.1, 0.2, 0.3, 0.3, 0.0, 0.0),
     )
     """G rows of C probabilities: the scores of each group at the start of an episode."""
-    repay_probability: tuple[float, ...] = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
+    repay_probability: _ByScore = (0.1, 0.2, 0.45, 0.6, 0.65, 0.7, 0.7)
     """C probabilities of repaying a loan, by score, the same for every group."""
-    group_probability: tuple[float, ...] = (0.5, 0.5)
+    group_probability: tuple[Probability, ...] = (0.5, 0.5)
     """G probabilities that the next applicant belongs to each group."""
-    mass_shift: float = 0.01
+    mass_shift: Probability = 0.01
     """Probability mass that moves one score up or down after an accepted loan."""
-    loan_amount: float = 1.0
+    loan_amount: NonNegative = 1.0
     """Lost when an accepted applicant defaults, in units of cash."""
-    interest_rate: float = 1.0
+    interest_rate: NonNegative = 1.0
     """Earned per unit of loan when an accepted applicant repays."""
-    starting_cash: float = 10_000.0
+    starting_cash: NonNegative = 10_000.0
     """Cash of the bank at the start of an episode; below `loan_amount` the episode terminates."""
-    episode_length: int = 2048
+    episode_length: Count = 2048
     """Applicants per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        scores = len(self.repay_probability)
-        if scores < 2:
-            raise UsageError(f"repay_probability has {scores} entries: give at least 2 scores")
-        require_probabilities("repay_probability", self.repay_probability, size=scores)
-        groups = len(self.initial_distribution)
+        validate(self)
         for group, row in enumerate(self.initial_distribution):
-            require_distribution(f"initial_distribution[{group}]", row, size=scores)
-        require_distribution("group_probability", self.group_probability, size=groups)
-        require_number("mass_shift", self.mass_shift, low=0.0, high=1.0)
-        require_number("loan_amount", self.loan_amount, low=0.0)
-        require_number("interest_rate", self.interest_rate, low=0.0)
-        require_number("starting_cash", self.starting_cash, low=self.loan_amount)
-        require_integer("episode_length", self.episode_length, low=1)
+            require_distribution(f"initial_distribution[{group}]", row, len(self.repay_probability))
+        require_distribution(
+            "group_probability", self.group_probability, len(self.initial_distribution)
+        )
+        checked("starting_cash", self.starting_cash, Annotated[float, Range(self.loan_amount)])
 
     @classmethod
     def elbert(cls) -> LendingParams:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,6 @@ from scipy.sparse import coo_array, csr_array
 from scipy.stats import betabinom
 
 from longfair.envs import parameters
-from longfair.envs.parameters import require_distribution, require_integer, require_number
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
@@ -25,7 +24,20 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
-from longfair.errors import UsageError, near_misses
+from longfair.settings import (
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    OneOf,
+    Positive,
+    Probability,
+    Range,
+    checked,
+    require_distribution,
+    require_length,
+    validate,
+)
 
 
 @dataclass(frozen=True)
@@ -39,62 +51,46 @@ class LoanMDPParams:
     PRESETS: ClassVar[tuple[str, ...]] = ("fico", "discretised")
     RISK_MEASURES: ClassVar[tuple[str, ...]] = ("as_coded", "standard_deviation")
 
-    prior: tuple[tuple[float, float], ...] = (
+    prior: Annotated[tuple[tuple[Positive, Positive], ...], Length(1)] = (
         (1.4614873, 0.51479711),
         (1.51578208, 0.19009129),
     )
     """G pairs (alpha, beta): Beta belief about a stranger's repayment probability. These were
     fitted to FICO scores by the authors; the means are 0.740 and 0.889."""
-    group_probability: tuple[float, ...] = (0.29294318, 0.70705682)
+    group_probability: tuple[Probability, ...] = (0.29294318, 0.70705682)
     """G probabilities that the applicant belongs to each group."""
-    exploration: tuple[int, ...] = (7, 10)
+    exploration: tuple[Natural, ...] = (7, 10)
     """Loans that every applicant of each group has had when the episode begins."""
-    interest: float = 0.17318629
+    interest: NonNegative = 0.17318629
     """Earned on a repaid loan."""
-    principal: float = 1.0
+    principal: NonNegative = 1.0
     """Lost on a loan that is not repaid."""
-    risk_aversion: float = 0.01
+    risk_aversion: NonNegative = 0.01
     """Price of one unit of risk, see `risk_measure`."""
-    risk_measure: str = "as_coded"
+    risk_measure: Annotated[str, OneOf(*RISK_MEASURES)] = "as_coded"
     """`"standard_deviation"`: that of the Beta belief. `"as_coded"`: the same times the square root
     of alpha + beta, as in the authors' code."""
-    denial_drift: float = 0.1
+    denial_drift: Probability = 0.1
     """What a denied loan adds to beta: a denial lowers the belief."""
     reward_offset: float = 2.0
     """Added to the reward of every step; it keeps the authors' optimiser's rewards positive."""
-    qualified_mean: float = 0.82
+    qualified_mean: Probability = 0.82
     """Applicants whose first belief has at least this mean count as qualified."""
-    discount: float = 0.8
+    discount: Probability = 0.8
     """Discount of the problem. The environment does not apply it; agents and solvers do."""
-    largest_count: int | None = None
+    largest_count: Natural | None = None
     """None: beliefs move without bounds. A number: repayments and defaults are counted up to it,
     and a denial adds one default with probability `denial_drift`."""
-    episode_length: int = 51
+    episode_length: Count = 51
     """Decisions per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        groups = len(self.prior)
-        for group, pair in enumerate(self.prior):
-            if len(pair) != 2 or min(pair) <= 0:
-                raise UsageError(f"prior[{group}]={pair!r}: give alpha and beta, both above 0")
-        require_distribution("group_probability", self.group_probability, size=groups)
-        if len(self.exploration) != groups:
-            raise UsageError(f"exploration has {len(self.exploration)} entries: give {groups}")
-        for group, loans in enumerate(self.exploration):
-            require_integer(f"exploration[{group}]", loans, low=0)
-        for field in ("interest", "principal", "risk_aversion"):
-            require_number(field, getattr(self, field), low=0.0)
-        if self.risk_measure not in self.RISK_MEASURES:
-            hint = near_misses(self.risk_measure, self.RISK_MEASURES)
-            raise UsageError(f"risk_measure={self.risk_measure!r}: {hint}")
-        require_number("denial_drift", self.denial_drift, low=0.0, high=1.0)
-        require_number("reward_offset", self.reward_offset)
-        require_number("qualified_mean", self.qualified_mean, low=0.0, high=1.0)
-        require_number("discount", self.discount, low=0.0, high=1.0)
-        if self.largest_count is not None:
-            require_integer("largest_count", self.largest_count, low=max(self.exploration))
-        require_integer("episode_length", self.episode_length, low=1)
+        validate(self)
+        require_distribution("group_probability", self.group_probability, len(self.prior))
+        require_length("exploration", self.exploration, len(self.prior))
+        bounded = Annotated[int, Range(max(self.exploration))]
+        checked("largest_count", self.largest_count, bounded | None)
 
     @classmethod
     def fico(cls) -> LoanMDPParams:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 
 from longfair.envs import parameters
 from longfair.envs.bits import bit_table
-from longfair.envs.parameters import require_integer, require_number, require_probabilities
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
@@ -26,6 +25,16 @@ from longfair.envs.vector import (
     checked_discrete,
 )
 from longfair.errors import UsageError
+from longfair.settings import (
+    Count,
+    Natural,
+    NonNegative,
+    Probability,
+    Range,
+    checked,
+    require_length,
+    validate,
+)
 
 
 @dataclass(frozen=True)
@@ -34,57 +43,45 @@ class LoanPoolParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("discrete", "continuous")
 
-    groups: tuple[int, ...] = (0, 0, 1, 1)
+    groups: tuple[Natural, ...] = (0, 0, 1, 1)
     """Group of each of the P people: 0 or 1. Both groups have somebody."""
-    request_probability: tuple[float, ...] = (0.9, 0.9, 0.9, 0.9)
+    request_probability: tuple[Probability, ...] = (0.9, 0.9, 0.9, 0.9)
     """Probability that each person asks for a loan, drawn anew at every step."""
-    initial_repayment: tuple[float, ...] = (0.6, 0.6, 0.9, 0.9)
+    initial_repayment: tuple[Probability, ...] = (0.6, 0.6, 0.9, 0.9)
     """Probability that each person repays a loan, at the start of an episode."""
-    lowest_repayment: float = 0.2
+    lowest_repayment: Probability = 0.2
     """Repayment probabilities never fall below this."""
-    highest_repayment: float = 0.9
+    highest_repayment: Probability = 0.9
     """Repayment probabilities never rise above this."""
-    credit_step: float = 0.1
+    credit_step: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
     """A repaid loan raises the borrower's repayment probability by this, a default lowers it."""
-    credit_noise: float | None = None
+    credit_noise: NonNegative | None = None
     """None: credit moves on a grid. A number: it is real-valued, and every change has a Gaussian
     error with this standard deviation."""
-    margin: float = 0.1
+    margin: Probability = 0.1
     """Profit that the bank must make by the end, in units per step, rounded down in total."""
-    invalid_grant_cost: float = 1.0
+    invalid_grant_cost: NonNegative = 1.0
     """Cost of granting a loan to somebody who did not ask, in episode lengths."""
-    missed_margin_cost: float = 10.0
+    missed_margin_cost: NonNegative = 10.0
     """Cost of ending an episode with less profit than the margin, in episode lengths."""
-    episode_length: int = 40
+    episode_length: Count = 40
     """Steps per episode, at most one loan in each."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        people = len(self.groups)
+        validate(self)
         if set(self.groups) != {0, 1}:
             raise UsageError(
                 f"groups={self.groups!r}: give 0 or 1 for each person, both at least once"
             )
-        require_probabilities("request_probability", self.request_probability, size=people)
-        require_number("lowest_repayment", self.lowest_repayment, low=0.0, high=1.0)
-        require_number(
-            "highest_repayment", self.highest_repayment, low=self.lowest_repayment, high=1.0
-        )
-        require_probabilities("initial_repayment", self.initial_repayment, size=people)
+        for field in ("request_probability", "initial_repayment"):
+            require_length(field, getattr(self, field), len(self.groups))
         low, high = self.lowest_repayment, self.highest_repayment
-        for person, chance in enumerate(self.initial_repayment):
-            require_number(f"initial_repayment[{person}]", chance, low=low, high=high)
-        require_number("credit_step", self.credit_step, low=0.0, high=1.0)
-        if self.credit_step == 0:
-            raise UsageError("credit_step=0: give a number above 0")
+        checked("highest_repayment", high, Annotated[float, Range(low, 1.0)])
+        credit = tuple[Annotated[float, Range(low, high)], ...]
+        checked("initial_repayment", self.initial_repayment, credit)
         if self.credit_noise is None:
             self._require_grid()
-        else:
-            require_number("credit_noise", self.credit_noise, low=0.0)
-        require_number("margin", self.margin, low=0.0, high=1.0)
-        require_number("invalid_grant_cost", self.invalid_grant_cost, low=0.0)
-        require_number("missed_margin_cost", self.missed_margin_cost, low=0.0)
-        require_integer("episode_length", self.episode_length, low=1)
 
     def _require_grid(self) -> None:
         named = {f"initial_repayment[{i}]": x for i, x in enumerate(self.initial_repayment)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import gymnasium
 import numpy as np
@@ -18,15 +18,25 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from longfair.envs import parameters
-from longfair.envs.parameters import require_distribution, require_integer, require_number
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
-from longfair.errors import UsageError, near_misses
+from longfair.errors import UsageError
+from longfair.settings import (
+    Count,
+    OneOf,
+    Positive,
+    Probability,
+    Range,
+    checked,
+    require_distribution,
+    validate,
+)
 
 DISPARITIES = ("demographic parity", "equal opportunity", "equalised odds", "qualification")
 """What the numbers of `info["disparity"]` compare, in order; all are squared gaps in [0, 1]."""
 
 _GROUPS = 2
+_Share = Annotated[float, Range(0.0, 1.0, above=True)]
 _ADULT_TABLE = Path(__file__).parent / "data" / "adult_survival.npz"
 _ADULT_TABLE_SHA256 = "65ca0af0e10e4ecbee6a7e3b0a26af352fe0c6f649de7fc9e3cf4a31162b971b"
 
@@ -41,21 +51,18 @@ class FitnessTable:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("cited", "mild", "adult_1", "adult_2")
 
-    unqualified_rejected: float = 0.1
+    unqualified_rejected: Positive = 0.1
     """Fitness of the unqualified who are rejected."""
-    unqualified_accepted: float = 5.5
+    unqualified_accepted: Positive = 5.5
     """Fitness of the unqualified who are accepted."""
-    qualified_rejected: float = 0.5
+    qualified_rejected: Positive = 0.5
     """Fitness of the qualified who are rejected."""
-    qualified_accepted: float = 1.0
+    qualified_accepted: Positive = 1.0
     """Fitness of the qualified who are accepted."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is not a positive number."""
-        for field, value in vars(self).items():
-            require_number(field, value, low=0.0)
-            if value == 0:
-                raise UsageError(f"{field}=0: give a number above 0, or the type dies out at once")
+        validate(self)
 
     @classmethod
     def cited(cls) -> FitnessTable:
@@ -83,55 +90,39 @@ class PopulationParams:
     """Everything that defines a population problem. The defaults are the synthetic features."""
 
     PRESETS: ClassVar[tuple[str, ...]] = ("synthetic", "synthetic_mild", "adult", "adult_easier")
-    FEATURES: ClassVar[tuple[str, ...]] = ("gaussian", "adult")
 
-    features: str = "gaussian"
+    features: Annotated[str, OneOf("gaussian", "adult")] = "gaussian"
     """`"gaussian"`: features of the qualified and the unqualified are normal with means 1 and -1
     and standard deviation 1. `"adult"`: scores fitted to the Adult data, see the class notes."""
     threshold_range: tuple[float, float] = (-4.0, 4.0)
     """Thresholds that the actions 0 and 1 stand for."""
     fitness: FitnessTable = FitnessTable()
     """How qualification reacts to decisions."""
-    group_probability: tuple[float, float] = (0.5, 0.5)
+    group_probability: tuple[_Share, _Share] = (0.5, 0.5)
     """Shares of the two groups; they never change."""
-    true_positive_weight: float = 1.0
+    true_positive_weight: Probability = 1.0
     """Worth of accepting the whole population if everybody is qualified."""
-    true_negative_weight: float = 0.0
+    true_negative_weight: Probability = 0.0
     """Worth of rejecting the whole population if nobody is qualified."""
-    start_range: tuple[float, float] = (0.01, 0.99)
+    start_range: tuple[Probability, Probability] = (0.01, 0.99)
     """Qualification rates at the start of an episode are uniform in this range, independently."""
-    starts: tuple[tuple[float, float], ...] = ()
+    starts: tuple[tuple[Probability, Probability], ...] = ()
     """Given states instead: copy i starts every episode in state number i, counted in a circle."""
-    rate_margin: float = 0.001
+    rate_margin: Annotated[float, Range(0.0, 0.5)] = 0.001
     """Rates are kept this far from 0 and 1, which a group could never leave."""
-    episode_length: int = 100
+    episode_length: Count = 100
     """Steps per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
-        if self.features not in self.FEATURES:
-            raise UsageError(
-                f"features={self.features!r}: {near_misses(self.features, self.FEATURES)}"
-            )
-        _require_range("threshold_range", self.threshold_range)
-        if not isinstance(self.fitness, FitnessTable):
-            raise UsageError(
-                f"fitness={self.fitness!r}: give a FitnessTable, such as FitnessTable.cited()"
-            )
-        require_distribution("group_probability", self.group_probability, size=_GROUPS)
-        if min(self.group_probability) == 0:
-            raise UsageError("group_probability has a 0: give two groups with people in them")
-        require_number("true_positive_weight", self.true_positive_weight, low=0.0, high=1.0)
-        require_number("true_negative_weight", self.true_negative_weight, low=0.0, high=1.0)
-        require_number("rate_margin", self.rate_margin, low=0.0, high=0.5)
-        low, high = self.rate_margin, 1.0 - self.rate_margin
-        _require_range("start_range", self.start_range, low=low, high=high)
-        for position, state in enumerate(self.starts):
-            if len(state) != _GROUPS:
-                raise UsageError(f"starts[{position}] has {len(state)} rates: give {_GROUPS}")
-            for group, rate in enumerate(state):
-                require_number(f"starts[{position}][{group}]", rate, low=low, high=high)
-        require_integer("episode_length", self.episode_length, low=1)
+        validate(self)
+        require_distribution("group_probability", self.group_probability, _GROUPS)
+        rate = Annotated[float, Range(self.rate_margin, 1.0 - self.rate_margin)]
+        checked("starts", self.starts, tuple[tuple[rate, rate], ...])
+        checked("start_range", self.start_range, tuple[rate, rate])
+        for field in ("threshold_range", "start_range"):
+            low, high = getattr(self, field)
+            checked(f"{field}[1]", high, Annotated[float, Range(low)])
 
     @classmethod
     def synthetic(cls) -> PopulationParams:
@@ -178,7 +169,7 @@ def start_grid(size: int = 4) -> FloatArray:
     The paper evaluates all its algorithms from the same 16 states; with the default size these
     are the ones that fit what is known about them.
     """
-    require_integer("size", size, low=1)
+    checked("size", size, Count)
     rates = np.linspace(0.01, 0.99, size)
     return np.stack(np.meshgrid(rates, rates, indexing="ij"), axis=-1).reshape(-1, _GROUPS)
 
@@ -531,16 +522,6 @@ class PopulationVectorEnv(FairVectorEnv):
 def _starts_of_copies(starts: Sequence[tuple[float, float]], num_envs: int) -> FloatArray | None:
     """Return the start (N, 2) of every copy, or None when starts are drawn."""
     return np.array(starts)[np.arange(num_envs) % len(starts)] if starts else None
-
-
-def _require_range(
-    field: str, values: Sequence[float], *, low: float = -np.inf, high: float = np.inf
-) -> None:
-    """Raise `UsageError` unless `values` are two rising numbers in [`low`, `high`]."""
-    if len(values) != 2:
-        raise UsageError(f"{field} has {len(values)} entries: give the lowest and the highest")
-    require_number(f"{field}[0]", values[0], low=low, high=high)
-    require_number(f"{field}[1]", values[1], low=values[0], high=high)
 
 
 def population_params(

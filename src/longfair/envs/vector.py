@@ -19,8 +19,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.envs.parameters import require_integer
 from longfair.errors import UsageError
+from longfair.settings import Count, checked
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -80,8 +80,8 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         action_space: gymnasium.Space[Any],
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
-        require_integer("num_envs", num_envs, low=1)
-        require_integer("episode_length", episode_length, low=1)
+        num_envs = checked("num_envs", num_envs, Count)
+        checked("episode_length", episode_length, Count)
         if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
             raise UsageError(f"autoreset_mode={autoreset_mode}: give SAME_STEP or DISABLED")
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": []}

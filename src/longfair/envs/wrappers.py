@@ -16,8 +16,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.envs.parameters import require_integer, require_number
 from longfair.errors import UsageError
+from longfair.settings import Count, NonNegative, checked
 
 Float32Array = NDArray[np.float32]
 
@@ -105,7 +105,7 @@ class RunningRates(AppendedMemory):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], offset: float = 0.0) -> None:
-        require_number("offset", offset, low=0.0)
+        checked("offset", offset, NonNegative)
         groups = _num_groups(env)
         super().__init__(env, size=groups, low=0.0, high=np.inf)
         self._offset = offset
@@ -142,7 +142,7 @@ class WindowStatistics(AppendedMemory):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], window: int = 300) -> None:
-        require_integer("window", window, low=1)
+        checked("window", window, Count)
         groups = _num_groups(env)
         shape = env.single_observation_space.shape
         assert shape is not None

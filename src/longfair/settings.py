@@ -1,0 +1,272 @@
+"""The one validator of all settings: of environments, agents, strategies and their arguments.
+
+A record says in its annotations what each field may be, and `validate` holds the values against
+them:
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Learning:
+...     steps: Count = 100
+...     discount: Probability = 0.99
+...     layers: Annotated[tuple[Count, ...], Length(1)] = (64, 64)
+...     kind: Annotated[str, OneOf("linear", "exponential")] = "linear"
+...     bound: NonNegative | None = None
+...
+...     def __post_init__(self) -> None:
+...         validate(self)
+>>> Learning(layers=[np.int64(32)]).layers
+(32,)
+>>> Learning(discount=1.5)
+Traceback (most recent call last):
+longfair.errors.UsageError: discount=1.5: give a finite number in [0, 1]
+
+NumPy numbers become Python's, lists and arrays become tuples. Nothing else is converted: text is
+no number, and True is not 1. Arguments that are in no record are held against the same annotations
+with `checked`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from longfair.errors import UsageError, near_misses
+
+_SUM_TOLERANCE = 1e-9
+
+
+class Range(NamedTuple):
+    """Between which bounds a number lies; the bounds belong to it unless they are said not to."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    """Whether the number must be above `low`."""
+    below: bool = False
+    """Whether the number must be below `high`."""
+
+    def __contains__(self, number: object) -> bool:
+        """Say whether a number keeps the bounds."""
+        assert isinstance(number, (int, float))
+        over = number > self.low if self.above else number >= self.low
+        return over and (number < self.high if self.below else number <= self.high)
+
+    def of(self, what: str) -> str:
+        """Describe numbers of a kind with these bounds: `an integer of at least 1`."""
+        if self.high == math.inf:
+            if self.low == -math.inf:
+                return what
+            return f"{what} {'above' if self.above else 'of at least'} {self.low:g}"
+        if what == "an integer":
+            return f"{what} in {self.low:g}..{self.high:g}"
+        return (
+            f"{what} in {'(' if self.above else '['}{self.low:g}, "
+            f"{self.high:g}{')' if self.below else ']'}"
+        )
+
+
+class Length(NamedTuple):
+    """How many entries a sequence has."""
+
+    low: int
+    high: int | None = None
+
+
+class OneOf:
+    """The names that a text may have.
+
+    Parameters
+    ----------
+    *names
+        The names.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+Count = Annotated[int, Range(1)]
+"""A whole number of at least 1."""
+Natural = Annotated[int, Range(0)]
+"""A whole number of at least 0."""
+Seed = Natural
+"""What a random generator is made from."""
+Probability = Annotated[float, Range(0.0, 1.0)]
+"""A number in [0, 1]."""
+NonNegative = Annotated[float, Range(0.0)]
+"""A finite number of at least 0."""
+Positive = Annotated[float, Range(0.0, above=True)]
+"""A finite number above 0."""
+
+
+def validate(record: Any) -> None:
+    """Hold every field of a dataclass against its annotation; call it in `__post_init__`.
+
+    Parameters
+    ----------
+    record
+        An instance, frozen or not. NumPy numbers and sequences in it are brought into Python's
+        numbers and tuples.
+
+    Raises
+    ------
+    UsageError
+        Naming the first field that is wrong, its value and what is allowed.
+    """
+    kind_of_record: Any = type(record)
+    for name, kind in _kinds(kind_of_record).items():
+        given = getattr(record, name)
+        kept = checked(name, given, kind)
+        if kept is not given:
+            object.__setattr__(record, name, kept)
+
+
+def checked(name: str, value: Any, kind: Any) -> Any:
+    """Return a value as its kind wants it, or raise `UsageError` with its name.
+
+    Parameters
+    ----------
+    name
+        What the error calls it.
+    value
+        What was given.
+    kind
+        An annotation: `int`, `float`, `bool`, `str`, a class; `Annotated` with `Range`, `Length`
+        or `OneOf`; `tuple`, `Sequence`, `Mapping`, `Literal`, `Callable`, and unions of these.
+    """
+    rules: dict[type, Any] = {}
+    if get_origin(kind) is Annotated:
+        kind, *given = get_args(kind)
+        rules = {type(rule): rule for rule in given}
+    origin = get_origin(kind)
+    if kind is Any:
+        return value
+    if kind in (int, float):
+        return _number(name, value, kind, rules.get(Range, Range()))
+    if kind is str or origin is Literal:
+        return _text(name, value, rules[OneOf].names if OneOf in rules else get_args(kind))
+    if origin in (Union, types.UnionType):
+        return _one_of_kinds(name, value, get_args(kind))
+    if origin in (tuple, Sequence):
+        return _sequence(name, value, kind, rules.get(Length, Length(0)))
+    if origin is Mapping or origin is dict:
+        return _mapping(name, value, get_args(kind)[1])
+    return _instance(name, value, origin or kind)
+
+
+def require_distribution(name: str, values: Sequence[float], size: int) -> None:
+    """Raise `UsageError` unless a sequence has `size` probabilities that sum to one."""
+    require_length(name, values, size)
+    if abs(sum(values) - 1.0) > _SUM_TOLERANCE:
+        raise UsageError(f"{name} sums to {sum(values)!r}: give probabilities that sum to 1")
+
+
+def require_length(name: str, values: Sequence[Any], size: int) -> None:
+    """Raise `UsageError` unless a sequence has `size` entries."""
+    if len(values) != size:
+        raise UsageError(f"{name} has {len(values)} entries: give {size}")
+
+
+def shortened(value: Any) -> str:
+    """Write a value on one line of at most 60 characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@cache
+def _kinds(record: Any) -> dict[str, Any]:
+    hints = get_type_hints(record, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(record)}
+
+
+def _refused(name: str, value: Any, allowed: str) -> UsageError:
+    return UsageError(f"{name}={shortened(value)}: give {allowed}")
+
+
+def _number(name: str, value: Any, kind: type, bounds: Range) -> Any:
+    numbers = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
+    if isinstance(value, numbers) and not isinstance(value, bool):
+        plain = value.item() if isinstance(value, np.generic) else value
+        if math.isfinite(plain) and plain in bounds:
+            return plain
+    raise _refused(name, value, bounds.of("an integer" if kind is int else "a finite number"))
+
+
+def _text(name: str, value: Any, names: Sequence[str]) -> str:
+    if isinstance(value, str) and (value in names or not names):
+        return value
+    if not names:
+        raise _refused(name, value, "text")
+    hint = near_misses(value if isinstance(value, str) else "", names)
+    raise UsageError(f"{name}={shortened(value)}: {hint}")
+
+
+def _one_of_kinds(name: str, value: Any, kinds: Sequence[Any]) -> Any:
+    """Return the value as the first of the kinds that takes it."""
+    if value is None and types.NoneType in kinds:
+        return None
+    errors = []
+    for kind in kinds:
+        if kind is not types.NoneType:
+            try:
+                return checked(name, value, kind)
+            except UsageError as error:
+                errors.append(str(error))
+    alternatives = [error.rpartition(": give ")[2] for error in errors[1:]]
+    if types.NoneType in kinds:
+        alternatives.append("None")
+    raise UsageError(" or ".join([errors[0], *alternatives]))
+
+
+def _sequence(name: str, value: Any, kind: Any, size: Length) -> Any:
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        raise _refused(name, value, "a sequence")
+    kinds = get_args(kind)
+    repeated = get_origin(kind) is not tuple or kinds[-1] is Ellipsis
+    if not repeated:
+        require_length(name, value, len(kinds))
+    elif len(value) < size.low or (size.high is not None and len(value) > size.high):
+        wanted = size.low if size.high == size.low else f"at least {size.low}"
+        if size.high not in (None, size.low):
+            wanted = f"{size.low} to {size.high}"
+        raise UsageError(f"{name} has {len(value)} entries: give {wanted}")
+    entries = tuple(
+        checked(f"{name}[{place}]", entry, kinds[0] if repeated else kinds[place])
+        for place, entry in enumerate(value)
+    )
+    unchanged = isinstance(value, tuple) and all(map(_same, entries, value))
+    return value if unchanged else entries
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _mapping(name: str, value: Any, kind: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise _refused(name, value, "a mapping")
+    for key, entry in value.items():
+        checked(f"{name}[{key!r}]", entry, kind)
+    return value
+
+
+def _instance(name: str, value: Any, kind: Any) -> Any:
+    if kind is Callable:
+        if callable(value):
+            return value
+        raise _refused(name, value, "something that can be called")
+    if kind is bool:
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        raise _refused(name, value, "True or False")
+    if isinstance(kind, type) and not isinstance(value, kind):
+        raise _refused(name, value, f"a {kind.__name__}")
+    return value

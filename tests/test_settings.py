@@ -1,0 +1,245 @@
+"""The validator of settings, and every field of every record times values it may not have."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import importlib
+import math
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+from longfair import settings
+from longfair.errors import UsageError
+from longfair.settings import Count, Length, OneOf, Probability, Range, checked, validate
+
+ROOMS = ("longfair.envs", "longfair.agents", "longfair.papers")
+"""Packages whose records are looked at as soon as they are held against their annotations."""
+
+UNBOUNDED = {"LoanMDPParams.reward_offset", "PopulationParams.threshold_range"}
+"""Fields in which every finite number has a meaning."""
+
+EXAMPLES: dict[str, dict[str, Any]] = {}
+"""What the required fields of a record may be, by its name."""
+
+BAD = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    -1e9,
+    -1,
+    1.0000001,
+    "no such thing",
+    "",
+    None,
+    True,
+    np.True_,
+    1 + 2j,
+    b"x",
+    (),
+    (None,),
+    ("x", "y"),
+    (math.nan, math.nan),
+    ((),),
+    {},
+    {"a": 1},
+    {1},
+    np.array(0.5),
+    np.array([math.nan, 1.0]),
+    np.zeros((2, 2, 2)),
+    np.datetime64("2020-01-01"),
+    object(),
+)
+
+
+def records() -> list[type[Any]]:
+    """Every dataclass of the rooms that calls the validator."""
+    found: dict[str, type[Any]] = {}
+    for room in ROOMS:
+        package = importlib.import_module(room)
+        names = [module.name for module in pkgutil.walk_packages(package.__path__, f"{room}.")]
+        for module in [package, *map(importlib.import_module, names)]:
+            for value in vars(module).values():
+                if isinstance(value, type) and dataclasses.is_dataclass(value):
+                    after = getattr(value, "__post_init__", None)
+                    if after is not None and "validate" in after.__code__.co_names:
+                        found[f"{value.__module__}.{value.__qualname__}"] = value
+    return list(found.values())
+
+
+RECORDS = records()
+FIELDS = [
+    (record, field.name) for record in RECORDS for field in dataclasses.fields(record) if field.init
+]
+
+
+def allowed(kind: Any, value: Any) -> bool:
+    """Say, apart from the validator, whether an annotation lets a value in."""
+    rules: tuple[Any, ...] = ()
+    if get_origin(kind) is Annotated:
+        kind, *given = get_args(kind)
+        rules = tuple(given)
+    if get_origin(kind) in (types.UnionType, typing.Union):
+        return any(allowed(member, value) for member in get_args(kind))
+    if kind is types.NoneType:
+        return value is None
+    if kind in (int, float):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        number = whole or (kind is float and isinstance(value, float) and math.isfinite(value))
+        return number and all(
+            rule.low <= value <= rule.high
+            and not (rule.above and value == rule.low)
+            and not (rule.below and value == rule.high)
+            for rule in rules
+        )
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if kind is str:
+        return isinstance(value, str) and all(value in rule.names for rule in rules)
+    if get_origin(kind) in (tuple, Sequence):
+        fits = isinstance(value, tuple) and all(rule.low <= len(value) for rule in rules)
+        first, *more = get_args(kind)
+        kinds = [first] * len(value) if fits and (not more or more[0] is ...) else [first, *more]
+        return fits and len(kinds) == len(value) and all(map(allowed, kinds, value))
+    if get_origin(kind) in (dict, Mapping):
+        return isinstance(value, dict) and all(
+            allowed(get_args(kind)[1], entry) for entry in value.values()
+        )
+    if get_origin(kind) is Callable:
+        return callable(value)
+    return kind is Any or isinstance(value, get_origin(kind) or kind)
+
+
+@pytest.mark.parametrize(
+    ("record", "field"), FIELDS, ids=[f"{record.__name__}-{field}" for record, field in FIELDS]
+)
+def test_no_field_takes_what_its_annotation_forbids(record: type[Any], field: str) -> None:
+    kind = get_type_hints(record, include_extras=True)[field]
+    good = EXAMPLES.get(record.__name__, {})
+    for bad in BAD:
+        if not allowed(kind, bad):
+            with pytest.raises(UsageError) as error:
+                record(**good | {field: bad})
+            assert field in str(error.value), bad
+            assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "field"), FIELDS, ids=[f"{record.__name__}-{field}" for record, field in FIELDS]
+)
+def test_every_number_has_bounds(record: type[Any], field: str) -> None:
+    """Or it is listed as one of which every finite value has a meaning."""
+    kind = get_type_hints(record, include_extras=True)[field]
+    unbounded = f"{record.__name__}.{field}" in UNBOUNDED
+    assert unbounded == any(map(_bare, _parts(kind)))
+
+
+def _parts(kind: Any) -> list[Any]:
+    """Return what a kind is made of, numbers with their bounds."""
+    if get_origin(kind) is Annotated:
+        inner, *rules = get_args(kind)
+        return [kind] if any(isinstance(rule, Range) for rule in rules) else _parts(inner)
+    members = [part for part in get_args(kind) if not isinstance(part, str)]
+    return [part for member in members for part in _parts(member)] if members else [kind]
+
+
+def _bare(kind: Any) -> bool:
+    return kind in (int, float)
+
+
+def test_there_are_a_thousand_bad_cases() -> None:
+    hints = {record: get_type_hints(record, include_extras=True) for record in RECORDS}
+    cases = sum(not allowed(hints[record][field], bad) for record, field in FIELDS for bad in BAD)
+    assert cases >= 1000
+
+
+# The validator itself ----------------------------------------------------------------------------
+
+
+def test_the_example_of_the_module_runs() -> None:
+    assert doctest.testmod(settings) == doctest.TestResults(failed=0, attempted=4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    count: Count = 1
+    share: Probability = 0.5
+    pair: tuple[float, float] = (0.0, 1.0)
+    many: Annotated[tuple[Count, ...], Length(1)] = (3,)
+    kind: Annotated[str, OneOf("linear", "square")] = "linear"
+    flag: bool = False
+    either: Probability | tuple[Probability, ...] | None = None
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    call: Callable[[float], float] = math.sqrt
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({"count": np.int64(7)}, 7),
+        ({"share": np.float32(0.5)}, 0.5),
+        ({"share": 1}, 1),
+        ({"pair": [np.float64(1), 2]}, (1.0, 2)),
+        ({"many": np.array([1, 2])}, (1, 2)),
+        ({"many": range(1, 3)}, (1, 2)),
+        ({"flag": np.True_}, True),
+        ({"either": [0.5]}, (0.5,)),
+        ({"either": None}, None),
+    ],
+)
+def test_numbers_and_sequences_become_pythons(change: dict[str, Any], kept: Any) -> None:
+    (field,) = change
+    found = getattr(Example(**change), field)
+    assert found == kept
+    assert type(found) is type(kept)
+    if isinstance(kept, tuple):
+        assert [type(entry) for entry in found] == [type(entry) for entry in kept]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"count": 0}, "count=0: give an integer of at least 1"),
+        ({"count": 1.0}, "count=1.0: give an integer of at least 1"),
+        ({"share": 1.0000001}, "share=1.0000001: give a finite number in [0, 1]"),
+        ({"share": "0.5"}, "share='0.5': give a finite number in [0, 1]"),
+        ({"pair": 0.5}, "pair=0.5: give a sequence"),
+        ({"pair": (1.0,)}, "pair has 1 entries: give 2"),
+        ({"pair": (1.0, math.nan)}, "pair[1]=nan: give a finite number"),
+        ({"many": ()}, "many has 0 entries: give at least 1"),
+        ({"many": "12"}, "many='12': give a sequence"),
+        ({"kind": "liner"}, "kind='liner': did you mean 'linear'? allowed: linear, square"),
+        ({"kind": 3}, "kind=3: allowed: linear, square"),
+        ({"flag": 1}, "flag=1: give True or False"),
+        ({"either": "x"}, "either='x': give a finite number in [0, 1] or a sequence or None"),
+        ({"weights": {"a": "x"}}, "weights['a']='x': give a finite number"),
+        ({"weights": ()}, "weights=(): give a mapping"),
+        ({"call": 3}, "call=3: give something that can be called"),
+    ],
+)
+def test_an_error_says_what_was_given_and_what_is_allowed(
+    change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        Example(**change)
+    assert str(error.value) == message
+
+
+def test_an_unchanged_value_is_kept_as_it_is() -> None:
+    pair = (0.25, 0.5)
+    assert Example(pair=pair).pair is pair
+
+
+def test_arguments_outside_records_are_held_against_the_same_annotations() -> None:
+    assert checked("window", np.int32(3), Count) == 3
+    with pytest.raises(UsageError, match=r"window=0: give an integer of at least 1"):
+        checked("window", 0, Count)
