@@ -299,7 +299,7 @@ def test_the_optimal_lender_earns_the_optimum() -> None:
         episode_length=12, required_profit=2, invalid_reward=-12.0, missed_reward=-120.0
     )
     params = loan_pool.LoanPoolParams(episode_length=12, margin=2 / 12)
-    env = loan_pool.make_vector(20_000, params=params)
+    env = loan_pool.LoanPoolVectorEnv.make(20_000, params=params)
     act = acting(OptimalLender(pool))
     reward = play_episodes(act, env, seed=0).reward
     error = reward.std() / math.sqrt(len(reward))
@@ -308,7 +308,7 @@ def test_the_optimal_lender_earns_the_optimum() -> None:
 
 
 def test_the_optimal_lender_notices_that_an_episode_ended() -> None:
-    env = loan_pool.make_vector(500, episode_length=5)
+    env = loan_pool.LoanPoolVectorEnv.make(500, episode_length=5)
     lender, fresh = (OptimalLender(replace(SHORT, asking=0.9)) for _ in range(2))
     act = acting(lender)
     observation, info = env.reset(seed=0)
@@ -321,7 +321,7 @@ def test_the_optimal_lender_notices_that_an_episode_ended() -> None:
 
 def test_the_optimal_lender_wants_to_be_told_what_happens() -> None:
     lender = OptimalLender(replace(SHORT, episode_length=1))
-    env = loan_pool.make_vector(1, episode_length=1)
+    env = loan_pool.LoanPoolVectorEnv.make(1, episode_length=1)
     observation, _ = env.reset(seed=0)
     with pytest.raises(UsageError, match="call observe"):
         lender.predict(observation)

@@ -33,8 +33,8 @@ def example() -> Iterator[types.ModuleType]:
 
 
 def test_both_faces_pass_the_checkers(example: types.ModuleType) -> None:
-    check_env(example.make_scalar(), skip_render_check=True)
-    check_env_of_sb3(example.make_scalar())
+    check_env(example.ClinicVectorEnv.make_scalar(), skip_render_check=True)
+    check_env_of_sb3(example.ClinicVectorEnv.make_scalar())
 
 
 IN_THE_LIBRARY = """
@@ -64,7 +64,7 @@ def test_the_example_passes_the_tests_of_every_environment() -> None:
 
 
 def test_nobody_is_lost(example: types.ModuleType) -> None:
-    env = example.make_vector(num_envs=50, preset="busy")
+    env = example.ClinicVectorEnv.make(num_envs=50, preset="busy")
     _, info = env.reset(seed=1)
     waiting = info["group_state"][..., 0]
     rng = np.random.default_rng(1)
@@ -81,9 +81,9 @@ def test_the_page_tells_the_truth_about_the_longest_list(example: types.ModuleTy
 
 
 def test_bad_input_is_refused(example: types.ModuleType) -> None:
-    env = example.make_vector(num_envs=2)
+    env = example.ClinicVectorEnv.make(num_envs=2)
     env.reset(seed=0)
     with pytest.raises(UsageError, match="action 2"):
         env.step(np.array([0, 2]))
     with pytest.raises(UsageError, match="quiet"):
-        example.make_vector(preset="quite")
+        example.ClinicVectorEnv.make(preset="quite")

@@ -20,10 +20,10 @@ from longfair.envs.attention import (
     AttentionParams,
     AttentionVectorEnv,
     allocate_units,
-    make_scalar,
-    make_vector,
 )
 from longfair.errors import UsageError
+
+make_vector, make_scalar = AttentionVectorEnv.make, AttentionVectorEnv.make_scalar
 
 # The decoder -----------------------------------------------------------------------------------
 

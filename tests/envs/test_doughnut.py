@@ -24,11 +24,11 @@ from longfair.agents.policies import (
 from longfair.envs.doughnut import (
     DoughnutParams,
     DoughnutVectorEnv,
-    make_scalar,
-    make_vector,
     tabular,
 )
 from longfair.errors import UsageError
+
+make_vector, make_scalar = DoughnutVectorEnv.make, DoughnutVectorEnv.make_scalar
 
 # A correct environment fails a comparison at four standard errors once in 16,000 times.
 WIDTH = 4.0

@@ -25,10 +25,10 @@ from longfair.agents.policies import (
 from longfair.envs.epidemic import (
     EpidemicParams,
     EpidemicVectorEnv,
-    make_scalar,
-    make_vector,
 )
 from longfair.errors import UsageError
+
+make_vector, make_scalar = EpidemicVectorEnv.make, EpidemicVectorEnv.make_scalar
 
 NOBODY = 34
 ADJACENCY = EpidemicParams().adjacency()

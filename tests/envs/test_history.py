@@ -11,11 +11,9 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from longfair.envs.attention import AttentionParams, AttentionVectorEnv
-from longfair.envs.attention import make_vector as attention
 from longfair.envs.epidemic import EpidemicParams, EpidemicVectorEnv
-from longfair.envs.epidemic import make_vector as epidemic
 from longfair.envs.history import History, VaccinationCounts, WindowRates
-from longfair.envs.lending import make_vector as lending
+from longfair.envs.lending import LendingVectorEnv
 from longfair.envs.scalar import ScalarFace
 from longfair.envs.wrappers import RunningRates
 from longfair.errors import UsageError
@@ -49,8 +47,8 @@ def stacked(rows: list[Any], length: int) -> Any:
 
 @pytest.mark.parametrize("length", [1, 2, 8, 30])
 def test_history_shows_the_last_observations_oldest_first(length: int) -> None:
-    plain = play(attention(COPIES), logits, 20)
-    shown = play(History(attention(COPIES), length), logits, 20)
+    plain = play(AttentionVectorEnv.make(COPIES), logits, 20)
+    shown = play(History(AttentionVectorEnv.make(COPIES), length), logits, 20)
     rows: list[Any] = [np.zeros((COPIES, 15), np.float32)]
     for (row, _), (observation, _) in zip(plain, shown, strict=True):
         rows.append(row)
@@ -59,7 +57,7 @@ def test_history_shows_the_last_observations_oldest_first(length: int) -> None:
 
 def test_history_of_elbert_has_160_numbers() -> None:
     """Eight rows of discovered, occurred, allocated, and the running ratio with one added."""
-    env = History(RunningRates(attention(COPIES, "elbert_harder"), offset=1.0), 8)
+    env = History(RunningRates(AttentionVectorEnv.make(COPIES, "elbert_harder"), offset=1.0), 8)
     assert env.single_observation_space.shape == (160,)
     discovered, occurred = np.zeros((2, COPIES, 5))
     rows = []
@@ -73,14 +71,14 @@ def test_history_of_elbert_has_160_numbers() -> None:
 
 
 def test_history_begins_with_zeros_before_the_first_observation() -> None:
-    observation, _ = History(epidemic(COPIES), 4).reset(seed=0)
+    observation, _ = History(EpidemicVectorEnv.make(COPIES), 4).reset(seed=0)
     rows = observation.reshape(COPIES, 4, 102)
     assert (rows[:, :3] == 0).all()
     assert (rows[:, 3].sum(axis=1) == 34).all()
 
 
 def test_history_is_whole_at_the_end_of_an_episode_and_empty_afterwards() -> None:
-    env = History(RunningRates(attention(COPIES, episode_length=5), offset=1.0), 3)
+    env = History(RunningRates(AttentionVectorEnv.make(COPIES, episode_length=5), offset=1.0), 3)
     rows = []
     for step, (observation, info) in enumerate(play(env, logits, 15)):
         rows.append(np.hstack([info["supply"], info["demand"], info["allocation"]]))
@@ -110,7 +108,7 @@ def test_history_forgets_only_the_copies_that_are_reset() -> None:
 
 
 def test_returned_histories_are_the_callers_to_change() -> None:
-    env = History(attention(COPIES, episode_length=3), 2)
+    env = History(AttentionVectorEnv.make(COPIES, episode_length=3), 2)
     first, info = play(env, logits, 1)[0]
     copy = first.copy()
     env.step(logits(np.random.default_rng(0)))
@@ -120,7 +118,7 @@ def test_returned_histories_are_the_callers_to_change() -> None:
 
 
 def test_history_includes_zero_in_its_bounds() -> None:
-    env = attention(COPIES)
+    env = AttentionVectorEnv.make(COPIES)
     shown, inner = History(env, 2).single_observation_space, env.single_observation_space
     np.testing.assert_array_equal(shown.high, np.tile(inner.high, 2))
     np.testing.assert_array_equal(shown.low, 0)
@@ -131,7 +129,7 @@ def test_history_includes_zero_in_its_bounds() -> None:
 
 @pytest.mark.parametrize(("window", "offset"), [(1, 0.0), (4, 0.0), (4, 1.0), (300, 1.0)])
 def test_window_rates_look_at_the_last_steps_only(window: int, offset: float) -> None:
-    env = WindowRates(attention(COPIES, episode_length=9), window, offset)
+    env = WindowRates(AttentionVectorEnv.make(COPIES, episode_length=9), window, offset)
     supplies, demands = [], []
     for step, (observation, info) in enumerate(play(env, logits, 30)):
         supplies.append(info["supply"])
@@ -147,7 +145,7 @@ def test_window_rates_look_at_the_last_steps_only(window: int, offset: float) ->
 
 
 def test_history_of_fppo_has_160_numbers() -> None:
-    env = History(WindowRates(attention(COPIES, "fppo"), offset=1.0), 8)
+    env = History(WindowRates(AttentionVectorEnv.make(COPIES, "fppo"), offset=1.0), 8)
     assert env.single_observation_space.shape == (160,)
     observation, info = play(env, logits, 3)[-1]
     np.testing.assert_array_equal(observation[:, :100], 0)
@@ -163,7 +161,7 @@ def nodes(rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("as_coded", [False, True])
 def test_vaccination_counts(as_coded: bool) -> None:
-    env = VaccinationCounts(epidemic(COPIES), as_coded)
+    env = VaccinationCounts(EpidemicVectorEnv.make(COPIES), as_coded)
     assert env.single_observation_space.shape == (136,)
     counts = np.zeros((COPIES, 34))
     for step, (observation, info) in enumerate(play(env, nodes, 45)):
@@ -188,7 +186,7 @@ def test_vaccination_counts(as_coded: bool) -> None:
 )
 def test_where_one_vaccine_is_counted(node: int, correct: int | None, coded: int) -> None:
     for as_coded, place in ((False, correct), (True, coded)):
-        env = VaccinationCounts(epidemic(1), as_coded)
+        env = VaccinationCounts(EpidemicVectorEnv.make(1), as_coded)
         env.reset(seed=0)
         observation = env.step(np.array([node]))[0]
         places = [] if place is None else [place]
@@ -197,7 +195,7 @@ def test_where_one_vaccine_is_counted(node: int, correct: int | None, coded: int
 
 def test_vaccination_counts_of_another_network() -> None:
     params = EpidemicParams(edges=((0, 1), (1, 2)), group=(0, 1, 1))
-    env = VaccinationCounts(epidemic(2, params=params))
+    env = VaccinationCounts(EpidemicVectorEnv.make(2, params=params))
     env.reset(seed=0)
     np.testing.assert_array_equal(env.step(np.array([2, 3]))[0][:, 9:], [[0, 0, 1], [0, 0, 0]])
 
@@ -208,11 +206,11 @@ def test_vaccination_counts_of_another_network() -> None:
 @pytest.mark.parametrize(
     ("wrap", "message"),
     [
-        (lambda: History(attention(2), 0), "length=0"),
-        (lambda: WindowRates(attention(2), 0), "window=0"),
-        (lambda: WindowRates(attention(2), 5, offset=-1.0), "offset=-1.0"),
-        (lambda: VaccinationCounts(attention(2)), "longfair/Epidemic-v0"),
-        (lambda: VaccinationCounts(lending(2)), "longfair/Epidemic-v0"),
+        (lambda: History(AttentionVectorEnv.make(2), 0), "length=0"),
+        (lambda: WindowRates(AttentionVectorEnv.make(2), 0), "window=0"),
+        (lambda: WindowRates(AttentionVectorEnv.make(2), 5, offset=-1.0), "offset=-1.0"),
+        (lambda: VaccinationCounts(AttentionVectorEnv.make(2)), "longfair/Epidemic-v0"),
+        (lambda: VaccinationCounts(LendingVectorEnv.make(2)), "longfair/Epidemic-v0"),
     ],
 )
 def test_bad_arguments_are_refused(wrap: Any, message: str) -> None:

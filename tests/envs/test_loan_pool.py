@@ -24,11 +24,11 @@ from longfair.agents.policies import (
 from longfair.envs.loan_pool import (
     LoanPoolParams,
     LoanPoolVectorEnv,
-    make_scalar,
-    make_vector,
     tabular,
 )
 from longfair.errors import UsageError
+
+make_vector, make_scalar = LoanPoolVectorEnv.make, LoanPoolVectorEnv.make_scalar
 
 # A correct environment fails a comparison at four standard errors once in 16,000 times.
 WIDTH = 4.0

@@ -63,10 +63,10 @@ def test_bits_are_as_many_as_the_largest_number_needs(largest: int, width: int) 
 @pytest.mark.parametrize(
     ("env", "width"),
     [
-        (doughnut.make_vector(2), 40),
-        (doughnut.make_vector(2, preset="tabular"), 3 + 3 * 4),
-        (loan_pool.make_vector(2), 35),
-        (loan_pool.make_vector(2, preset="continuous"), 27),
+        (doughnut.DoughnutVectorEnv.make(2), 40),
+        (doughnut.DoughnutVectorEnv.make(2, preset="tabular"), 3 + 3 * 4),
+        (loan_pool.LoanPoolVectorEnv.make(2), 35),
+        (loan_pool.LoanPoolVectorEnv.make(2, preset="continuous"), 27),
     ],
     ids=["deep", "tabular", "discrete", "continuous"],
 )
@@ -88,9 +88,9 @@ def test_memory_follows_whoever_is_served_across_episodes(
 ) -> None:
     copies, length = 20, 9
     inner: Any = (
-        loan_pool.make_vector(copies, episode_length=length)
+        loan_pool.LoanPoolVectorEnv.make(copies, episode_length=length)
         if pool
-        else doughnut.make_vector(copies, preset="tabular", episode_length=length)
+        else doughnut.DoughnutVectorEnv.make(copies, preset="tabular", episode_length=length)
     )
     units = [0, 0, 1, 1] if pool else [0, 1, 2]
     env = kind(inner, encoding=encoding)
@@ -120,7 +120,7 @@ def test_memory_follows_whoever_is_served_across_episodes(
 
 def test_min_forgets_the_level_and_reset_forgets_it_only_when_all_are_equal() -> None:
     before, served = np.array([2, 1, 1]), np.array([1, 0, 0])
-    envs = [kind(doughnut.make_vector(1, preset="tabular")) for kind in KINDS]
+    envs = [kind(doughnut.DoughnutVectorEnv.make(1, preset="tabular")) for kind in KINDS]
     assert [env.update(before, served).tolist() for env in envs] == [
         [3, 1, 1],
         [2, 0, 0],
@@ -133,7 +133,7 @@ def test_min_forgets_the_level_and_reset_forgets_it_only_when_all_are_equal() ->
 @given(st.lists(st.integers(0, 4), max_size=20))
 def test_shortened_memories_can_be_computed_from_the_full_one(served: list[int]) -> None:
     people = np.eye(5, dtype=np.int64)
-    envs = {kind: kind(doughnut.make_vector(1)) for kind in KINDS}
+    envs = {kind: kind(doughnut.DoughnutVectorEnv.make(1)) for kind in KINDS}
     memory = {kind: np.zeros((1, 5), np.int64) for kind in KINDS}
     since = [0] * 5
     for person in served:
@@ -148,7 +148,7 @@ def test_shortened_memories_can_be_computed_from_the_full_one(served: list[int])
 
 
 def test_a_memory_that_did_not_occur_is_updated_as_a_step_from_it_would() -> None:
-    env = FullMemory(doughnut.make_vector(64, preset="tabular"), encoding="counts")
+    env = FullMemory(doughnut.DoughnutVectorEnv.make(64, preset="tabular"), encoding="counts")
     observation, _ = env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -180,8 +180,10 @@ def test_copies_that_are_restarted_forget_and_the_others_do_not() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_are_the_sums_of_powers_that_tables_are_indexed_by(kind: Any) -> None:
-    plain = kind(doughnut.make_vector(10, preset="tabular"), encoding="counts")
-    coded = IntegerCodes(kind(doughnut.make_vector(10, preset="tabular"), encoding="counts"))
+    plain = kind(doughnut.DoughnutVectorEnv.make(10, preset="tabular"), encoding="counts")
+    coded = IntegerCodes(
+        kind(doughnut.DoughnutVectorEnv.make(10, preset="tabular"), encoding="counts")
+    )
     assert coded.single_observation_space.nvec.tolist() == [8, 13**3]
     rng = np.random.default_rng(0)
     numbers, codes = plain.reset(seed=0)[0], coded.reset(seed=0)[0]
@@ -203,11 +205,11 @@ def test_codes_are_the_sums_of_powers_that_tables_are_indexed_by(kind: Any) -> N
 
 
 def test_what_cannot_be_remembered_is_refused() -> None:
-    deep, pool = doughnut.make_vector(1), loan_pool.make_vector(1)
+    deep, pool = doughnut.DoughnutVectorEnv.make(1), loan_pool.LoanPoolVectorEnv.make(1)
     with pytest.raises(UsageError, match="did you mean 'bits'"):
         FullMemory(deep, encoding="bit")
     with pytest.raises(UsageError, match="hands nothing to single people"):
-        MinMemory(lending.make_vector(1))
+        MinMemory(lending.LendingVectorEnv.make(1))
     with pytest.raises(UsageError, match="give a FullMemory, MinMemory or ResetMemory of counts"):
         IntegerCodes(FullMemory(deep))
     with pytest.raises(UsageError, match="directly over longfair/Doughnut-v0"):

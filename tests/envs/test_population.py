@@ -424,6 +424,7 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
         ({"starts": ((0.2,),)}, r"starts\[0\] has 1 entries: give 2"),
         ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
         ({"rate_margin": 0.7}, "rate_margin=0.7"),
+        ({"features": "adult"}, r"threshold_range\[0\]=-4.0"),
         ({"fitness": "mild"}, "fitness='mild': give a FitnessTable"),
     ],
 )
@@ -443,6 +444,22 @@ def test_other_bad_input_is_refused() -> None:
     env.reset(seed=1)
     with pytest.raises(UsageError, match=r"threshold 1\.2 is not allowed"):
         env.step(np.array([[0.1, 1.2], [0.3, 0.4]]))
+    with pytest.raises(UsageError, match=r"threshold 1\.0000001 is not allowed"):
+        env.step(np.array([[0.1, 1.0000001], [0.3, 0.4]]))
+
+
+@pytest.mark.parametrize("features", ["gaussian", "adult"])
+def test_the_model_is_asked_about_many_states_and_actions_at_once(features: str) -> None:
+    params = SYNTHETIC if features == "gaussian" else ADULT_2
+    model = population.PopulationModel(params)
+    states = start_grid(2)[:, None, :]
+    actions = np.random.default_rng(0).uniform(size=(1, 9, 2))
+    together = model.disparities(states, model.outcome(states, actions))
+    assert together.shape == (4, 9, 4)
+    for state, action in np.ndindex(4, 9):
+        alone = model.outcome(states[state, 0], actions[0, action])
+        expected = model.disparities(states[state, 0], alone)
+        np.testing.assert_array_equal(together[state, action], expected)
 
 
 def test_a_missing_or_damaged_adult_table_is_one_line(

@@ -10,13 +10,16 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from longfair.envs.elapsed import ElapsedTime
+from longfair.envs.history import History
 from longfair.envs.lending import LendingParams, LendingVectorEnv
+from longfair.envs.loan_mdp import LoanMDPVectorEnv
 from longfair.envs.population import PopulationParams, PopulationVectorEnv
 from longfair.envs.scalar import ScalarFace
-from longfair.envs.wrappers import RunningRates, WindowStatistics
+from longfair.envs.wrappers import RunningRates, WindowRates, WindowStatistics
 from longfair.errors import UsageError
 
 COPIES, LENGTH = 4, 23
+SAME_STEP, NEXT_STEP = AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP
 
 
 def lending(mode: AutoresetMode = AutoresetMode.SAME_STEP, copies: int = COPIES) -> Any:
@@ -43,10 +46,10 @@ class Diary:
         demand = sum((d for _, _, d in self.steps[copy]), np.zeros(2)) + offset
         return np.divide(supply, demand, out=np.zeros(2), where=demand > 0)
 
-    def window(self, copy: int, length: int) -> Any:
-        kept = self.steps[copy][-length:]
-        supply = sum((s for _, s, _ in kept), np.zeros(2))
-        demand = sum((d for _, _, d in kept), np.zeros(2))
+    def window(self, copy: int, length: int, more: int = 0) -> Any:
+        kept, longer = self.steps[copy][-length:], self.steps[copy][-length - more :]
+        supply = sum((s for _, s, _ in longer), np.zeros(2))
+        demand = sum((d for _, _, d in longer), np.zeros(2))
         rates = np.divide(supply, demand, out=np.zeros(2), where=demand > 0)
         counts = np.zeros((2, 7))
         for applicant, _, _ in kept:
@@ -114,6 +117,12 @@ def test_window_statistics_look_at_the_last_decisions_only(window: int) -> None:
     assert wrapped.single_observation_space.shape == (25,)
     boundaries = compare(wrapped, lending(), lambda diary, copy: diary.window(copy, window))
     assert boundaries == 4
+
+
+@pytest.mark.parametrize("window", [1, 5, 300])
+def test_the_published_window_takes_rates_over_one_decision_more(window: int) -> None:
+    wrapped = WindowStatistics(lending(), window, as_coded=True)
+    assert compare(wrapped, lending(), lambda diary, copy: diary.window(copy, window, more=1)) == 4
 
 
 def test_wrappers_stack() -> None:
@@ -187,6 +196,48 @@ def test_wrappers_refuse_what_they_cannot_wrap() -> None:
         RunningRates(lending(), offset=-1.0)
     with pytest.raises(UsageError, match="window=0"):
         WindowStatistics(lending(), window=0)
+
+
+def test_rates_within_an_episode_are_refused_where_they_have_no_meaning() -> None:
+    """A copy of LoanMDP has one applicant, so no episode shows two groups."""
+    for wrap in (RunningRates, WindowRates):
+        with pytest.raises(UsageError, match="people of one group only"):
+            wrap(LoanMDPVectorEnv.make(2))
+
+
+def populations(mode: AutoresetMode) -> Any:
+    """A batch without chance, which starts in the same states again and again."""
+    params = PopulationParams(episode_length=4).starting_at([[0.2, 0.7], [0.6, 0.3]])
+    return PopulationVectorEnv(2, params, mode)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        ElapsedTime,
+        RunningRates,
+        lambda env: WindowRates(env, 2),
+        lambda env: History(env, 3),
+        lambda env: ElapsedTime(History(RunningRates(env), 2)),
+    ],
+)
+def test_all_ways_to_restart_show_the_same_episodes(wrap: Any) -> None:
+    """With next-step the restart takes a step of its own, which shows the first observation."""
+    actions = [np.full((2, 2), share, np.float32) for share in np.linspace(0.3, 0.7, 4)]
+    same, following = (wrap(populations(mode)) for mode in (SAME_STEP, NEXT_STEP))
+    first = same.reset(seed=1)[0]
+    np.testing.assert_array_equal(following.reset(seed=1)[0], first)
+    for _ in range(3):
+        for action in actions:
+            observation, _, _, truncated, info = same.step(action)
+            last = following.step(action)[0]
+            if truncated.any():
+                np.testing.assert_array_equal(last, info["final_obs"])
+            else:
+                np.testing.assert_array_equal(last, observation)
+        restarted = following.step(actions[0])[0]
+        np.testing.assert_array_equal(restarted, observation)
+        np.testing.assert_array_equal(restarted, first)
 
 
 def test_a_wrapped_batch_of_one_has_a_scalar_face() -> None:

@@ -11,7 +11,7 @@ import pytest
 from longfair.agents.evaluation import acting
 from longfair.agents.policies import threshold_policy
 from longfair.envs import NAMES
-from longfair.envs.lending import make_vector
+from longfair.envs.lending import LendingVectorEnv
 from longfair.papers import environment_pictures
 from longfair.papers.environment_pictures import PICTURES, Picture, follow
 
@@ -71,7 +71,7 @@ def test_pictures_are_the_same_every_time() -> None:
 
 
 def test_following_keeps_the_first_and_the_last_moment() -> None:
-    env = make_vector(num_envs=3, episode_length=251)
+    env = LendingVectorEnv.make(num_envs=3, episode_length=251)
     moments, states = follow(env, acting(threshold_policy((3, 3))), 250)
     assert moments[:: len(moments) - 1] == [0, 250]
     assert len(moments) == len(states)

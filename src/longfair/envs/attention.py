@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 from numba import njit
 from numpy.typing import ArrayLike
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
 from longfair.errors import UsageError
 from longfair.settings import Count, Length, NonNegative, Range, require_length, validate
@@ -146,6 +143,9 @@ class AttentionVectorEnv(FairVectorEnv):
     floor, its code has it.
     """
 
+    params_class = AttentionParams
+    continuous = True
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -170,7 +170,6 @@ class AttentionVectorEnv(FairVectorEnv):
         self._decrease = np.array(params.decrease)
         self._increase = np.array(params.increase)
         self._rate = np.empty((num_envs, sites))
-        self._allocation = np.zeros((num_envs, sites))
         self._last_step = np.zeros((num_envs, 3 * sites), np.float32)
 
     def _restart(self, copies: BoolArray) -> None:
@@ -178,7 +177,7 @@ class AttentionVectorEnv(FairVectorEnv):
         self._last_step[copies] = 0.0
 
     def _transition(self, actions: FloatArray) -> Transition:
-        units = self._allocation = allocate_units(actions, self.params.units)
+        units = allocate_units(actions, self.params.units)
         incidents = self.np_random.poisson(self._rate).astype(np.float64)
         discovered = np.minimum(units, incidents)
         self._last_step = np.concatenate(
@@ -189,7 +188,8 @@ class AttentionVectorEnv(FairVectorEnv):
         seen, occurred = np.einsum("ng->n", discovered), np.einsum("ng->n", incidents)
         params = self.params
         reward = params.discovered_weight * seen - params.missed_weight * (occurred - seen)
-        return Transition(reward, discovered, incidents, np.zeros(self.num_envs, np.bool_))
+        never = np.zeros(self.num_envs, np.bool_)
+        return Transition(reward, discovered, incidents, never, {"allocation": units})
 
     def _observation(self) -> Any:
         return self._last_step.copy()
@@ -208,15 +208,9 @@ class AttentionVectorEnv(FairVectorEnv):
         if not np.abs(array).max() <= self._limit:
             bad = array[~(np.abs(array) <= self._limit)][0]
             raise UsageError(
-                f"logit {bad:g} is not allowed: clip to [{-self._limit:g}, {self._limit:g}]"
+                f"logit {bad!s} is not allowed: clip to [{-self._limit:g}, {self._limit:g}]"
             )
         return array
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Give out the units in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info["allocation"] = self._allocation
-        return observation, reward, terminated, truncated, info
 
 
 def allocate_units(logits: ArrayLike, units: int) -> FloatArray:
@@ -275,34 +269,3 @@ def largest_remainders(logits: FloatArray, units: int) -> FloatArray:
             allocation[copy, first] += 1.0
             remainder[first] = -1.0
     return allocation
-
-
-def attention_params(
-    preset: str = "elbert",
-    params: AttentionParams | None = None,
-    episode_length: int | None = None,
-) -> AttentionParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: AttentionParams
-    chosen = parameters.preset(AttentionParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "elbert",
-    params: AttentionParams | None = None,
-    episode_length: int | None = None,
-) -> AttentionVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/Attention-v0")` calls this."""
-    return AttentionVectorEnv(num_envs, attention_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "elbert",
-    params: AttentionParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/Attention-v0")` calls this."""
-    chosen = attention_params(preset, params, episode_length)
-    return ScalarFace(AttentionVectorEnv(1, chosen, AutoresetMode.DISABLED))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from scipy.sparse import csr_array
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
     BoolArray,
@@ -122,6 +119,10 @@ class DoughnutVectorEnv(FairVectorEnv):
     episode of the presets it is worth less than 0.01.
     """
 
+    params_class = DoughnutParams
+    people = True
+    finite = True
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -147,9 +148,7 @@ class DoughnutVectorEnv(FairVectorEnv):
         self._first_cell = np.arange(num_envs) * people
         self._present = np.zeros((num_envs, people), dtype=np.bool_)
         self._counts = np.zeros((num_envs, people), dtype=np.int64)
-        self._count_cells = self._counts.reshape(-1)
-        self._welfare = self._welfare_after = np.zeros(num_envs)
-        self._served = np.zeros(num_envs, dtype=np.bool_)
+        self._welfare = np.zeros(num_envs)
 
     def _restart(self, copies: BoolArray) -> None:
         self._counts[copies] = 0
@@ -158,16 +157,22 @@ class DoughnutVectorEnv(FairVectorEnv):
 
     def _transition(self, actions: IntArray) -> Transition:
         cell = self._first_cell + actions
-        self._served = served = self._present.reshape(-1).take(cell)
-        count = self._count_cells.take(cell)
-        self._count_cells[cell] = count + served
-        # Kept apart from the running welfare, which starts anew when this step ends an episode.
-        self._welfare_after = self._welfare = self._welfare + self._gain.take(count) * served
+        served = self._present.reshape(-1).take(cell)
+        cells = self._counts.reshape(-1)
+        count = cells.take(cell)
+        cells[cell] = count + served
+        self._welfare = self._welfare + self._gain.take(count) * served
         supply = np.zeros(self._counts.shape)
         supply.reshape(-1)[cell] = served
         demand = self._present.astype(np.float64)
         self._present = self._draw_presence()
-        return Transition(self._welfare * served, supply, demand, np.zeros(len(cell), np.bool_))
+        return Transition(
+            self._welfare * served,
+            supply,
+            demand,
+            np.zeros(len(cell), np.bool_),
+            {"welfare": self._welfare.copy(), "wasted": ~served},
+        )
 
     def _draw_presence(self) -> BoolArray:
         present: BoolArray = self.np_random.random(self._counts.shape) < self._presence_probability
@@ -179,45 +184,12 @@ class DoughnutVectorEnv(FairVectorEnv):
     def _group_state(self) -> FloatArray:
         return self._counts[:, :, None].astype(np.float64)
 
+    def tabular(self) -> TabularModel:
+        """Write the problem out in full; see the function `tabular` of this module."""
+        return tabular(params=self.params)
+
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, self.num_groups)
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Hand out one doughnut in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info["welfare"] = self._welfare_after.copy()
-        info["wasted"] = ~self._served
-        return observation, reward, terminated, truncated, info
-
-
-def doughnut_params(
-    preset: str = "deep",
-    params: DoughnutParams | None = None,
-    episode_length: int | None = None,
-) -> DoughnutParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: DoughnutParams = parameters.preset(DoughnutParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "deep",
-    params: DoughnutParams | None = None,
-    episode_length: int | None = None,
-) -> DoughnutVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/Doughnut-v0")` calls this."""
-    return DoughnutVectorEnv(num_envs, doughnut_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "deep",
-    params: DoughnutParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/Doughnut-v0")` calls this."""
-    chosen = doughnut_params(preset, params, episode_length)
-    return ScalarFace(DoughnutVectorEnv(1, chosen, AutoresetMode.DISABLED))
 
 
 def tabular(
@@ -240,7 +212,7 @@ def tabular(
         When the problem is too large. The number of states is 2^P times the number of ways to hand
         out up to `episode_length` doughnuts: 3640 for the preset `tabular`.
     """
-    chosen = doughnut_params(preset, params, episode_length)
+    chosen = DoughnutVectorEnv.chosen_params(preset, params, episode_length)
     presence, length = np.array(chosen.presence_probability), chosen.episode_length
     people = len(presence)
     size = 2**people * math.comb(length + people, people)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
-import gymnasium
 import networkx  # type: ignore[import-untyped]  # it ships no types
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import (
     BoolArray,
     FairVectorEnv,
@@ -187,8 +184,8 @@ class EpidemicVectorEnv(FairVectorEnv):
     | `wasted` | (N,) | true where a vaccine was spent on somebody not susceptible |
 
     Infections before the episode starts are not in the demand; renewed infections are.
-    `health_counts`, like `group_state`, belongs to the observation returned; after the last step
-    of an episode, that is the first one of the next.
+    `health_counts`, like `group_state`, belongs to the moment of the returned observation: both are
+    in the `info` of `reset` and in `final_info` as well.
 
     ## Arguments
 
@@ -207,6 +204,8 @@ class EpidemicVectorEnv(FairVectorEnv):
     person 0; `initially_infected=None` draws the person. In ELBERT's text a treated person who
     is infected stays so; as in its code, such a person may still recover.
     """
+
+    params_class = EpidemicParams
 
     def __init__(
         self,
@@ -240,7 +239,6 @@ class EpidemicVectorEnv(FairVectorEnv):
         self._state = np.zeros((num_envs, nodes), np.int8)
         self._seen = np.zeros((num_envs, _STATES * nodes), np.float32)
         self._counts = np.zeros((num_envs, groups, _STATES))
-        self._wasted: BoolArray = np.zeros(num_envs, np.bool_)
 
     def _restart(self, copies: BoolArray) -> None:
         state = np.zeros((np.count_nonzero(copies), self._nodes), np.int8)
@@ -255,17 +253,21 @@ class EpidemicVectorEnv(FairVectorEnv):
         self._describe()
 
     def _transition(self, actions: IntArray) -> Transition:
-        treated = self._treat(actions)
+        treated, wasted = self._treat(actions)
         self._state = self._progress(treated)
         self._describe()
         infected = (self._state == INFECTED) & (treated != INFECTED)
         demand = (infected.astype(np.float32) @ self._membership).astype(np.float64)
         healthy = 1.0 - np.einsum("ng->n", self._counts[:, :, INFECTED]) / self._nodes
         supply = self._vaccine.take(actions, axis=0)
-        return Transition(healthy, supply, demand, np.zeros(self.num_envs, np.bool_))
+        facts = {"vaccinated": np.array(actions, dtype=np.int64), "wasted": wasted}
+        return Transition(healthy, supply, demand, np.zeros(self.num_envs, np.bool_), facts)
 
-    def _treat(self, actions: IntArray) -> States:
-        """Return the states (N, V) after the vaccine; the action V vaccinates nobody."""
+    def _treat(self, actions: IntArray) -> tuple[States, BoolArray]:
+        """Return the states (N, V) after the vaccine, and whether it was wasted (N,).
+
+        The action V vaccinates nobody.
+        """
         state = self._state.copy()
         cells = state.reshape(-1)
         given = actions < self._nodes
@@ -273,8 +275,7 @@ class EpidemicVectorEnv(FairVectorEnv):
         before = cells[cell]
         effective = given & (before == SUSCEPTIBLE)
         cells[cell] = np.where(effective, RECOVERED, before)
-        self._wasted = given & ~effective
-        return state
+        return state, given & ~effective
 
     def _progress(self, state: States) -> States:
         """Return the states (M, V) one step after the states (M, V), without treatment."""
@@ -299,16 +300,11 @@ class EpidemicVectorEnv(FairVectorEnv):
         shares: FloatArray = self._counts / self._size[:, None]
         return shares
 
+    def _moment(self) -> dict[str, Any]:
+        return super()._moment() | {"health_counts": self._counts.copy()}
+
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, self._nodes + 1)
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Give one vaccine in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info["health_counts"] = self._counts.copy()
-        info["vaccinated"] = np.array(actions, dtype=np.int64)
-        info["wasted"] = self._wasted
-        return observation, reward, terminated, truncated, info
 
 
 def _change_probabilities(params: EpidemicParams, degree: int) -> FloatArray:
@@ -355,34 +351,3 @@ def _require_simple(edges: Edges) -> None:
         if len(pair) == 1 or pair in pairs:
             raise UsageError(f"edges[{position}]={edge!r}: give each pair of different nodes once")
         pairs.add(pair)
-
-
-def epidemic_params(
-    preset: str = "elbert",
-    params: EpidemicParams | None = None,
-    episode_length: int | None = None,
-) -> EpidemicParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: EpidemicParams
-    chosen = parameters.preset(EpidemicParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "elbert",
-    params: EpidemicParams | None = None,
-    episode_length: int | None = None,
-) -> EpidemicVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/Epidemic-v0")` calls this."""
-    return EpidemicVectorEnv(num_envs, epidemic_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "elbert",
-    params: EpidemicParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/Epidemic-v0")` calls this."""
-    chosen = epidemic_params(preset, params, episode_length)
-    return ScalarFace(EpidemicVectorEnv(1, chosen, AutoresetMode.DISABLED))

@@ -10,7 +10,7 @@ The observation of a paper is a composition of wrappers over the environment's o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -19,9 +19,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.epidemic import EpidemicVectorEnv
-from longfair.envs.wrappers import AppendedMemory, Float32Array
+from longfair.envs.wrappers import AppendedMemory, Boundaries, Float32Array, WindowRates
 from longfair.errors import UsageError
-from longfair.settings import Count, NonNegative, checked
+from longfair.settings import Count, checked
+
+__all__ = ["History", "VaccinationCounts", "WindowRates"]
 
 
 class History(VectorWrapper[Any, Any, Any, Any]):
@@ -38,6 +40,9 @@ class History(VectorWrapper[Any, Any, Any, Any]):
         Observations shown, at least 1; 8 in attention allocation.
     """
 
+    revision: ClassVar[int] = 1
+    """Raised by hand when what is shown is meant to change."""
+
     def __init__(self, env: VectorEnv[Any, Any, Any], length: int = 8) -> None:
         super().__init__(env)
         checked("length", length, Count)
@@ -50,6 +55,7 @@ class History(VectorWrapper[Any, Any, Any, Any]):
             np.tile(low, length), np.tile(high, length), dtype=np.float32
         )
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._boundaries = Boundaries(env)
         self._rows = np.zeros((self.num_envs, length, inner.shape[0]), np.float32)
 
     def reset(
@@ -57,8 +63,7 @@ class History(VectorWrapper[Any, Any, Any, Any]):
     ) -> tuple[Float32Array, dict[str, Any]]:
         """Start episodes; all copies forget, or those of `options["reset_mask"]`."""
         observation, info = self.env.reset(seed=seed, options=options)
-        copies = (options or {}).get("reset_mask", slice(None))
-        self._begin(copies, observation)
+        self._begin(self._boundaries.reset(options), observation)
         return self._flat(), info
 
     def step(self, actions: Any) -> tuple[Float32Array, Any, Any, Any, dict[str, Any]]:
@@ -70,7 +75,9 @@ class History(VectorWrapper[Any, Any, Any, Any]):
             ended = info["_final_obs"]
             self._rows[ended, -1] = info["final_obs"][ended]
             info["final_obs"] = self._flat()
-            self._begin(ended, observation)
+        begun = self._boundaries.step(terminated | truncated, info)
+        if begun is not None:
+            self._begin(begun, observation)
         return self._flat(), reward, terminated, truncated, info
 
     def _begin(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
@@ -79,56 +86,6 @@ class History(VectorWrapper[Any, Any, Any, Any]):
 
     def _flat(self) -> Float32Array:
         return self._rows.reshape(self.num_envs, -1).copy()
-
-
-class WindowRates(AppendedMemory):
-    """Append the benefit rate of every group within the last `window` steps: G numbers.
-
-    The rate is supply / (demand + `offset`), both summed over the window, and 0 while the
-    denominator is 0. F-PPO's agents observe it in attention allocation, with offset 1.
-
-    Parameters
-    ----------
-    env
-        A batch environment whose `info` carries `supply` and `demand`.
-    window
-        Steps remembered, at least 1; 300 in the paper.
-    offset
-        Added to the denominator; 1 in attention allocation.
-    """
-
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], window: int = 300, offset: float = 0.0
-    ) -> None:
-        checked("window", window, Count)
-        checked("offset", offset, NonNegative)
-        groups = getattr(env.unwrapped, "num_groups", None)
-        if groups is None:
-            raise UsageError(f"{env} has no groups: give an environment of longfair.envs")
-        super().__init__(env, size=groups, low=0.0, high=np.inf)
-        self._offset = offset
-        # Supply and demand of each step of the window, in a ring, and their sums.
-        self._events = np.zeros((window, 2, self.num_envs, groups))
-        self._totals = np.zeros((2, self.num_envs, groups))
-        self._position = 0
-
-    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
-        self._events[:, :, copies] = 0.0
-        self._totals[:, copies] = 0.0
-
-    def _remember(self, info: dict[str, Any]) -> None:
-        slot = self._events[self._position]
-        self._totals -= slot
-        slot[0], slot[1] = info["supply"], info["demand"]
-        self._totals += slot
-        self._position = (self._position + 1) % len(self._events)
-
-    def _memory(self) -> Float32Array:
-        supply, demand = self._totals
-        needed = demand + self._offset
-        rates = np.divide(supply, needed, out=np.zeros_like(supply), where=needed > 0)
-        shown: Float32Array = rates.astype(np.float32)
-        return shown
 
 
 class VaccinationCounts(AppendedMemory):

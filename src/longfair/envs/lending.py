@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from numba import njit
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.vector import (
     BoolArray,
     FairVectorEnv,
@@ -139,7 +136,7 @@ class LendingVectorEnv(FairVectorEnv):
     | `supply` | (N, G) | 1 for the applicant's group if the loan was accepted and is repaid |
     | `demand` | (N, G) | 1 for the applicant's group if the applicant would repay |
     | `group_state` | (N, G, C) | current score distribution of every group |
-    | `cash` | (N,) | cash of the bank after the step |
+    | `cash` | (N,) | cash of the bank after this step, also when it ended an episode |
 
     The long-term benefit rate of a group, total supply over total demand, is the true positive
     rate of its loans: equal opportunity, measured over time.
@@ -161,6 +158,8 @@ class LendingVectorEnv(FairVectorEnv):
     papers' code. Where the text of ELBERT mentions only the upward move after a repayment, its
     appendix and code move mass both ways, and so does this environment.
     """
+
+    params_class = LendingParams
 
     def __init__(
         self,
@@ -216,7 +215,8 @@ class LendingVectorEnv(FairVectorEnv):
         )
         self._cash += reward
         self._pair, self._repays = self._draw_applicants()
-        return Transition(reward, supply, demand, self._cash < self.params.loan_amount)
+        broke = self._cash < self.params.loan_amount
+        return Transition(reward, supply, demand, broke, {"cash": self._cash.copy()})
 
     def _draw_applicants(self) -> tuple[IntArray, BoolArray]:
         """Draw group, score and outcome of the next applicant in every copy."""
@@ -231,12 +231,6 @@ class LendingVectorEnv(FairVectorEnv):
 
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, 2)
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Decide on one applicant in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info["cash"] = self._cash.copy()
-        return observation, reward, terminated, truncated, info
 
 
 def _one_hot_pairs(groups: int, scores: int) -> Any:
@@ -323,33 +317,3 @@ def _applicants(
         pair[copy] = group * scores + score
         repays[copy] = uniforms[2, copy] < repay[score]
     return pair, repays
-
-
-def lending_params(
-    preset: str = "elbert",
-    params: LendingParams | None = None,
-    episode_length: int | None = None,
-) -> LendingParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: LendingParams = parameters.preset(LendingParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "elbert",
-    params: LendingParams | None = None,
-    episode_length: int | None = None,
-) -> LendingVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/Lending-v0")` calls this."""
-    return LendingVectorEnv(num_envs, lending_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "elbert",
-    params: LendingParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/Lending-v0")` calls this."""
-    chosen = lending_params(preset, params, episode_length)
-    return ScalarFace(LendingVectorEnv(1, chosen, AutoresetMode.DISABLED))

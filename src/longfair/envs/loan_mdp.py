@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
@@ -13,8 +12,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 from scipy.stats import betabinom
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
     BoolArray,
@@ -218,11 +215,12 @@ class LoanMDPVectorEnv(FairVectorEnv):
     | `counts` | (N, 3) | repayments, defaults and denials, exploration included |
     | `qualified` | (N,) | whether the first belief reached `qualified_mean` (boolean) |
 
-    `counts` and `qualified` belong to the moment of the returned observation, and are in the
-    `info` of `reset` as well. A copy has one applicant, so long-term benefit rates and group means
-    are ratios of sums over copies: summed over copies, `supply` over `demand` is the lending rate
-    of a group, the first number of `group_state` counts its applicants, and the second over the
-    first is their mean belief.
+    `counts` and `qualified`, like `group_state`, belong to the moment of the returned observation:
+    they are in the `info` of `reset` and in `final_info` as well. A copy has one applicant, so
+    long-term benefit rates and group means are ratios of sums over copies: summed over copies,
+    `supply` over `demand` is the lending rate of a group, the first number of `group_state` counts
+    its applicants, and the second over the first is their mean belief. Rates within an episode
+    (`RunningRates`) compare nothing here and are refused.
 
     ## Arguments
 
@@ -242,6 +240,10 @@ class LoanMDPVectorEnv(FairVectorEnv):
     can be reproduced; the text of the paper does not give them. Its comments price risk otherwise
     than its code does, see `risk_measure`.
     """
+
+    params_class = LoanMDPParams
+    rates_within_episode = False
+    finite = True
 
     def __init__(
         self,
@@ -315,23 +317,16 @@ class LoanMDPVectorEnv(FairVectorEnv):
         present = self._one_hot.take(self._group, axis=0)
         return np.stack([present, present * self._mean()[:, None]], axis=2)
 
+    def tabular(self) -> TabularModel:
+        """Write the problem out in full; see the function `tabular` of this module."""
+        return tabular(params=self.params)
+
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, 2)
 
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Draw an applicant in every copy; see `FairVectorEnv.reset`."""
-        observation, info = super().reset(seed=seed, options=options)
-        return observation, info | self._applicant()
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Decide on one loan in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        return observation, reward, terminated, truncated, info | self._applicant()
-
-    def _applicant(self) -> dict[str, Any]:
-        return {"counts": self._counts.copy(), "qualified": self._qualified.copy()}
+    def _moment(self) -> dict[str, Any]:
+        applicant = {"counts": self._counts.copy(), "qualified": self._qualified.copy()}
+        return super()._moment() | applicant
 
 
 def _highest_observation(params: LoanMDPParams) -> Any:
@@ -341,36 +336,6 @@ def _highest_observation(params: LoanMDPParams) -> Any:
         most = min(most, params.largest_count)
     alpha, beta = np.max(params.prior, axis=0) + most
     return np.array([alpha, beta, max(1, len(params.prior) - 1)], dtype=np.float32)
-
-
-def loan_mdp_params(
-    preset: str = "fico",
-    params: LoanMDPParams | None = None,
-    episode_length: int | None = None,
-) -> LoanMDPParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: LoanMDPParams = parameters.preset(LoanMDPParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "fico",
-    params: LoanMDPParams | None = None,
-    episode_length: int | None = None,
-) -> LoanMDPVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/LoanMDP-v0")` calls this."""
-    return LoanMDPVectorEnv(num_envs, loan_mdp_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "fico",
-    params: LoanMDPParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/LoanMDP-v0")` calls this."""
-    chosen = loan_mdp_params(preset, params, episode_length)
-    return ScalarFace(LoanMDPVectorEnv(1, chosen, AutoresetMode.DISABLED))
 
 
 def tabular(
@@ -393,7 +358,7 @@ def tabular(
     UsageError
         When the problem is too large.
     """
-    chosen = loan_mdp_params(preset, params, episode_length)
+    chosen = LoanMDPVectorEnv.chosen_params(preset, params, episode_length)
     model = LoanModel(chosen)
     law = model.initial_law()
     parts = [_group_part(model, group, law[group]) for group in range(len(chosen.prior))]

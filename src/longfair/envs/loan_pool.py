@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from scipy.sparse import csr_array
 
-from longfair.envs import parameters
 from longfair.envs.bits import bit_table
-from longfair.envs.scalar import ScalarFace
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import (
     BoolArray,
@@ -200,6 +197,10 @@ class LoanPoolVectorEnv(FairVectorEnv):
     [0.2, 0.9]. With standard deviation 0 it behaves as the discrete one.
     """
 
+    params_class = LoanPoolParams
+    people = True
+    finite = True
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -235,11 +236,9 @@ class LoanPoolVectorEnv(FairVectorEnv):
         self._requests = np.zeros((num_envs, people), dtype=np.bool_)
         self._loans = np.zeros((num_envs, people))
         self._credit = np.zeros((num_envs, people))
-        self._credit_cells = self._credit.reshape(-1)
         self._credit_columns = np.zeros((num_envs * people, credit_width), dtype=np.float32)
         self._gap = np.zeros(num_envs)
         self._profit = np.zeros(num_envs, dtype=np.int64)
-        self._step_info: dict[str, Any] = {}
 
     def _restart(self, copies: BoolArray) -> None:
         self._loans[copies] = 0
@@ -266,17 +265,18 @@ class LoanPoolVectorEnv(FairVectorEnv):
         missed = self._elapsed >= self.episode_length - 1
         missed &= self._profit < self.params.required_profit
         reward[missed] = self.params.missed_reward
-        self._step_info = {
+        facts = {
             "welfare": welfare,
             "invalid": ~granted,
             "profit": self._profit.copy(),
             "missed_margin": missed,
         }
-        return Transition(reward, supply, demand, np.zeros(len(cell), np.bool_))
+        return Transition(reward, supply, demand, np.zeros(len(cell), np.bool_), facts)
 
     def _lend(self, cell: IntArray, granted: BoolArray) -> IntArray:
         """Lend where `granted`; return +1 for a repayment, -1 for a default, else 0: (N,)."""
-        credit = self._credit_cells.take(cell)
+        cells = self._credit.reshape(-1)
+        credit = cells.take(cell)
         repays = self.np_random.random(self.num_envs) * self._steps_per_unit < credit
         outcome: IntArray = np.where(repays, 1, -1) * granted
         credit += outcome
@@ -285,7 +285,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
             credit += noise * (self.params.credit_noise * self._steps_per_unit)
         np.maximum(credit, self._lowest, out=credit)
         np.minimum(credit, self._highest, out=credit)
-        self._credit_cells[cell] = credit
+        cells[cell] = credit
         self._credit_columns[cell] = self._describe_credit(credit)
         return outcome
 
@@ -307,44 +307,12 @@ class LoanPoolVectorEnv(FairVectorEnv):
     def _group_state(self) -> FloatArray:
         return np.stack([self._loans, self._credit / self._steps_per_unit], axis=2)
 
+    def tabular(self) -> TabularModel:
+        """Write the problem out in full; see the function `tabular` of this module."""
+        return tabular(params=self.params)
+
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, self.num_groups)
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Grant one loan in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info.update(self._step_info)
-        return observation, reward, terminated, truncated, info
-
-
-def loan_pool_params(
-    preset: str = "discrete",
-    params: LoanPoolParams | None = None,
-    episode_length: int | None = None,
-) -> LoanPoolParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: LoanPoolParams = parameters.preset(LoanPoolParams, preset) if params is None else params
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "discrete",
-    params: LoanPoolParams | None = None,
-    episode_length: int | None = None,
-) -> LoanPoolVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/LoanPool-v0")` calls this."""
-    return LoanPoolVectorEnv(num_envs, loan_pool_params(preset, params, episode_length))
-
-
-def make_scalar(
-    preset: str = "discrete",
-    params: LoanPoolParams | None = None,
-    episode_length: int | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/LoanPool-v0")` calls this."""
-    chosen = loan_pool_params(preset, params, episode_length)
-    return ScalarFace(LoanPoolVectorEnv(1, chosen, AutoresetMode.DISABLED))
 
 
 def tabular(
@@ -377,7 +345,7 @@ def tabular(
     """
     if params is None and episode_length is None:
         episode_length = _WRITTEN_LENGTH
-    chosen = loan_pool_params(preset, params, episode_length)
+    chosen = LoanPoolVectorEnv.chosen_params(preset, params, episode_length)
     if chosen.credit_noise is not None:
         raise UsageError("credit is real-valued: give a problem with credit_noise=None")
     return _written_out(chosen)

@@ -9,13 +9,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 from gymnasium.vector import VectorEnv
 
+from longfair.envs.vector import FairVectorEnv
 from longfair.errors import UsageError, near_misses
+from longfair.settings import shortened
+
+
+class UnknownArgumentError(UsageError, TypeError):
+    """An argument that the environment does not take.
+
+    It is a `TypeError` as well, because that is what Stable-Baselines3 looks for when it asks
+    whether an environment can be drawn.
+    """
 
 
 def make_scalar(environment: str, **arguments: Any) -> gymnasium.Env[Any, Any]:
@@ -26,15 +35,16 @@ def make_scalar(environment: str, **arguments: Any) -> gymnasium.Env[Any, Any]:
     environment
         Name without prefix and version, such as `Lending`. The registry supplies it.
     **arguments
-        What the environment's own `make_scalar` takes: `preset` or `params`, `episode_length`.
+        What `make_scalar` of the environment's class takes: `preset` or `params`,
+        `episode_length`. `render_mode` may be None: nothing can be drawn.
 
     Raises
     ------
     UsageError
         If an argument is unknown, or a preset or a record of parameters is of the wrong kind.
     """
-    env: gymnasium.Env[Any, Any] = _checked_maker(environment, "make_scalar", arguments)()
-    return env
+    kind = environment_class(environment)
+    return kind.make_scalar(**_checked(environment, kind, arguments, batch=False))
 
 
 def make_vector(environment: str, **arguments: Any) -> VectorEnv[Any, Any, Any]:
@@ -45,15 +55,16 @@ def make_vector(environment: str, **arguments: Any) -> VectorEnv[Any, Any, Any]:
     environment
         Name without prefix and version, such as `Lending`. The registry supplies it.
     **arguments
-        What the environment's own `make_vector` takes: `num_envs` and those of `make_scalar`.
+        What `make` of the environment's class takes: `num_envs`, `autoreset_mode` and those of
+        `make_scalar`.
 
     Raises
     ------
     UsageError
         As for `make_scalar`.
     """
-    env: VectorEnv[Any, Any, Any] = _checked_maker(environment, "make_vector", arguments)()
-    return env
+    kind = environment_class(environment)
+    return kind.make(**_checked(environment, kind, arguments, batch=True))
 
 
 def module_name(environment: str) -> str:
@@ -61,25 +72,37 @@ def module_name(environment: str) -> str:
     return "longfair.envs." + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", environment).lower()
 
 
-def _checked_maker(environment: str, maker: str, arguments: dict[str, Any]) -> Callable[[], Any]:
-    """Return a call of the environment's own maker, once its arguments are seen to be right."""
+def environment_class(environment: str) -> type[FairVectorEnv]:
+    """Return the class of a batch, by the name of the environment, such as `LoanPool`."""
     module = importlib.import_module(module_name(environment))
-    record = getattr(module, f"{environment}Params")
-    make = getattr(module, maker)
-    allowed = inspect.signature(make).parameters
-    for argument in arguments:
+    kind: type[FairVectorEnv] = getattr(module, f"{environment}VectorEnv")
+    return kind
+
+
+def _checked(
+    environment: str, kind: type[FairVectorEnv], arguments: dict[str, Any], *, batch: bool
+) -> dict[str, Any]:
+    """Return the arguments, once they are seen to be right."""
+    given = dict(arguments)
+    if given.get("render_mode") is None:
+        given.pop("render_mode", None)
+    allowed = list(inspect.signature(kind.chosen_params).parameters)
+    if batch:
+        allowed += ["num_envs", "autoreset_mode"]
+    for argument in given:
         if argument not in allowed:
-            raise UsageError(
+            raise UnknownArgumentError(
                 f"{environment} takes no argument {argument!r}: {near_misses(argument, allowed)}"
             )
-    if arguments.get("params") is not None:
-        _require_params(environment, record, arguments["params"])
-    elif "preset" in arguments and not isinstance(arguments["preset"], str):
+    record = kind.params_class
+    if given.get("params") is not None:
+        _require_params(environment, record, given["params"])
+    elif "preset" in given and not isinstance(given["preset"], str):
         raise UsageError(
-            f"{environment}: preset={_short(arguments['preset'])}: "
+            f"{environment}: preset={shortened(given['preset'])}: "
             f"give one of {', '.join(record.PRESETS)}"
         )
-    return lambda: make(**arguments)
+    return given
 
 
 def _require_params(environment: str, record: type[Any], params: Any) -> None:
@@ -90,11 +113,5 @@ def _require_params(environment: str, record: type[Any], params: Any) -> None:
         f"preset={params!r}" if is_preset else f"preset=... with one of {', '.join(record.PRESETS)}"
     )
     raise UsageError(
-        f"{environment}: params={_short(params)}: give a {record.__name__}, or {instead}"
+        f"{environment}: params={shortened(params)}: give a {record.__name__}, or {instead}"
     )
-
-
-def _short(value: Any) -> str:
-    """Write a value on one line, shortened."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."

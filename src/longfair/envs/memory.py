@@ -20,7 +20,7 @@ Only Full makes the doughnut reward a function of what is observed; in the loan 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
@@ -151,6 +151,9 @@ class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):
     env
         An `AllocationMemory` with `encoding="counts"` directly over `longfair/Doughnut-v0`.
     """
+
+    revision: ClassVar[int] = 1
+    """Raised by hand when the codes are meant to change."""
 
     def __init__(self, env: AllocationMemory) -> None:
         if (

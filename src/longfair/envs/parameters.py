@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from longfair.errors import UsageError, near_misses
+from longfair.settings import shortened
 
 
-def preset(record: type[Any], name: str) -> Any:
+def named_preset(record: type[Any], name: str) -> Any:
     """Return the named preset of a parameter record.
 
     Parameters
@@ -22,8 +23,11 @@ def preset(record: type[Any], name: str) -> Any:
     UsageError
         When the record has no such preset.
     """
+    if not isinstance(name, str):
+        raise UsageError(f"preset={shortened(name)}: give one of {', '.join(record.PRESETS)}")
     if name not in record.PRESETS:
         raise UsageError(
-            f"{record.__name__} has no preset {name!r}: {near_misses(name, record.PRESETS)}"
+            f"{record.__name__} has no preset {shortened(name)}: "
+            f"{near_misses(name, record.PRESETS)}"
         )
     return getattr(record, name)()

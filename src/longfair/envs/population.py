@@ -10,15 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from longfair.envs import parameters
-from longfair.envs.scalar import ScalarFace
+from longfair.envs.parameters import named_preset
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
 from longfair.errors import UsageError
 from longfair.settings import (
@@ -120,6 +118,8 @@ class PopulationParams:
         rate = Annotated[float, Range(self.rate_margin, 1.0 - self.rate_margin)]
         checked("starts", self.starts, tuple[tuple[rate, rate], ...])
         checked("start_range", self.start_range, tuple[rate, rate])
+        if self.features == "adult":
+            checked("threshold_range", self.threshold_range, tuple[Probability, Probability])
         for field in ("threshold_range", "start_range"):
             low, high = getattr(self, field)
             checked(f"{field}[1]", high, Annotated[float, Range(low)])
@@ -341,15 +341,13 @@ class PopulationModel:
         acceptance = outcome.acceptance
         accepted = rate * acceptance[..., 1] + (1.0 - rate) * acceptance[..., 0]
         squares = (acceptance[..., 0, :] - acceptance[..., 1, :]) ** 2
-        return np.stack(
-            [
-                (accepted[..., 0] - accepted[..., 1]) ** 2,
-                squares[..., 1],
-                0.5 * (squares[..., 0] + squares[..., 1]),
-                (rate[..., 0] - rate[..., 1]) ** 2,
-            ],
-            axis=-1,
+        gaps = np.broadcast_arrays(
+            (accepted[..., 0] - accepted[..., 1]) ** 2,
+            squares[..., 1],
+            0.5 * (squares[..., 0] + squares[..., 1]),
+            (rate[..., 0] - rate[..., 1]) ** 2,
         )
+        return np.stack(gaps, axis=-1)
 
     def _worth(self, outcome: Outcome) -> FloatArray:
         params = self.params
@@ -452,6 +450,9 @@ class PopulationVectorEnv(FairVectorEnv):
     and 1.
     """
 
+    params_class = PopulationParams
+    continuous = True
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -470,7 +471,28 @@ class PopulationVectorEnv(FairVectorEnv):
         self.model = PopulationModel(params)
         self._rates = np.full((num_envs, _GROUPS), 0.5)
         self._starts = _starts_of_copies(params.starts, num_envs)
-        self._step_info: dict[str, Any] = {}
+
+    @classmethod
+    def chosen_params(
+        cls,
+        preset: str | None = None,
+        params: PopulationParams | None = None,
+        episode_length: int | None = None,
+        fitness: str | None = None,
+    ) -> PopulationParams:
+        """Return the parameters that the arguments of `make` and `make_vec` stand for.
+
+        Parameters
+        ----------
+        preset, params, episode_length
+            As for every environment.
+        fitness
+            Name of the fitness table that replaces that of the preset or the record.
+        """
+        chosen: PopulationParams = super().chosen_params(preset, params, episode_length)
+        if fitness is None:
+            return chosen
+        return replace(chosen, fitness=named_preset(FitnessTable, str(fitness)))
 
     def _restart(self, copies: BoolArray) -> None:
         starts = self._starts
@@ -482,7 +504,7 @@ class PopulationVectorEnv(FairVectorEnv):
         rates = self._rates
         outcome = self.model.outcome(rates, actions)
         self._rates = outcome.next_rates
-        self._step_info = {
+        facts = {
             "acceptance": outcome.acceptance,
             "disparity": self.model.disparities(rates, outcome),
         }
@@ -491,6 +513,7 @@ class PopulationVectorEnv(FairVectorEnv):
             outcome.true_positives,
             rates * self.model.shares,
             np.zeros(self.num_envs, np.bool_),
+            facts,
         )
 
     def _observation(self) -> Any:
@@ -509,53 +532,10 @@ class PopulationVectorEnv(FairVectorEnv):
         # A threshold that is not a number fails this comparison as well.
         if not (array.min() >= 0.0 and array.max() <= 1.0):
             bad = array[~((array >= 0.0) & (array <= 1.0))][0]
-            raise UsageError(f"threshold {bad:g} is not allowed: give numbers in [0, 1]")
+            raise UsageError(f"threshold {bad!s} is not allowed: give numbers in [0, 1]")
         return array
-
-    def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
-        """Apply one pair of thresholds in every copy; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = super().step(actions)
-        info.update(self._step_info)
-        return observation, reward, terminated, truncated, info
 
 
 def _starts_of_copies(starts: Sequence[tuple[float, float]], num_envs: int) -> FloatArray | None:
     """Return the start (N, 2) of every copy, or None when starts are drawn."""
     return np.array(starts)[np.arange(num_envs) % len(starts)] if starts else None
-
-
-def population_params(
-    preset: str = "synthetic",
-    params: PopulationParams | None = None,
-    episode_length: int | None = None,
-    fitness: str | None = None,
-) -> PopulationParams:
-    """Return the parameters that the arguments of `make` and `make_vec` stand for."""
-    chosen: PopulationParams
-    chosen = parameters.preset(PopulationParams, preset) if params is None else params
-    if fitness is not None:
-        chosen = replace(chosen, fitness=parameters.preset(FitnessTable, str(fitness)))
-    return chosen if episode_length is None else replace(chosen, episode_length=episode_length)
-
-
-def make_vector(
-    num_envs: int = 1,
-    preset: str = "synthetic",
-    params: PopulationParams | None = None,
-    episode_length: int | None = None,
-    fitness: str | None = None,
-) -> PopulationVectorEnv:
-    """Make the batch environment; `gymnasium.make_vec("longfair/Population-v0")` calls this."""
-    chosen = population_params(preset, params, episode_length, fitness)
-    return PopulationVectorEnv(num_envs, chosen)
-
-
-def make_scalar(
-    preset: str = "synthetic",
-    params: PopulationParams | None = None,
-    episode_length: int | None = None,
-    fitness: str | None = None,
-) -> gymnasium.Env[Any, Any]:
-    """Make the scalar face; `gymnasium.make("longfair/Population-v0")` calls this."""
-    chosen = population_params(preset, params, episode_length, fitness)
-    return ScalarFace(PopulationVectorEnv(1, chosen, AutoresetMode.DISABLED))

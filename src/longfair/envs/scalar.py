@@ -9,13 +9,15 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from longfair.errors import UsageError
+from longfair.settings import Seed, checked
 
 
 class ScalarFace(gymnasium.Env[Any, Any]):
     """Show a batch of one as a single environment.
 
     There is no second implementation: every call goes to the batch environment, and the first
-    axis is taken off what comes back.
+    axis is taken off what comes back. What the batch declares, such as `params`, `num_groups` or
+    `people`, and the faces it hands out can be asked of this one.
 
     Parameters
     ----------
@@ -30,16 +32,22 @@ class ScalarFace(gymnasium.Env[Any, Any]):
             raise UsageError("the batch resets itself: make it with AutoresetMode.DISABLED")
         self.vector_env = vector_env
         self.metadata = {"render_modes": []}
-        self.num_groups: int = vector_env.unwrapped.num_groups  # type: ignore[attr-defined]  # set by FairVectorEnv
         self.observation_space = vector_env.single_observation_space
         self.action_space = vector_env.single_action_space
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the batch environment declares."""
+        if name.startswith("_") or name == "vector_env":
+            raise AttributeError(name)
+        return getattr(self.vector_env.unwrapped, name)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; see `FairVectorEnv.reset`."""
-        super().reset(seed=seed)
+        seed = checked("seed", seed, Seed | None)
         observation, info = self.vector_env.reset(seed=seed, options=options)
+        super().reset(seed=seed)
         return observation[0], _first(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -11,7 +11,10 @@ Everything that is easy to get wrong, episode boundaries above all, is written h
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
 
 import gymnasium
 import numpy as np
@@ -19,8 +22,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.errors import UsageError
-from longfair.settings import Count, checked
+from longfair.envs.parameters import named_preset
+from longfair.envs.scalar import ScalarFace
+from longfair.errors import UsageError, near_misses
+from longfair.settings import Count, Seed, checked, require_length, shortened
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -38,6 +43,8 @@ class Transition(NamedTuple):
     """Shape (N, G). What each group needed in this step."""
     terminated: BoolArray
     """Shape (N,). Whether the episode ended for a reason other than its length."""
+    facts: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    """Fresh arrays (N, ...), by their `info` keys: what else there is to say about this step."""
 
 
 class FairVectorEnv(VectorEnv[Any, Any, Any]):
@@ -55,21 +62,36 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         Spaces of a single copy.
     autoreset_mode
         `AutoresetMode.SAME_STEP` (default): the step that ends an episode returns the first
-        observation of the next one, and the ended episode's last observation and group state are
+        observation of the next one, and the ended episode's last observation and moment are
         in `info["final_obs"]` and `info["final_info"]`, in the rows where `info["_final_obs"]`
-        is true. `AutoresetMode.DISABLED`: the caller
+        is true. `AutoresetMode.NEXT_STEP`: the step after that restarts the copy, whatever its
+        action; it has reward, supply, demand and all facts 0. `AutoresetMode.DISABLED`: the caller
         resets, all copies or those of `options={"reset_mask": mask}`.
 
     Notes
     -----
-    The `info` of `reset` carries `group_state`, shape (N, G, K): what long-term notions look at.
-    The `info` of `step` carries in addition `supply` and `demand`, shape (N, G), which always
-    belong to the transition just made, also when it ended an episode. `group_state` describes the
-    moment of the returned observation.
+    The `info` of `reset` describes a moment: `group_state`, shape (N, G, K), what long-term notions
+    look at, and what else `_moment` tells. The `info` of `step` carries the moment of the returned
+    observation, and in addition `supply` and `demand`, shape (N, G), and further facts. Facts
+    belong to the step just made, also when it ended an episode. The moment in which an
+    episode ended is in `info["final_info"]`.
 
     One `numpy.random.Generator` drives the whole batch: the same seed and the same number of
     copies give the same trajectory.
     """
+
+    revision: ClassVar[int] = 1
+    """Raised by hand when the numbers of the environment are meant to change."""
+    params_class: ClassVar[type[Any]]
+    """The record of parameters."""
+    people: ClassVar[bool] = False
+    """Whether every group is a single person."""
+    rates_within_episode: ClassVar[bool] = True
+    """Whether supply over demand, added up within one episode, says how each group was treated."""
+    finite: ClassVar[bool] = False
+    """Whether problems of moderate size have a `tabular` face."""
+    continuous: ClassVar[bool] = False
+    """Whether actions are real numbers."""
 
     def __init__(
         self,
@@ -80,24 +102,84 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         action_space: gymnasium.Space[Any],
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
-        num_envs = checked("num_envs", num_envs, Count)
-        checked("episode_length", episode_length, Count)
-        if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
-            raise UsageError(f"autoreset_mode={autoreset_mode}: give SAME_STEP or DISABLED")
+        if not isinstance(autoreset_mode, AutoresetMode):
+            raise UsageError(
+                f"autoreset_mode={shortened(autoreset_mode)}: give AutoresetMode.SAME_STEP, "
+                "NEXT_STEP or DISABLED of gymnasium.vector"
+            )
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": []}
-        self.num_envs = num_envs
+        self.num_envs = num_envs = checked("num_envs", num_envs, Count)
         self.num_groups = num_groups
-        self.episode_length = episode_length
+        self.episode_length = checked("episode_length", episode_length, Count)
         self.single_observation_space = observation_space
         self.single_action_space = action_space
         self.observation_space = batch_space(observation_space, num_envs)
         self.action_space = batch_space(action_space, num_envs)
-        self._autoreset = autoreset_mode == AutoresetMode.SAME_STEP
+        self._mode = autoreset_mode
         self._elapsed = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.ones(num_envs, dtype=np.bool_)
         self._any_ended = True
+        self._begun = False
 
-    # What a subclass fills in -----------------------------------------------------------------
+    # How it is made -----------------------------------------------------------------------------
+
+    @classmethod
+    def make(
+        cls,
+        num_envs: int = 1,
+        preset: str | None = None,
+        params: Any = None,
+        episode_length: int | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        **changes: Any,
+    ) -> Self:
+        """Make a batch, as `gymnasium.make_vec` does.
+
+        Parameters
+        ----------
+        num_envs, autoreset_mode
+            As for the class.
+        preset, params, episode_length, **changes
+            As for `chosen_params`.
+        """
+        make: Any = cls
+        chosen = cls.chosen_params(preset, params, episode_length, **changes)
+        env: Self = make(num_envs, chosen, autoreset_mode)
+        return env
+
+    @classmethod
+    def make_scalar(
+        cls,
+        preset: str | None = None,
+        params: Any = None,
+        episode_length: int | None = None,
+        **changes: Any,
+    ) -> ScalarFace:
+        """Make the scalar face, as `gymnasium.make` does; arguments as for `chosen_params`."""
+        manual = AutoresetMode.DISABLED
+        return ScalarFace(cls.make(1, preset, params, episode_length, manual, **changes))
+
+    @classmethod
+    def chosen_params(
+        cls, preset: str | None = None, params: Any = None, episode_length: int | None = None
+    ) -> Any:
+        """Return the parameters that the arguments of `make` and `make_vec` stand for.
+
+        Parameters
+        ----------
+        preset
+            Name of a preset; the first of the record when neither this nor `params` is given.
+        params
+            A record of parameters instead of a preset.
+        episode_length
+            Replaces that of the preset or the record.
+        """
+        record = cls.params_class
+        if params is None:
+            params = named_preset(record, record.PRESETS[0] if preset is None else preset)
+        return params if episode_length is None else replace(params, episode_length=episode_length)
+
+    # What a subclass fills in -------------------------------------------------------------------
 
     def _restart(self, copies: BoolArray) -> None:
         """Put the copies where the mask (N,) is true at the start of an episode."""
@@ -115,6 +197,10 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         """Return a fresh array (N, G, K) of group-conditional states."""
         raise NotImplementedError
 
+    def _moment(self) -> dict[str, NDArray[Any]]:
+        """Return fresh arrays (N, ...), by their `info` keys, that describe the present moment."""
+        return {"group_state": self._group_state()}
+
     def _checked_actions(self, actions: Any) -> Any:
         """Return the actions as an array, or raise `UsageError`."""
         raise NotImplementedError
@@ -129,7 +215,10 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         Parameters
         ----------
         seed
-            Seeds the batch's one generator; None continues its stream.
+            Seeds the batch's one generator; None continues its stream. A list of N numbers, as
+            other vector environments take it, seeds this one generator from all of them together:
+            the same list gives the same trajectory, but copy i does not do what a batch of one with
+            the i-th seed does. A list of N times None continues the stream.
         options
             None, or `{"reset_mask": mask}` with a boolean array of shape (N,).
 
@@ -138,15 +227,14 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         observation, info
             `info["group_state"]` has shape (N, G, K).
         """
-        if isinstance(seed, list):
-            raise UsageError("seed is a list: give one integer, which seeds the whole batch")
-        super().reset(seed=seed)
         copies = self._reset_mask(options)
+        self._seed(seed)
         self._restart(copies)
         self._elapsed[copies] = 0
         self._ended[copies] = False
         self._any_ended = bool(self._ended.any())
-        return self._observation(), {"group_state": self._group_state()}
+        self._begun = self._begun or not self._any_ended
+        return self._observation(), self._moment()
 
     def step(self, actions: Any) -> tuple[Any, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Take one step in every copy.
@@ -166,31 +254,63 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         UsageError
             When an action is not in the action space, or an ended episode was not reset.
         """
+        fresh = None
+        actions = self._checked_actions(actions)
         if self._any_ended:
-            raise UsageError("an episode has ended or not begun: call reset() before step()")
-        reward, supply, demand, terminated = self._transition(self._checked_actions(actions))
+            if self._mode != AutoresetMode.NEXT_STEP or not self._begun:
+                raise UsageError("an episode has ended or not begun: call reset() before step()")
+            fresh = self._ended.copy()
+            # Copies that begin anew take part in the transition, which knows no exceptions, from a
+            # valid state; what it did to them is taken back below.
+            self._restart(fresh)
+        reward, supply, demand, terminated, facts = self._transition(actions)
         self._elapsed += 1
+        info: dict[str, Any] = {"supply": supply, "demand": demand, **facts}
+        if fresh is not None:
+            self._begin_anew(fresh, [reward, terminated, *info.values()])
         truncated = (self._elapsed >= self.episode_length) & ~terminated
-        info: dict[str, Any] = {"supply": supply, "demand": demand}
         ended = terminated | truncated
         if np.count_nonzero(ended):
             self._end_episodes(ended, info)
-        info["group_state"] = self._group_state()
+        info.update(self._moment())
         return self._observation(), reward, terminated, truncated, info
 
+    def _begin_anew(self, fresh: BoolArray, made: list[NDArray[Any]]) -> None:
+        """Restart copies in place of their step: what was `made` of it is nothing."""
+        self._restart(fresh)
+        self._elapsed[fresh] = 0
+        self._ended[fresh] = self._any_ended = False
+        for array in made:
+            array[fresh] = 0
+
     def _end_episodes(self, ended: BoolArray, info: dict[str, Any]) -> None:
-        if not self._autoreset:
+        if self._mode != AutoresetMode.SAME_STEP:
             self._ended |= ended
             self._any_ended = True
             return
+        moment: dict[str, Any] = self._moment()
         info["final_obs"], info["_final_obs"] = self._observation(), ended
-        info["final_info"] = {"group_state": self._group_state(), "_group_state": ended}
+        info["final_info"] = moment | {f"_{key}": ended for key in moment}
         info["_final_info"] = ended
         self._restart(ended)
         self._elapsed[ended] = 0
 
+    def _seed(self, seed: int | list[int | None] | None) -> None:
+        if not isinstance(seed, (list, tuple, np.ndarray)):
+            super().reset(seed=checked("seed", seed, Seed | None))
+            return
+        require_length("seed", seed, self.num_envs)
+        if all(number is None for number in seed):
+            return
+        numbers = checked("seed", seed, tuple[Seed, ...])
+        self._np_random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(numbers)))
+        self._np_random_seed = None
+
     def _reset_mask(self, options: dict[str, Any] | None) -> BoolArray:
-        if not options or "reset_mask" not in options:
+        for option in checked("options", options, dict[str, Any] | None) or {}:
+            if option != "reset_mask":
+                raise UsageError(f"option {option!r}: {near_misses(str(option), ['reset_mask'])}")
+        if not options:
             return np.ones(self.num_envs, dtype=np.bool_)
         mask = np.asarray(options["reset_mask"])
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):

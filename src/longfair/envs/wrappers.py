@@ -8,7 +8,7 @@ observation in `info["final_obs"]` before they do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -20,6 +20,41 @@ from longfair.errors import UsageError
 from longfair.settings import Count, NonNegative, checked
 
 Float32Array = NDArray[np.float32]
+
+
+class Boundaries:
+    """In which copies an episode has just begun, whatever the environment's way to restart.
+
+    Parameters
+    ----------
+    env
+        The environment, possibly wrapped.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        self._next_step = env.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+        self._ended = np.zeros(env.num_envs, np.bool_)
+
+    def reset(self, options: dict[str, Any] | None) -> Any:
+        """Return what indexes the copies that a reset with these options has restarted."""
+        copies = (options or {}).get("reset_mask", slice(None))
+        self._ended[copies] = False
+        return copies
+
+    def step(self, ended: NDArray[np.bool_], info: dict[str, Any]) -> NDArray[np.bool_] | None:
+        """Return the copies (N,) whose observation is the first of an episode, if there are any.
+
+        Parameters
+        ----------
+        ended
+            Shape (N,): whether this step ended an episode.
+        info
+            The `info` of the step.
+        """
+        if not self._next_step:
+            return info.get("_final_obs")
+        begun, self._ended = self._ended, ended
+        return begun if begun.any() else None
 
 
 class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
@@ -38,6 +73,9 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
         Their bounds.
     """
 
+    revision: ClassVar[int] = 1
+    """Raised by hand when what is appended is meant to change."""
+
     def __init__(self, env: VectorEnv[Any, Any, Any], size: int, low: float, high: float) -> None:
         super().__init__(env)
         inner = env.single_observation_space
@@ -49,7 +87,7 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
             dtype=np.float32,
         )
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._autoreset = env.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+        self._boundaries = Boundaries(env)
 
     @abstractmethod
     def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
@@ -68,8 +106,7 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
     ) -> tuple[Float32Array, dict[str, Any]]:
         """Start episodes; all copies forget, or those of `options["reset_mask"]`."""
         observation, info = self.env.reset(seed=seed, options=options)
-        copies = (options or {}).get("reset_mask", slice(None))
-        self._forget(copies, observation)
+        self._forget(self._boundaries.reset(options), observation)
         return self._extended(observation), info
 
     def step(self, actions: Any) -> tuple[Float32Array, Any, Any, Any, dict[str, Any]]:
@@ -78,7 +115,9 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
         self._remember(info)
         if "_final_obs" in info:
             info["final_obs"] = self._extended(info["final_obs"])
-            self._forget(info["_final_obs"], observation)
+        begun = self._boundaries.step(terminated | truncated, info)
+        if begun is not None:
+            self._forget(begun, observation)
         self._observed(observation)
         return self._extended(observation), reward, terminated, truncated, info
 
@@ -106,7 +145,8 @@ class RunningRates(AppendedMemory):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], offset: float = 0.0) -> None:
         checked("offset", offset, NonNegative)
-        groups = _num_groups(env)
+        groups = num_groups_of(env)
+        require_rates(env)
         super().__init__(env, size=groups, low=0.0, high=np.inf)
         self._offset = offset
         self._supply = np.zeros((self.num_envs, groups))
@@ -139,59 +179,139 @@ class WindowStatistics(AppendedMemory):
         A batch of `longfair/Lending-v0`, whose observation is one-hot score, then one-hot group.
     window
         Decisions remembered, at least 1; 300 in the paper.
+    as_coded
+        The published code forgets the oldest decision after it has worked out the rates, so they
+        are taken over one decision more than the shares. True does the same.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], window: int = 300) -> None:
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
+    ) -> None:
+        checked("as_coded", as_coded, bool)
         checked("window", window, Count)
-        groups = _num_groups(env)
+        groups = num_groups_of(env)
         shape = env.single_observation_space.shape
         assert shape is not None
         self._scores = shape[0] - groups
         super().__init__(env, size=groups + groups * self._scores, low=0.0, high=1.0)
         self._window = window
         self._groups = groups
-        features = 2 * groups + groups * self._scores
-        self._events = np.zeros((window, self.num_envs, features), np.float32)
-        self._totals = np.zeros((self.num_envs, features), np.float32)
+        self._rates = Window(window + as_coded, (self.num_envs, 2 * groups))
+        self._shares = Window(window, (self.num_envs, groups * self._scores))
         self._seen = np.zeros(self.num_envs, np.int64)
-        self._position = 0
         self._applicants = np.zeros((self.num_envs, groups * self._scores), np.float32)
 
     def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
-        self._events[:, copies] = 0.0
-        self._totals[copies] = 0.0
+        self._rates.forget(copies)
+        self._shares.forget(copies)
         self._seen[copies] = 0
         self._observed(observation)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        slot = self._events[self._position]
-        self._totals -= slot
-        slot[:, : self._groups] = info["supply"]
-        slot[:, self._groups : 2 * self._groups] = info["demand"]
-        slot[:, 2 * self._groups :] = self._applicants
-        self._totals += slot
+        self._rates.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+        self._shares.add(self._applicants)
         self._seen += 1
-        self._position = (self._position + 1) % self._window
 
     def _observed(self, observation: Any) -> None:
         score, group = observation[:, : self._scores], observation[:, self._scores :]
         self._applicants = (group[:, :, None] * score[:, None, :]).reshape(self.num_envs, -1)
 
     def _memory(self) -> Float32Array:
-        supply = self._totals[:, : self._groups]
-        demand = self._totals[:, self._groups : 2 * self._groups]
+        supply, demand = np.split(self._rates.total, 2, axis=1)
         counted = np.minimum(self._seen, self._window) + 1
-        shares = self._totals[:, 2 * self._groups :] / counted[:, None]
         rates = supply / np.maximum(demand, _TINY)
+        shares = self._shares.total / counted[:, None]
         return np.concatenate([rates, shares], axis=1, dtype=np.float32)
+
+
+class WindowRates(AppendedMemory):
+    """Append the benefit rate of every group within the last `window` steps: G numbers.
+
+    The rate is supply / (demand + `offset`), both summed over the window, and 0 while the
+    denominator is 0. F-PPO's agents observe it in attention allocation, with offset 1.
+
+    Parameters
+    ----------
+    env
+        A batch environment whose `info` carries `supply` and `demand`.
+    window
+        Steps remembered, at least 1; 300 in the paper.
+    offset
+        Added to the denominator; 1 in attention allocation.
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], window: int = 300, offset: float = 0.0
+    ) -> None:
+        checked("window", window, Count)
+        checked("offset", offset, NonNegative)
+        groups = num_groups_of(env)
+        require_rates(env)
+        super().__init__(env, size=groups, low=0.0, high=np.inf)
+        self._offset = offset
+        self._window = Window(window, (self.num_envs, 2 * groups), np.float64)
+
+    def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
+        self._window.forget(copies)
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._window.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+
+    def _memory(self) -> Float32Array:
+        supply, demand = np.split(self._window.total, 2, axis=1)
+        needed = demand + self._offset
+        rates = np.divide(supply, needed, out=np.zeros_like(supply), where=needed > 0)
+        shown: Float32Array = rates.astype(np.float32)
+        return shown
+
+
+class Window:
+    """The last rows of numbers of every copy in a ring, and their sum.
+
+    Parameters
+    ----------
+    length
+        Rows remembered.
+    shape
+        Shape (N, K) of a row of all copies.
+    dtype
+        Their type.
+    """
+
+    def __init__(self, length: int, shape: tuple[int, int], dtype: Any = np.float32) -> None:
+        self._rows = np.zeros((length, *shape), dtype)
+        self._position = 0
+        self.total = np.zeros(shape, dtype)
+
+    def add(self, row: NDArray[Any]) -> None:
+        """Take in the newest row (N, K) and forget the oldest."""
+        slot = self._rows[self._position]
+        self.total -= slot
+        slot[:] = row
+        self.total += slot
+        self._position = (self._position + 1) % len(self._rows)
+
+    def forget(self, copies: slice | NDArray[np.bool_]) -> None:
+        """Forget all rows of some copies."""
+        self._rows[:, copies] = 0.0
+        self.total[copies] = 0.0
 
 
 _TINY = 1e-9
 
 
-def _num_groups(env: VectorEnv[Any, Any, Any]) -> int:
+def num_groups_of(env: VectorEnv[Any, Any, Any]) -> int:
     """Return the number of groups of the environment below all wrappers."""
     groups = getattr(env.unwrapped, "num_groups", None)
     if groups is None:
         raise UsageError(f"{env} has no groups: give an environment of longfair.envs")
     return int(groups)
+
+
+def require_rates(env: VectorEnv[Any, Any, Any]) -> None:
+    """Raise `UsageError` where rates within an episode say nothing about how groups are treated."""
+    if not getattr(env.unwrapped, "rates_within_episode", True):
+        raise UsageError(
+            f"{env}: an episode has people of one group only, so benefit rates within it compare "
+            "nothing: add supply and demand up over copies"
+        )

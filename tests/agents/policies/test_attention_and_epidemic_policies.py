@@ -87,7 +87,7 @@ def test_the_oracle_has_to_look_first() -> None:
     "agent", [EqualLogits(5), GaussianLogits(5, seed=0), ProportionalToRates()]
 )
 def test_attention_agents_play_any_observation(agent: Any) -> None:
-    env = attention.make_vector(3, "elbert_harder", episode_length=20)
+    env = attention.AttentionVectorEnv.make(3, "elbert_harder", episode_length=20)
     wrapped = history.History(history.WindowRates(env, 5), 2)
     assert play_episodes(acting(agent), wrapped, seed=0).steps.tolist() == [20, 20, 20]
 

@@ -20,7 +20,7 @@ from longfair.agents.policies.constant_allocations import (
     constant_allocations,
     sites_under_constant_units,
 )
-from longfair.envs.attention import AttentionParams, allocate_units, make_vector
+from longfair.envs.attention import AttentionParams, AttentionVectorEnv, allocate_units
 from longfair.errors import UsageError
 
 
@@ -65,7 +65,7 @@ def test_exact_values_agree_with_play() -> None:
     units = (9, 7, 6, 5, 3)
     row = int(np.flatnonzero((allocations.units == units).all(axis=1))[0])
     totals = play_episodes(
-        acting(ConstantAllocation(units)), make_vector(40, "elbert_harder"), seed=0
+        acting(ConstantAllocation(units)), AttentionVectorEnv.make(40, "elbert_harder"), seed=0
     )
     spread = totals.reward.std() / 40**0.5
     assert totals.reward.mean() == pytest.approx(allocations.reward[row], abs=4 * spread)

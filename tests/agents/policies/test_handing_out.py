@@ -91,7 +91,7 @@ def test_a_strict_turn_is_lost() -> None:
 
 @pytest.mark.parametrize("skip_absent", [True, False])
 def test_turns_begin_anew_with_every_episode(skip_absent: bool) -> None:
-    env = doughnut.make_vector(1, params=doughnut.DoughnutParams((1.0,) * 3, 4))
+    env = doughnut.DoughnutVectorEnv.make(1, params=doughnut.DoughnutParams((1.0,) * 3, 4))
     agent = Rotation(3, skip_absent)
     observation, seen = env.reset(seed=0)
     taken = []
