@@ -1,13 +1,40 @@
-"""Where a number came from: the machine, the interpreter, the commit."""
+"""Where a number came from: the machine, the interpreter, the commit.
+
+The same run gives other last digits on another class of processor, because libraries choose
+their kernels by it: torch's MKL asks whether Intel made the processor, OpenBLAS and NumPy ask for
+its widest vectors, and numba orders sums by the vectors its compiler prefers there. So every
+result records the class, and bits are compared only within one class.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import subprocess
-from dataclasses import dataclass
-from functools import lru_cache
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SWITCHES = (
+    "ATEN_CPU_CAPABILITY",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NUMBA_CPU_FEATURES",
+    "NUMBA_CPU_NAME",
+    "OPENBLAS_CORETYPE",
+)
+"""Environment variables by which a library takes other kernels than it would choose."""
+
+_VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
+_AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+_AVX2 = frozenset({"avx2", "fma"})
 
 
 @dataclass(frozen=True)
@@ -18,6 +45,11 @@ class Machine:
     ----------
     processor
         Model name of the processor.
+    features
+        Maker and widest vectors of the processor, such as ``"AMD avx512"``; the architecture
+        alone where the system does not tell.
+    kernels
+        What the libraries chose on it, by name: see `chosen_kernels`.
     cores
         Number of logical cores the process could see.
     system
@@ -27,9 +59,16 @@ class Machine:
     """
 
     processor: str
+    features: str
+    kernels: dict[str, str]
     cores: int
     system: str
     python: str
+
+    @property
+    def processor_class(self) -> str:
+        """Within one class the same run gives the same bits: see `class_of`."""
+        return class_of(asdict(self))
 
 
 @dataclass(frozen=True)
@@ -48,15 +87,94 @@ class Commit:
     dirty: bool | None
 
 
-@lru_cache(maxsize=1)
 def this_machine() -> Machine:
-    """Describe the machine this process runs on."""
+    """Describe the machine this process runs on, with the libraries it has loaded so far."""
+    facts = _processor_facts()
     return Machine(
-        processor=_processor(),
+        processor=facts.get("model name") or platform.processor() or platform.machine(),
+        features=features_of(facts.get("vendor_id"), facts.get("flags", "").split()),
+        kernels=chosen_kernels(),
         cores=os.cpu_count() or 1,
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
     )
+
+
+def class_of(provenance: Mapping[str, Any]) -> str:
+    """Name the class of processor behind a result.
+
+    Parameters
+    ----------
+    provenance
+        What a result records, with the fields of `Machine`.
+
+    Returns
+    -------
+    str
+        The features, and every switch that was set. Results that are older than these fields
+        have the model name of their processor instead.
+    """
+    kernels = provenance.get("kernels") or {}
+    switches = [f"{name}={kernels[name]}" for name in SWITCHES if name in kernels]
+    return " ".join([str(provenance.get("features") or provenance["processor"]), *switches])
+
+
+def features_of(vendor: str | None, flags: Collection[str]) -> str:
+    """Say who made a processor and which vectors it has, as coarsely as bits depend on them.
+
+    Parameters
+    ----------
+    vendor
+        The vendor's identification, or None where the system does not tell.
+    flags
+        Names of the instruction sets, as Linux writes them.
+
+    Returns
+    -------
+    str
+        Such as ``"Intel avx512"``; the architecture where there is no vendor.
+    """
+    if vendor is None:
+        return platform.machine()
+    levels = {"avx512": _AVX512, "avx2": _AVX2}
+    level = next((name for name, needs in levels.items() if needs <= set(flags)), "baseline")
+    return f"{_VENDORS.get(vendor, vendor)} {level}"
+
+
+def chosen_kernels() -> dict[str, str]:
+    """Ask the libraries which kernels they use; torch and llvmlite only if they are loaded.
+
+    Returns
+    -------
+    dict of str to str
+        Versions of ``numba`` and ``llvmlite``; NumPy's widest loops (``numpy``), the core type of
+        every OpenBLAS (``openblas``), torch's capability (``torch``), the processor llvmlite
+        finds (``llvm``); and each of `SWITCHES` that is set.
+    """
+    kernels = _kernels_of_numpy() | _versions_of_the_compiler()
+    if "torch" in sys.modules:
+        kernels["torch"] = sys.modules["torch"].backends.cpu.get_cpu_capability()
+    if "llvmlite.binding" in sys.modules:
+        kernels["llvm"] = sys.modules["llvmlite.binding"].get_host_cpu_name()
+    return kernels | {name: os.environ[name] for name in SWITCHES if os.environ.get(name)}
+
+
+@cache
+def _kernels_of_numpy() -> dict[str, str]:
+    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
+    widest = (extensions.get("found") or extensions.get("baseline") or ["none"])[-1]
+    kernels = {"numpy": str(widest)}
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return kernels
+    cores = {pool["architecture"] for pool in threadpool_info() if "architecture" in pool}
+    return kernels | {"openblas": ", ".join(sorted(cores))}
+
+
+@cache
+def _versions_of_the_compiler() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("llvmlite", "numba")}
 
 
 def commit_of(directory: Path) -> Commit:
@@ -79,13 +197,15 @@ def commit_of(directory: Path) -> Commit:
     return Commit(name, bool(changes))
 
 
-def _processor() -> str:
+@cache
+def _processor_facts() -> dict[str, str]:
+    """Read what Linux says of the first core; nothing elsewhere."""
     information = Path("/proc/cpuinfo")
-    if information.is_file():
-        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    if not information.is_file():
+        return {}
+    first = information.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
