@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
+import inspect
 import math
 import pkgutil
 import types
@@ -22,10 +23,20 @@ from longfair.settings import Count, Length, OneOf, Probability, Range, checked,
 ROOMS = ("longfair.envs", "longfair.agents", "longfair.papers")
 """Packages whose records are looked at as soon as they are held against their annotations."""
 
-UNBOUNDED = {"LoanMDPParams.reward_offset", "PopulationParams.threshold_range"}
+UNBOUNDED = {
+    "LoanLedger.invalid_reward",
+    "LoanLedger.missed_reward",
+    "LoanLedger.required_profit",
+    "LoanMDPParams.reward_offset",
+    "PopulationParams.threshold_range",
+}
 """Fields in which every finite number has a meaning."""
 
-EXAMPLES: dict[str, dict[str, Any]] = {}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "Books": {"tolerance": 0.05, "steepest": 1.0},
+    "DoughnutCounterfactuals": {"largest": 100},
+    "LoanCounterfactuals": {"largest": 40},
+}
 """What the required fields of a record may be, by its name."""
 
 BAD = (
@@ -66,7 +77,8 @@ def records() -> list[type[Any]]:
         names = [module.name for module in pkgutil.walk_packages(package.__path__, f"{room}.")]
         for module in [package, *map(importlib.import_module, names)]:
             for value in vars(module).values():
-                if isinstance(value, type) and dataclasses.is_dataclass(value):
+                concrete = isinstance(value, type) and not inspect.isabstract(value)
+                if concrete and dataclasses.is_dataclass(value):
                     after = getattr(value, "__post_init__", None)
                     if after is not None and "validate" in after.__code__.co_names:
                         found[f"{value.__module__}.{value.__qualname__}"] = value
@@ -99,7 +111,9 @@ def allowed(kind: Any, value: Any) -> bool:
             for rule in rules
         )
     if get_origin(kind) is Literal:
-        return value in get_args(kind)
+        return isinstance(value, str) and value in get_args(kind)
+    if kind is bool:
+        return isinstance(value, (bool, np.bool_))
     if kind is str:
         return isinstance(value, str) and all(value in rule.names for rule in rules)
     if get_origin(kind) in (tuple, Sequence):

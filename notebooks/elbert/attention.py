@@ -234,7 +234,7 @@ Markdown(
 # weight, on episodes that no result on this page uses.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(ProportionalToIncidents.predict)
+source_of(ProportionalToIncidents.choose)
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(

@@ -199,7 +199,7 @@ labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()})
 # first" earns much without having learned anything, and is as unfair as it is good.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(VaccinationLottery.predict)
+source_of(VaccinationLottery.choose)
 
 # %% tags=["nbval-check-output", "remove-input"]
 params = EpidemicParams.elbert_harder()

@@ -276,7 +276,7 @@ source_of(DoughnutLedger.by_person)
 # only keeps the values small. In lending it is zero.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(LedgerDQN._update, LedgerDQN._imagine, LedgerDQN._value)
+source_of(LedgerDQN._minibatch, LedgerDQN._imagine, LedgerDQN._value)
 
 # %% [markdown]
 # Each fix is a setting, so that it can be put in or left out alone.
@@ -351,7 +351,7 @@ agent = LedgerDQN(observed("doughnuts", 10), doughnut_ledger, recipes["all"], se
 agent.learn(episodes * doughnut_ledger.length)
 counts = np.array([9, 10, 10, 11, 10])
 seen = np.array([[1, 1, 1, 1, 1, *counts, 0.5], [0, 1, 1, 1, 1, *counts, 0.5]], np.float32)
-values = agent.view.values(agent.online, doughnut_ledger.read(seen))
+values, _ = agent.view.values(agent.online, doughnut_ledger.read(seen))
 pd.DataFrame(
     {
         "has had": counts,

@@ -34,7 +34,9 @@ from longfair.agents.fairqcm.counterfactuals import (
     DoughnutCounterfactuals,
     Occurrence,
 )
-from longfair.agents.fairqcm.dqn import Exploration, FairDQN
+from longfair.agents.fairqcm.deep_q_learning import DeepQLearning
+from longfair.agents.fairqcm.dqn import FairDQN
+from longfair.agents.fairqcm.presets import Exploration
 from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer
 from longfair.envs.doughnut import DoughnutVectorEnv
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
@@ -281,7 +283,12 @@ pd.DataFrame(rows, index=index)
 # graph, which is several times as fast; tests compare them with PyTorch's.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FairDQN.train, FairDQN._value_next_observations, CounterfactualReplayBuffer.batch)
+source_of(
+    DeepQLearning._update,
+    FairDQN._minibatch,
+    FairDQN._value_next_observations,
+    CounterfactualReplayBuffer.batch,
+)
 
 # %% [markdown]
 # The settings are those of Table 1; what the table leaves out is as in the code.

@@ -37,7 +37,8 @@ from longfair.agents.fairqcm.compiled_doughnuts import (
     update,
     welfare,
 )
-from longfair.agents.fairqcm.q_learning import QLearningSettings, TabularQLearning
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
 from longfair.figures import (

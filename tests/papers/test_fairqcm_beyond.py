@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.fairqcm.ledger_dqn import Recipe
+from longfair.agents.fairqcm.presets import Recipe
 from longfair.papers.fairqcm.beyond import (
     ALL_FIXES,
     COMPLETE,

@@ -66,7 +66,7 @@ def test_agents_see_as_many_numbers_as_published(problem, method, width):
 )
 def test_networks_have_as_many_parameters_as_the_authors(problem, method, parameters):
     model = learner(config_of(problem, method, "as_coded"), 0, 0)
-    assert len(model.policy.online.vector) == parameters
+    assert len(model.online.vector) == parameters
 
 
 def test_variants_differ_in_what_the_paper_and_the_code_differ_in():
@@ -83,10 +83,10 @@ def test_variants_differ_in_what_the_paper_and_the_code_differ_in():
     wide = learner(config_of("lending", "rnn", "as_published"), 0, 0)
     assert isinstance(narrow, RecurrentDQN)
     assert isinstance(wide, RecurrentDQN)
-    assert (narrow.training, narrow.recurrent_width) == ("shuffled", 16)
-    assert (wide.training, wide.recurrent_width) == ("episodes", 256)
+    assert (narrow.training, narrow.width) == ("shuffled", 16)
+    assert (wide.training, wide.width) == ("episodes", 256)
     # The published network learns less often, but its target is as old in steps played.
-    assert wide.target_update_interval * wide.train_freq.frequency == 1000
+    assert wide.pace.target_every * wide.pace.train_every == 1000
 
 
 def test_experiments_have_the_arms_that_the_claims_read():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from longfair.agents.fairqcm.q_learning import QLearningSettings
+from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.papers.fairqcm import tabular_results as tabular
 
 TIME = QLearningSettings(imagine=True, time=True)

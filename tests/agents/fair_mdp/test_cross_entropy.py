@@ -121,7 +121,7 @@ def test_same_seed_same_search() -> None:
         ({"elites": 51}, "elites=51: give 1 to population=50"),
         ({"iterations": 0}, "iterations=0"),
         ({"smoothing": 0.0}, "smoothing=0.0"),
-        ({"weights": "square"}, "weights='square': give 'exponential' or 'linear'"),
+        ({"weights": "square"}, "weights='square': allowed: exponential, linear"),
         ({"tightening": 1.0}, "tightening=1.0"),
     ],
 )

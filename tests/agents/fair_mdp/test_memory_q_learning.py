@@ -195,9 +195,9 @@ def test_runs_depend_on_their_seed_only() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"tolerance": -0.1}, "tolerance=-0.1: give 0 or more"),
-        ({"steepest": 0.0}, "steepest=0.0: give a number above 0"),
-        ({"largest": -1.0}, "largest=-1.0: give a number above 0"),
+        ({"tolerance": -0.1}, "tolerance=-0.1: give a finite number of at least 0"),
+        ({"steepest": 0.0}, "steepest=0.0: give a finite number above 0"),
+        ({"largest": -1.0}, "largest=-1.0: give a finite number above 0"),
         ({"levels": 4}, "levels=4: give an odd number from 3 on"),
     ],
 )
@@ -210,8 +210,8 @@ def test_books_that_cannot_be_kept_are_refused(change: dict[str, float], words: 
     ("settings", "words"),
     [
         ({"memory": "imagine"}, "did you mean 'imagined'"),
-        ({"exploration": 1.5}, "give a probability"),
-        ({"step_size_power": 0.5}, "above 0.5 and at most 1"),
+        ({"exploration": 1.5}, "exploration=1.5"),
+        ({"step_size_power": 0.5}, r"in \(0.5, 1\]"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object], words: str) -> None:

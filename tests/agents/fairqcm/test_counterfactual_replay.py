@@ -7,7 +7,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
 
 from longfair.agents.fairqcm.counterfactuals import (
     Counterfactuals,
@@ -15,11 +14,10 @@ from longfair.agents.fairqcm.counterfactuals import (
     LoanCounterfactuals,
     Occurrence,
 )
-from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer, Imagination
+from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer, Imagination, Step
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import FullMemory, MinMemory
-from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError
 
 
@@ -41,30 +39,36 @@ def filled(
     env: Any, imagination: Imagination | None, steps: int, actions: Any, **settings: Any
 ) -> tuple[CounterfactualReplayBuffer, list[dict[str, Any]]]:
     """Play and store; return the buffer and what really happened."""
-    adapted = BatchVecEnv(env)
+    width = env.single_observation_space.shape[0]
     buffer = CounterfactualReplayBuffer(
-        100 * steps, env.single_observation_space, Discrete(5), imagination=imagination, **settings
+        100 * steps, width, settings.pop("discount", 0.99), imagination, **settings
     )
-    adapted.seed(4)
-    observation = adapted.reset()
+    observation, _ = env.reset(seed=4)
     history = []
     for step in range(steps):
         action = np.array([actions(step, observation)])
-        after, reward, done, infos = adapted.step(action)
-        end = infos[0].get("terminal_observation", after[0]) if done[0] else after[0]
-        buffer.add(observation, end[None], action, reward, done, infos)
+        after, reward, terminated, truncated, info = env.step(action)
+        ended = terminated | truncated
+        end = info["final_obs"] if ended[0] else after
+        buffer.add(Step(observation, action, reward.astype(np.float32), end, ended, info))
         happened = {
             "observation": observation[0],
-            "next": end,
+            "next": end[0],
             "reward": float(reward[0]),
-            "granted": bool(infos.arrays["supply"].any()),
+            "granted": bool(info["supply"].any()),
             "action": int(action[0]),
-            "done": bool(done[0]),
-            "rows": slice(history[-1]["rows"].stop if history else 0, buffer.pos),
+            "done": bool(ended[0]),
+            "rows": slice(history[-1]["rows"].stop if history else 0, buffer.filled),
         }
         history.append(happened)
         observation = after
     return buffer, history
+
+
+def plain_step(number: float, ended: bool = False) -> Step:
+    """A step of one copy from and to a number, which is its reward, too."""
+    value = np.array([[number]], np.float32)
+    return Step(value, np.array([0]), value[0], value, np.array([ended]), {})
 
 
 def anybody(step: int, observation: Any) -> int:
@@ -117,8 +121,8 @@ def test_every_doughnut_transition_is_a_step_of_the_environment_from_that_memory
         rows = np.arange(entry["rows"].start, entry["rows"].stop)
         assert len(rows) == 33
         presence = entry["observation"][:5]
-        before = decoded(buffer.observations[rows, 0, 5:], 7)
-        after = decoded(buffer.next_observations[rows, 0, 5:], 7)
+        before = decoded(buffer.observations[rows, 5:], 7)
+        after = decoded(buffer.next_observations[rows, 5:], 7)
         # The environment's own step, in as many copies as there are memories.
         world = gymnasium.make_vec(
             "longfair/Doughnut-v0", num_envs=33, params=DoughnutParams(smoothing=0.0)
@@ -129,10 +133,10 @@ def test_every_doughnut_transition_is_a_step_of_the_environment_from_that_memory
         world._welfare = np.log(before + 1.0).sum(axis=1)
         _, reward, _, _, info = world.step(np.full(33, entry["action"]))
         np.testing.assert_array_equal(after, info["group_state"][..., 0])
-        np.testing.assert_allclose(buffer.rewards[rows, 0], reward, rtol=1e-5)
-        assert (buffer.observations[rows, 0, :5] == presence).all()
-        assert (buffer.next_observations[rows, 0, :5] == entry["next"][:5]).all()
-        assert (buffer.actions[rows, 0, 0] == entry["action"]).all()
+        np.testing.assert_allclose(buffer.rewards[rows], reward, rtol=1e-5)
+        assert (buffer.observations[rows, :5] == presence).all()
+        assert (buffer.next_observations[rows, :5] == entry["next"][:5]).all()
+        assert (buffer.actions[rows] == entry["action"]).all()
 
 
 @pytest.mark.parametrize("kind", [FullMemory, MinMemory])
@@ -143,8 +147,8 @@ def test_every_loan_transition_is_a_step_of_the_environment_from_that_memory(kin
     seen, loans_so_far = set(), np.zeros(2, int)
     for entry in history:
         rows = np.arange(entry["rows"].start, entry["rows"].stop)
-        before = decoded(buffer.observations[rows, 0, 23:], 6)
-        after = decoded(buffer.next_observations[rows, 0, 23:], 6)
+        before = decoded(buffer.observations[rows, 23:], 6)
+        after = decoded(buffer.next_observations[rows, 23:], 6)
         share = np.zeros(2, int)
         share[entry["action"] // 2] = entry["granted"]
         np.testing.assert_array_equal(after, kind.update(env, before, share))
@@ -152,7 +156,7 @@ def test_every_loan_transition_is_a_step_of_the_environment_from_that_memory(kin
         excepted = entry["reward"] in (-40.0, -400.0)
         seen.add(entry["reward"] if excepted else "gap")
         expected = np.full(len(rows), entry["reward"]) if excepted else -gap
-        np.testing.assert_array_equal(buffer.rewards[rows, 0], expected)
+        np.testing.assert_array_equal(buffer.rewards[rows], expected)
         real = loans_so_far if kind is FullMemory else loans_so_far - loans_so_far.min()
         assert before[0].tolist() == real.tolist()
         loans_so_far = np.zeros(2, int) if entry["done"] else loans_so_far + share
@@ -169,11 +173,11 @@ def test_the_code_counts_wasted_doughnuts_in_imagined_memories_only():
     wasted = [entry for entry in history if not entry["granted"]]
     for entry in wasted:
         rows = np.arange(entry["rows"].start, entry["rows"].stop)
-        before = decoded(buffer.observations[rows, 0, 5:], 7)
-        gained = decoded(buffer.next_observations[rows, 0, 5:], 7) - before
+        before = decoded(buffer.observations[rows, 5:], 7)
+        gained = decoded(buffer.next_observations[rows, 5:], 7) - before
         assert not gained[0].any()
         assert (gained[1:, entry["action"]] == 1).all()
-        assert not buffer.rewards[rows, 0].any()
+        assert not buffer.rewards[rows].any()
     assert wasted
 
 
@@ -184,9 +188,9 @@ def test_the_code_makes_wrong_grants_cheap_and_looks_at_loans_before_the_step():
     assert any(not entry["granted"] for entry in history)
     for entry in history:
         rows = np.arange(entry["rows"].start + 1, entry["rows"].stop)
-        before = decoded(buffer.observations[rows, 0, 23:], 6)
-        after = decoded(buffer.next_observations[rows, 0, 23:], 6)
-        np.testing.assert_array_equal(buffer.rewards[rows, 0], -np.abs(before[:, 0] - before[:, 1]))
+        before = decoded(buffer.observations[rows, 23:], 6)
+        after = decoded(buffer.next_observations[rows, 23:], 6)
+        np.testing.assert_array_equal(buffer.rewards[rows], -np.abs(before[:, 0] - before[:, 1]))
         assert (after.sum(axis=1) == before.sum(axis=1) + 1).all()
     missed = Occurrence(np.array([3, 5]), 0, True, True, -400.0)
     counts = coded.imagined(missed)
@@ -203,7 +207,7 @@ def test_counts_begin_anew_with_every_episode():
     width = env.encode(np.zeros((1, 5), int)).shape[1] // 5
     for first in (0, 5, 10):
         rows = np.arange(history[first]["rows"].start, history[first]["rows"].stop)
-        counts = decoded(buffer.observations[rows, 0, 5:], width)
+        counts = decoded(buffer.observations[rows, 5:], width)
         assert not counts[0].any()
         assert set(counts[1:].ravel()) == {1, 2}
 
@@ -214,19 +218,18 @@ def test_time_after_the_memory_is_shared_by_imagined_transitions():
         ElapsedTime(memory), imagining(memory, DoughnutCounterfactuals(100)), 10, anybody
     )
     for step, entry in enumerate(history):
-        np.testing.assert_allclose(buffer.observations[entry["rows"], 0, -1], step / 100)
-        np.testing.assert_allclose(buffer.next_observations[entry["rows"], 0, -1], (step + 1) / 100)
+        np.testing.assert_allclose(buffer.observations[entry["rows"], -1], step / 100)
+        np.testing.assert_allclose(buffer.next_observations[entry["rows"], -1], (step + 1) / 100)
 
 
 def test_the_newest_rows_replace_the_oldest_across_the_edge():
-    buffer = CounterfactualReplayBuffer(7, Box(0, 1, (1,)), Discrete(2), discount=0.5)
+    buffer = CounterfactualReplayBuffer(7, 1, discount=0.5)
     for number in range(10):
-        value = np.array([[float(number)]])
-        buffer.add(value, value, np.array([0]), np.array([float(number)]), np.array([False]), None)
+        buffer.add(plain_step(number))
         if number == 6:
             assert buffer.full
             assert buffer.unvalued().tolist() == list(range(7))
-    assert buffer.observations[:, 0, 0].tolist() == [7, 8, 9, 3, 4, 5, 6]
+    assert buffer.observations[:, 0].tolist() == [7, 8, 9, 3, 4, 5, 6]
     assert buffer.unvalued().tolist() == [0, 1, 2]
     assert buffer.unvalued().tolist() == []
     buffer.next_values[:] = 10.0
@@ -240,7 +243,7 @@ def test_masked_ends_expect_nothing_and_others_go_on():
         )
     )
     for mask in (True, False):
-        buffer, _ = filled(env, None, 8, anybody, handle_timeout_termination=not mask, discount=0.9)
+        buffer, _ = filled(env, None, 8, anybody, terminal_mask=mask, discount=0.9)
         expected = [0.9, 0.9, 0.9, 0.0 if mask else 0.9] * 2
         np.testing.assert_allclose(buffer.bootstrap[:8], expected)
 
@@ -256,15 +259,11 @@ def test_longer_transitions_add_up_discounted_rewards_and_stop_at_the_end_of_an_
     for first, last in spans:
         length = last - first
         expected = (rewards[first:last] * 0.5 ** np.arange(length)).sum()
-        assert buffer.rewards[position, 0] == pytest.approx(expected, rel=1e-5)
+        assert buffer.rewards[position] == pytest.approx(expected, rel=1e-5)
         assert buffer.bootstrap[position] == pytest.approx(0.5**length)
-        np.testing.assert_array_equal(
-            buffer.observations[position, 0], history[first]["observation"]
-        )
-        np.testing.assert_array_equal(
-            buffer.next_observations[position, 0], history[last - 1]["next"]
-        )
-        counts = decoded(buffer.observations[position, 0, 5:], 3)
+        np.testing.assert_array_equal(buffer.observations[position], history[first]["observation"])
+        np.testing.assert_array_equal(buffer.next_observations[position], history[last - 1]["next"])
+        counts = decoded(buffer.observations[position, 5:], 3)
         imagined = rule.counterfactuals.imagined(served(counts.tolist()))
         # An imagined transition over several steps is the chain of the one-step ones.
         now, total = imagined, np.zeros(len(imagined))
@@ -273,19 +272,17 @@ def test_longer_transitions_add_up_discounted_rewards_and_stop_at_the_end_of_an_
             now = now + share
             total += 0.5**ahead * np.log(now + 1.0).sum(axis=1) * entry["granted"]
         rows = np.arange(position + 1, position + 1 + len(imagined))
-        np.testing.assert_allclose(buffer.rewards[rows, 0], total, rtol=1e-5)
-        np.testing.assert_array_equal(decoded(buffer.next_observations[rows, 0, 5:], 3), now)
+        np.testing.assert_allclose(buffer.rewards[rows], total, rtol=1e-5)
+        np.testing.assert_array_equal(decoded(buffer.next_observations[rows, 5:], 3), now)
         position += 1 + len(imagined)
-    assert position == buffer.pos
+    assert position == buffer.filled
 
 
 def test_whole_episodes_leave_out_the_one_that_is_being_written():
-    buffer = CounterfactualReplayBuffer(12, Box(0, 1, (1,)), Discrete(2))
+    buffer = CounterfactualReplayBuffer(12, 1, 0.9)
     generator = np.random.default_rng(0)
     for number in range(14):
-        value = np.array([[float(number)]])
-        done = np.array([number % 4 == 3])
-        buffer.add(value, value, np.array([0]), np.array([0.0]), done, None)
+        buffer.add(plain_step(number, ended=number % 4 == 3))
         if number == 11:
             rows = buffer.episode_rows(200, 4, generator)
             assert sorted(set(rows[0])) == [0, 4, 8]
@@ -295,15 +292,8 @@ def test_whole_episodes_leave_out_the_one_that_is_being_written():
 
 
 def test_what_the_buffer_cannot_do_is_refused():
-    space = Box(0, 1, (1,))
-    with pytest.raises(UsageError, match="n_envs=2"):
-        CounterfactualReplayBuffer(10, space, Discrete(2), n_envs=2)
-    with pytest.raises(UsageError, match="n_steps=0"):
-        CounterfactualReplayBuffer(10, space, Discrete(2), n_steps=0)
-    with pytest.raises(UsageError, match="buffer_size=10 with episodes of 4"):
-        CounterfactualReplayBuffer(10, space, Discrete(2)).episode_rows(
-            1, 4, np.random.default_rng(0)
-        )
+    with pytest.raises(UsageError, match="buffer=10 with episodes of 4"):
+        CounterfactualReplayBuffer(10, 1, 0.9).episode_rows(1, 4, np.random.default_rng(0))
     with pytest.raises(UsageError, match="people=0"):
         DoughnutCounterfactuals(100, people=0)
     with pytest.raises(UsageError, match="extra=0"):

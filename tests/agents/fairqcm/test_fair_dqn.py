@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-import torch
-from stable_baselines3.common.callbacks import BaseCallback
 
 from longfair.agents.fairqcm.counterfactuals import DoughnutCounterfactuals
-from longfair.agents.fairqcm.dqn import Exploration, FairDQN
-from longfair.agents.fairqcm.presets import LEARNING, Switches
+from longfair.agents.fairqcm.dqn import FairDQN
+from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
+from longfair.agents.fairqcm.presets import LEARNING, Exploration, Learning, Switches
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.agents.fairqcm.replay import Imagination
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory
-from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError
 
 SHORT = DoughnutParams(episode_length=10)
@@ -27,21 +26,29 @@ def doughnuts() -> Any:
     return gymnasium.make_vec("longfair/Doughnut-v0", num_envs=1, params=SHORT)
 
 
-def agent(imagine: bool = False, **settings: Any) -> FairDQN:
+SMALL = Learning(buffer=30, batch=16, target_every=20)
+
+
+def agent(
+    imagine: bool = False,
+    exploration: Exploration | None = None,
+    terminal_mask: bool = False,
+    seed: int = 3,
+    **learning: Any,
+) -> FairDQN:
     memory = FullMemory(doughnuts())
     imagination = None
     if imagine:
         width = memory.single_observation_space.shape[0]
         imagination = Imagination(DoughnutCounterfactuals(10), memory, (5, width))
-    defaults = {"buffer_size": 30, "batch_size": 16, "target_update_interval": 20, "seed": 3}
     return FairDQN(
-        "SmallQPolicy", BatchVecEnv(memory), imagination=imagination, **(defaults | settings)
+        memory, replace(SMALL, **learning), imagination, exploration, terminal_mask, seed
     )
 
 
-def recurrent(**settings: Any) -> RecurrentDQN:
-    defaults = {"buffer_size": 30, "batch_size": 20, "recurrent_width": 16, "seed": 3}
-    return RecurrentDQN("RecurrentQPolicy", BatchVecEnv(doughnuts()), **(defaults | settings))
+def recurrent(training: str = "episodes", seed: int = 3, **learning: Any) -> RecurrentDQN:
+    settings = Learning(**({"buffer": 30, "batch": 20, "hidden": (32, 16)} | learning))
+    return RecurrentDQN(doughnuts(), settings, training, width=16, seed=seed)
 
 
 # Exploration ------------------------------------------------------------------------------------
@@ -71,7 +78,7 @@ def test_exploration_carries_over_from_run_to_run():
 
 def test_a_share_of_the_actions_is_random():
     model = agent()
-    observation = np.zeros((1, model.observation_space.shape[0]), np.float32)
+    observation = np.zeros((1, model.env.single_observation_space.shape[0]), np.float32)
     greedy = model.predict(observation, deterministic=True)[0]
     for rate, low, high in ((0.0, 1.0, 1.0), (0.5, 0.5, 0.7), (1.0, 0.1, 0.3)):
         model.exploration_rate = rate
@@ -86,100 +93,101 @@ def test_a_share_of_the_actions_is_random():
 
 def test_learning_waits_for_a_full_buffer_and_then_makes_a_step_per_step():
     model = agent()
-    start = model.policy.online.vector.copy()
+    start = model.online.vector.copy()
     model.learn(29)
-    assert model._n_updates == 0
-    np.testing.assert_array_equal(model.policy.online.vector, start)
+    assert model.num_updates == 0
+    np.testing.assert_array_equal(model.online.vector, start)
     model.learn(21, reset_num_timesteps=False)
-    assert model._n_updates == 21
-    assert not np.array_equal(model.policy.online.vector, start)
+    assert model.num_updates == 21
+    assert not np.array_equal(model.online.vector, start)
 
 
 def test_counterfactuals_fill_the_buffer_faster_and_change_what_is_learned():
-    model = agent(imagine=True, buffer_size=330)
+    model = agent(imagine=True, buffer=330)
     model.learn(9)
-    assert not model.replay_buffer.full
+    assert not model.replay.full
     model.learn(1, reset_num_timesteps=False)
-    assert model._n_updates == 1
-
-
-class Watch(BaseCallback):
-    """Note the target network before every step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.targets: list[Any] = []
-
-    def _on_step(self) -> bool:
-        self.targets.append(self.model.policy.target.vector.copy())
-        return True
+    assert model.num_updates == 1
 
 
 def test_the_target_network_is_copied_before_the_first_and_every_twentieth_gradient_step():
-    model, watch = agent(), Watch()
-    model.learn(100, callback=watch)
-    changes = [
-        step
-        for step in range(1, 100)
-        if not np.array_equal(watch.targets[step], watch.targets[step - 1])
-    ]
-    # The first gradient step follows step 30, with the network as it started; the copies after
-    # 20, 40 and 60 gradient steps are seen one step later.
-    assert changes == [50, 70, 90]
+    model, targets = agent(), []
+    for _ in range(100):
+        model.learn(1, reset_num_timesteps=False)
+        targets.append(model.target.vector.copy())
+    changes = [step for step in range(1, 100) if not np.array_equal(*targets[step - 1 : step + 1])]
+    # The first gradient step follows step 30, with the network as it started; the copies come
+    # after 20, 40 and 60 gradient steps.
+    assert changes == [49, 69, 89]
+
+
+def test_the_callback_sees_every_episode_end_and_can_end_the_learning():
+    ends: list[tuple[int, int]] = []
+
+    def note(model: FairDQN) -> bool:
+        ends.append((model.num_timesteps, model.num_updates))
+        return len(ends) < 4
+
+    model = agent().learn(100, note)
+    # The gradient step that belongs to an episode's last step has been made.
+    assert ends == [(10, 0), (20, 0), (30, 1), (40, 11)]
+    assert model.num_timesteps == 40
+
+
+def test_gradient_steps_come_every_so_many_steps():
+    assert agent(train_every=5).learn(100).num_updates == 15
 
 
 @pytest.mark.parametrize("mask", [True, False])
 def test_targets_are_those_of_the_target_network(mask: bool):
-    model = agent(imagine=True, buffer_size=800, terminal_mask=mask, learning_rate=1e-2)
+    model = agent(imagine=True, buffer=800, terminal_mask=mask, learning_rate=1e-2)
     model.learn(63)
-    buffer = model.replay_buffer
+    buffer = model.replay
     # Some rows were written under an earlier target network than the present one.
-    assert model._n_updates % 20 < buffer.size() / 33 < model._n_updates
-    model._value_next_observations()
-    rows = np.arange(buffer.size())
-    with torch.no_grad():
-        values = model.q_net_target(torch.from_numpy(buffer.next_observations[:, 0])).amax(1)
-    ended = buffer.dones[:, 0] * mask
-    expected = buffer.rewards[:, 0] + 0.95 * (1 - ended) * values.numpy()
+    assert model.num_updates % 20 < buffer.size / 33 < model.num_updates
+    model._value_next_observations(target_changed=False)
+    rows = np.arange(buffer.size)
+    values = model.target.outputs(buffer.next_observations).max(axis=1)
+    ended = buffer.bootstrap == 0.0
+    assert ended.any() == mask
+    expected = buffer.rewards + 0.95 * ~ended * values
     np.testing.assert_allclose(buffer.batch(rows).targets, expected, rtol=1e-5)
-    assert buffer.dones.any()
 
 
 @pytest.mark.parametrize("training", ["episodes", "shuffled"])
 def test_recurrent_targets_are_those_of_the_target_network(training: str):
-    model = recurrent(training=training, target_update_interval=10)
+    model = recurrent(training=training, target_every=10)
     model.learn(47)
-    buffer = model.replay_buffer
+    buffer = model.replay
     model.rng = np.random.default_rng(0)
-    observations, actions, targets = model._sequences(20)
+    observations, actions, targets = model._minibatch(target_changed=False)
     again = np.random.default_rng(0)
     if training == "episodes":
         rows = buffer.episode_rows(2, 10, again)
         # A history goes on after its first observation, so the target network sees that one, too.
-        seen = np.concatenate([buffer.observations[rows[:1], 0], buffer.next_observations[rows, 0]])
+        seen = np.concatenate([buffer.observations[rows[:1]], buffer.next_observations[rows]])
     else:
         rows = buffer.uniform_rows(20, again)[:, None]
-        seen = buffer.next_observations[rows, 0]
-    np.testing.assert_array_equal(observations, buffer.observations[rows, 0])
-    np.testing.assert_array_equal(actions, buffer.actions[rows, 0, 0])
-    with torch.no_grad():
-        values = model.q_net_target.q_net(torch.from_numpy(seen))[-len(rows) :].amax(2)
-    expected = buffer.rewards[rows, 0] + 0.95 * values.numpy()
+        seen = buffer.next_observations[rows]
+    np.testing.assert_array_equal(observations, buffer.observations[rows])
+    np.testing.assert_array_equal(actions, buffer.actions[rows])
+    values = model.target.outputs(seen)[-len(rows) :].max(axis=2)
+    expected = buffer.rewards[rows] + 0.95 * values
     np.testing.assert_allclose(targets, expected, rtol=1e-5)
-    assert not np.array_equal(model.policy.target.vector, model.policy.online.vector)
+    assert not np.array_equal(model.target.vector, model.online.vector)
 
 
 def test_the_recurrent_agent_carries_its_state_and_forgets_it_between_episodes():
     model = recurrent()
     model.learn(7)
-    observation, state = np.ones((1, 5), np.float32), model._hidden
+    observation, state = np.ones((1, 5), np.float32), model._state
     assert state is not None
     _, after = model.predict(observation, state)
     _, fresh = model.predict(observation, state, episode_start=np.array([True]))
     assert not np.allclose(after, fresh)
     np.testing.assert_allclose(fresh, model.predict(observation)[1])
     model.learn(3, reset_num_timesteps=False)
-    assert model._hidden is None
+    assert not model._state.any()
 
 
 @pytest.mark.parametrize("make", [agent, recurrent])
@@ -188,19 +196,18 @@ def test_the_same_seed_learns_the_same_twice(make: Any):
     for seed in (3, 3, 4):
         model = make(seed=seed)
         model.learn(60)
-        vectors.append(model.policy.online.vector.copy())
+        vectors.append(model.online.vector.copy())
     np.testing.assert_array_equal(vectors[0], vectors[1])
     assert not np.array_equal(vectors[0], vectors[2])
 
 
 def test_q_learning_finds_who_is_there():
     """A doughnut offered to somebody who is not there is wasted: that needs no memory."""
-    settings = {"learning_rate": 1e-2, "gamma": 0.0, "exploration": Exploration(1.0, 1.0)}
-    model = agent(buffer_size=500, **settings)
+    model = agent(buffer=500, learning_rate=1e-2, discount=0.0, exploration=Exploration(1.0, 1.0))
     model.learn(3000)
-    observation = np.zeros((5, model.observation_space.shape[0]), np.float32)
+    observation = np.zeros((5, model.env.single_observation_space.shape[0]), np.float32)
     observation[np.arange(5), np.arange(5)] = 1
-    observation[:, 5:] = model.env.env.encode(np.ones((1, 5), np.int64))
+    observation[:, 5:] = model.env.encode(np.ones((1, 5), np.int64))
     np.testing.assert_array_equal(model.predict(observation, deterministic=True)[0], np.arange(5))
 
 
@@ -213,7 +220,7 @@ def test_a_saved_agent_acts_and_goes_on_as_before(make: Any, tmp_path: Any):
     model.learn(45)
     model.save(tmp_path / "agent.npz")
     again = type(model).load(tmp_path / "agent.npz")
-    observation = np.random.default_rng(0).random((6, *model.observation_space.shape))
+    observation = np.random.default_rng(0).random((6, *model.env.single_observation_space.shape))
     observation = observation.astype(np.float32)
     np.testing.assert_array_equal(
         again.predict(observation, deterministic=True)[0],
@@ -224,20 +231,35 @@ def test_a_saved_agent_acts_and_goes_on_as_before(make: Any, tmp_path: Any):
     further = type(model).load(tmp_path / "agent.npz", env=model.env)
     further.learn(45, reset_num_timesteps=False)
     assert further.num_timesteps == 90
-    with pytest.raises(UsageError, match="nothing is pickled"):
-        model.save(tmp_path / "agent.npz", include=["env"])
+    with pytest.raises(UsageError, match="without an environment"):
+        again.learn(10)
+
+
+def test_what_is_no_saved_agent_is_refused(tmp_path: Any):
+    model = agent()
+    model.online.vector[3] = np.nan
+    model.save(tmp_path / "broken.npz")
+    with pytest.raises(UsageError, match="finite numbers"):
+        FairDQN.load(tmp_path / "broken.npz")
+    agent().save(tmp_path / "agent.npz")
+    with pytest.raises(UsageError, match="is not a saved LedgerDQN"):
+        LedgerDQN.load(tmp_path / "agent.npz")
 
 
 def test_an_agent_is_not_loaded_into_another_problem(tmp_path: Any):
     agent().save(tmp_path / "agent.npz")
     with pytest.raises(UsageError, match="was trained on"):
-        FairDQN.load(tmp_path / "agent.npz", env=BatchVecEnv(doughnuts()))
+        FairDQN.load(tmp_path / "agent.npz", env=doughnuts())
 
 
 def test_what_the_agents_cannot_do_is_refused():
-    two = BatchVecEnv(gymnasium.make_vec("longfair/Doughnut-v0", num_envs=2))
+    two = gymnasium.make_vec("longfair/Doughnut-v0", num_envs=2)
     with pytest.raises(UsageError, match="2 copies"):
-        FairDQN("SmallQPolicy", two)
+        FairDQN(two)
+    with pytest.raises(UsageError, match="Discrete"):
+        FairDQN(gymnasium.make_vec("longfair/Attention-v0", num_envs=1))
+    with pytest.raises(UsageError, match="two layers before the unit"):
+        recurrent(hidden=(8,))
     with pytest.raises(UsageError, match=r"'episode'.*episodes"):
         recurrent(training="episode")
     with pytest.raises(UsageError, match=r"'targets'.*target"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,16 +13,11 @@ from longfair.agents.fairqcm.networks import (
     Adam,
     ReluStack,
     orthogonal_start,
+    relu_layers,
+    seeded,
     unit_row_start,
 )
-from longfair.agents.fairqcm.recurrent import RecurrentLayers, RecurrentStack
-
-
-def stack(sizes: tuple[int, ...]) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for before, after in pairwise(sizes):
-        layers += [nn.Linear(before, after), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+from longfair.agents.fairqcm.recurrent_network import RecurrentLayers, RecurrentStack
 
 
 def gradient(module: nn.Module, loss: torch.Tensor) -> np.ndarray:
@@ -41,7 +35,7 @@ def squared_error(values: torch.Tensor, actions: torch.Tensor, targets: torch.Te
 )
 def test_feed_forward_networks_have_the_published_size_and_autograds_gradient(sizes, parameters):
     torch.manual_seed(0)
-    module = stack(sizes)
+    module = relu_layers(sizes)
     shared = ReluStack(module)
     assert len(shared.vector) == parameters
     inputs, targets = torch.randn(50, sizes[0]), torch.randn(50)
@@ -78,12 +72,12 @@ def test_stepping_a_recurrent_network_is_running_it_over_the_sequence():
     shared = RecurrentStack(RecurrentLayers(5, 5, (32, 16), 16))
     observations = np.random.default_rng(0).standard_normal((7, 2, 5)).astype(np.float32)
     state, stepped = None, []
-    policy = shared.snapshot()
+    frozen = shared.frozen()
     for observation in observations:
         values, after = shared.step(observation, state)
-        actions, same = policy.act(observation, state)
-        np.testing.assert_array_equal(actions, values.argmax(axis=1))
-        np.testing.assert_array_equal(same, after)
+        same, state_after = frozen.step(observation, state)
+        np.testing.assert_array_equal(same, values)
+        np.testing.assert_array_equal(state_after, after)
         state = after
         stepped.append(values)
     np.testing.assert_allclose(stepped, shared.outputs(observations), atol=1e-6)
@@ -91,7 +85,7 @@ def test_stepping_a_recurrent_network_is_running_it_over_the_sequence():
 
 def test_adam_moves_as_torchs_adam_does():
     torch.manual_seed(0)
-    module = stack((6, 8, 3))
+    module = relu_layers((6, 8, 3))
     shared = ReluStack(module)
     reference = [nn.Parameter(torch.from_numpy(shared.vector.copy()))]
     theirs, ours = torch.optim.Adam(reference, lr=1e-2), Adam(shared, 1e-2)
@@ -104,18 +98,18 @@ def test_adam_moves_as_torchs_adam_does():
     np.testing.assert_allclose(shared.vector, reference[0].detach(), rtol=1e-4, atol=1e-5)
 
 
-def test_a_snapshot_does_not_follow_the_network_and_a_copy_takes_all_of_it():
+def test_a_frozen_copy_does_not_follow_the_network_and_a_copy_takes_all_of_it():
     torch.manual_seed(0)
-    first, second = ReluStack(stack((4, 6, 3))), ReluStack(stack((4, 6, 3)))
+    first, second = ReluStack(relu_layers((4, 6, 3))), ReluStack(relu_layers((4, 6, 3)))
     inputs = np.random.default_rng(0).standard_normal((20, 4)).astype(np.float32)
-    policy, before = first.snapshot(), first.outputs(inputs)
+    frozen, before = first.frozen(), first.outputs(inputs)
     first.copy_from(second)
     np.testing.assert_array_equal(first.outputs(inputs), second.outputs(inputs))
-    np.testing.assert_array_equal(policy.act(inputs, None)[0], before.argmax(axis=1))
+    np.testing.assert_array_equal(frozen.outputs(inputs), before)
 
 
 def test_starts_are_orthogonal_or_of_unit_rows_with_zero_biases():
-    module = stack((6, 4, 3))
+    module = relu_layers((6, 4, 3))
     original = copy.deepcopy(module[0].weight)
     orthogonal_start(module)
     weight = module[0].weight.detach()
@@ -125,3 +119,13 @@ def test_starts_are_orthogonal_or_of_unit_rows_with_zero_biases():
     torch.testing.assert_close(module[0].weight.norm(dim=1), torch.ones(4))
     assert not module[0].bias.any()
     assert not module[2].bias.any()
+
+
+def test_a_seed_decides_the_start_and_leaves_torchs_generator_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    weights = [seeded(seed, lambda: nn.Linear(4, 3)).weight for seed in (1, 1, 2)]
+    assert torch.equal(torch.rand(3), expected)
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])

@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import Count, OneOf, Range, validate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-WEIGHTS = ("exponential", "linear")
 
 
 class Scores(NamedTuple):
@@ -70,27 +69,22 @@ class CrossEntropy:
         If a setting has no meaning.
     """
 
-    population: int = 50
-    elites: int = 5
-    iterations: int = 80
-    smoothing: float = 0.5
-    weights: str = "exponential"
-    tightening: float = 0.0
+    revision: ClassVar[int] = 1
+
+    population: Count = 50
+    elites: Count = 5
+    iterations: Count = 80
+    smoothing: Annotated[float, Range(0.0, 1.0, above=True)] = 0.5
+    weights: Annotated[str, OneOf("exponential", "linear")] = "exponential"
+    tightening: Annotated[float, Range(0.0, 1.0, below=True)] = 0.0
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if not 1 <= self.elites <= self.population:
+        validate(self)
+        if self.elites > self.population:
             raise UsageError(
                 f"elites={self.elites}: give 1 to population={self.population} of them"
             )
-        if self.iterations < 1:
-            raise UsageError(f"iterations={self.iterations}: give at least 1")
-        if not 0.0 < self.smoothing <= 1.0:
-            raise UsageError(f"smoothing={self.smoothing}: give a number in (0, 1]")
-        if self.weights not in WEIGHTS:
-            raise UsageError(f"weights={self.weights!r}: give {' or '.join(map(repr, WEIGHTS))}")
-        if not 0.0 <= self.tightening < 1.0:
-            raise UsageError(f"tightening={self.tightening}: give a number in [0, 1)")
 
 
 @dataclass(frozen=True)

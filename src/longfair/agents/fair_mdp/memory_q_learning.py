@@ -37,14 +37,15 @@ can be learned for all levels at once (Equation 2 of the FairQCM paper), with an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.loan_problem import LoanProblem, Outcome, evaluate
-from longfair.errors import UsageError, near_misses
+from longfair.errors import UsageError
+from longfair.settings import NonNegative, Positive, Probability, Range, validate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -59,23 +60,19 @@ DENY, LEND = 0, 1
 class Books:
     """How the balance is kept, and what it is worth."""
 
-    tolerance: float
+    tolerance: NonNegative
     """Epsilon: written off with every applicant."""
-    steepest: float
+    steepest: Positive
     """Price of a loan when the balance is at its largest."""
-    largest: float = 500.0
+    largest: Positive = 500.0
     """Largest balance, in episodes of loans to everybody; what exceeds it is forgotten."""
-    levels: int = 21
+    levels: Annotated[int, Range(3)] = 21
     """Balances that are told apart, from minus the largest to the largest; an odd number."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for books that cannot be kept."""
-        if not self.tolerance >= 0.0:
-            raise UsageError(f"tolerance={self.tolerance}: give 0 or more")
-        for name, number in (("steepest", self.steepest), ("largest", self.largest)):
-            if not number > 0.0:
-                raise UsageError(f"{name}={number}: give a number above 0")
-        if self.levels < 3 or self.levels % 2 == 0:
+        validate(self)
+        if self.levels % 2 == 0:
             raise UsageError(f"levels={self.levels}: give an odd number from 3 on")
 
     @property
@@ -98,27 +95,20 @@ class Books:
 class QLearning:
     """Settings of Q-learning."""
 
+    revision: ClassVar[int] = 1
+
     memory: Memory = "imagined"
     """`"imagined"`: FairQCM. `"real"`: the same memory, learned from what really was in it.
     `"none"`: the reward depends on the balance, but the agent does not see it."""
-    exploration: float = 0.1
+    exploration: Probability = 0.1
     """Chance of a random action."""
-    step_size_power: float = 0.7
-    """The n-th update of a value moves it by the share :math:`n^{-power}` of its error."""
+    step_size_power: Annotated[float, Range(0.5, 1.0, above=True)] = 0.7
+    """The n-th update of a value moves it by the share :math:`n^{-power}` of its error.
+    With a power of one half or less the values would not converge."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for settings out of range."""
-        if self.memory not in get_args(Memory):
-            raise UsageError(
-                f"memory {self.memory!r}: {near_misses(self.memory, get_args(Memory))}"
-            )
-        if not 0.0 <= self.exploration <= 1.0:
-            raise UsageError(f"exploration={self.exploration}: give a probability")
-        if not 0.5 < self.step_size_power <= 1.0:
-            raise UsageError(
-                f"step_size_power={self.step_size_power}: give a number above 0.5 and at most 1, "
-                "else the values do not converge"
-            )
+        validate(self)
 
 
 class Applications(NamedTuple):

@@ -14,14 +14,15 @@ them with its own memory update.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.errors import UsageError
+from longfair.settings import Count, validate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -62,7 +63,7 @@ class Counterfactuals(ABC):
         the premise of Theorem 5.7 with it.
     """
 
-    largest: int
+    largest: Count
     always_received: bool = False
 
     @abstractmethod
@@ -101,17 +102,22 @@ class DoughnutCounterfactuals(Counterfactuals):
     doughnut earns 0, else the Nash welfare of the counts after the step, without smoothing.
     """
 
-    people: int = 5
-    _offsets: IntArray = field(init=False, repr=False, compare=False)
-    _welfare: FloatArray = field(init=False, repr=False, compare=False)
+    people: Count = 5
 
     def __post_init__(self) -> None:
-        """List what is added to the counts, and the logarithms that will be needed."""
-        if self.people < 1:
-            raise UsageError(f"people={self.people}: give at least 1")
-        offsets = np.array(list(product((1, 2), repeat=self.people)))
-        object.__setattr__(self, "_offsets", offsets)
-        object.__setattr__(self, "_welfare", np.log(np.arange(self.largest + 1) + 1.0))
+        """Raise `UsageError` naming the first field that is out of range."""
+        validate(self)
+
+    @cached_property
+    def _offsets(self) -> IntArray:
+        """What is added to the counts, (2^P, P)."""
+        return np.array(list(product((1, 2), repeat=self.people)))
+
+    @cached_property
+    def _welfare(self) -> FloatArray:
+        """Logarithms of all counts plus one."""
+        logarithms: FloatArray = np.log(np.arange(self.largest + 1) + 1.0)
+        return logarithms
 
     def imagined(self, occurrence: Occurrence) -> IntArray:
         """Return the real counts plus one or two for everybody, in lexicographic order."""
@@ -150,18 +156,19 @@ class LoanCounterfactuals(Counterfactuals):
     A memory is left out when a count would exceed `largest` before or after the step.
     """
 
-    extra: int = 5
+    extra: Count = 5
     gap_before: bool = False
-    _offsets: IntArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """List what is added to the groups' loans."""
-        if self.extra < 1:
-            raise UsageError(f"extra={self.extra}: give at least 1")
+        """Raise `UsageError` naming the first field that is out of range."""
+        validate(self)
+
+    @cached_property
+    def _offsets(self) -> IntArray:
+        """What is added to the groups' loans, (2 * extra, 2)."""
         steps = np.arange(1, self.extra + 1)
         none = np.zeros_like(steps)
-        pairs = np.concatenate([np.stack([steps, none], 1), np.stack([none, steps], 1)])
-        object.__setattr__(self, "_offsets", pairs)
+        return np.concatenate([np.stack([steps, none], 1), np.stack([none, steps], 1)])
 
     def imagined(self, occurrence: Occurrence) -> IntArray:
         """Return the real loans plus 1, ..., `extra` for the first group, then for the second."""

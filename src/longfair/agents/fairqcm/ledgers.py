@@ -23,13 +23,14 @@ that stay the same when people are renumbered.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.errors import UsageError
+from longfair.settings import Count, Range, validate
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -56,12 +57,11 @@ class Ledger(ABC):
         Steps of an episode.
     """
 
-    length: int
+    length: Count
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` if there is nothing to book."""
-        if self.length < 1:
-            raise UsageError(f"length={self.length}: give at least 1 step")
+        """Raise `UsageError` naming the first field that is out of range."""
+        validate(self)
 
     @property
     @abstractmethod
@@ -164,8 +164,8 @@ class DoughnutLedger(Ledger):
         Number of people P.
     """
 
-    length: int = 100
-    crowd: int = 5
+    length: Count = 100
+    crowd: Count = 5
 
     @property
     def unit_of_person(self) -> IntArray:
@@ -259,11 +259,11 @@ class LoanLedger(Ledger):
         Number of credit levels.
     """
 
-    length: int = 40
+    length: Count = 40
     required_profit: int = 4
     invalid_reward: float = -40.0
     missed_reward: float = -400.0
-    levels: int = 8
+    levels: Annotated[int, Range(2)] = 8
 
     @property
     def unit_of_person(self) -> IntArray:
@@ -359,6 +359,12 @@ class LoanLedger(Ledger):
             steps = np.maximum(self.length - situation.ledger[:, -1:], 1)
             shared += [self.left(situation.ledger), np.clip(missing / steps, -2.0, 2.0)]
         return _rows(own, np.concatenate(shared, axis=1))
+
+
+LEDGERS: Mapping[str, type[Ledger]] = {
+    ledger.__name__: ledger for ledger in (DoughnutLedger, LoanLedger)
+}
+"""By name, as they are saved under."""
 
 
 def _gap(ledgers: IntArray) -> FloatArray:

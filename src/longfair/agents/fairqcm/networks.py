@@ -8,9 +8,11 @@ step are computed by NumPy and numba on the same memory. Tests compare them with
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
+import torch
 from numba import njit
 from numpy.typing import NDArray
 from torch import nn
@@ -69,7 +71,7 @@ class Adam:
 
     def __init__(self, parameters: SharedParameters, learning_rate: float) -> None:
         self._parameters = parameters
-        self._learning_rate = learning_rate
+        self.learning_rate = learning_rate
         self._moments = np.zeros((2, len(parameters.vector)), np.float32)
         self._steps = 0
 
@@ -77,7 +79,7 @@ class Adam:
         """Move the parameters one step."""
         self._steps += 1
         shared = self._parameters
-        rate = self._learning_rate / (1.0 - _DECAY[0] ** self._steps)
+        rate = self.learning_rate / (1.0 - _DECAY[0] ** self._steps)
         scale = np.sqrt(1.0 - _DECAY[1] ** self._steps)
         first, second = self._moments
         _adam_step(
@@ -107,8 +109,25 @@ def _adam_step(
         vector[i] -= rate * first[i] / (np.sqrt(second[i]) / scale + _TINY)
 
 
-class ReluStack(SharedParameters):
-    """Linear layers with ReLU between them, as `torch.nn.Sequential` has them.
+class ReluValues:
+    """Linear layers with ReLU between them, on arrays.
+
+    Parameters
+    ----------
+    arrays
+        Weight (after, before) and bias (after,) of every layer in turn.
+    """
+
+    def __init__(self, arrays: list[Float32Array]) -> None:
+        self.layers = _paired(arrays)
+
+    def outputs(self, inputs: Float32Array) -> Float32Array:
+        """Map inputs (B, I) to action values (B, A)."""
+        return relu_trace(self.layers, inputs)[-1]
+
+
+class ReluStack(SharedParameters, ReluValues):
+    """Linear layers with ReLU between them, as `torch.nn.Sequential` has them, to be trained.
 
     Parameters
     ----------
@@ -117,13 +136,9 @@ class ReluStack(SharedParameters):
     """
 
     def __init__(self, module: nn.Module) -> None:
-        super().__init__(module)
-        self.layers = _paired(self.arrays)
+        SharedParameters.__init__(self, module)
+        ReluValues.__init__(self, self.arrays)
         self._layer_gradients = _paired(self.gradients)
-
-    def outputs(self, inputs: Float32Array) -> Float32Array:
-        """Map inputs (B, I) to action values (B, A)."""
-        return relu_trace(self.layers, inputs)[-1]
 
     def descend(self, inputs: Float32Array, actions: IntArray, targets: Float32Array) -> None:
         """Write the gradient of the mean squared error of the chosen actions' values.
@@ -141,26 +156,9 @@ class ReluStack(SharedParameters):
         by_output = error_slope(trace[-1], actions, targets)
         relu_backward(self.layers, self._layer_gradients, trace, by_output)
 
-    def snapshot(self) -> GreedyRelu:
-        """Return a copy that acts greedily and no longer changes."""
-        return GreedyRelu([(weight.copy(), bias.copy()) for weight, bias in self.layers])
-
-
-class GreedyRelu:
-    """The greedy policy of a feed-forward network.
-
-    Parameters
-    ----------
-    layers
-        Weight (after, before) and bias (after,) of every layer.
-    """
-
-    def __init__(self, layers: list[Layer]) -> None:
-        self._layers = layers
-
-    def act(self, observation: Float32Array, state: Any) -> tuple[IntArray, None]:
-        """Return the best action (B,) for observations (B, I); there is no state."""
-        return relu_trace(self._layers, observation)[-1].argmax(axis=1), None
+    def frozen(self) -> ReluValues:
+        """Return a copy that no longer changes."""
+        return ReluValues([array.copy() for array in self.arrays])
 
 
 def relu_trace(layers: list[Layer], inputs: Float32Array) -> list[Float32Array]:
@@ -231,15 +229,24 @@ def error_slope(values: Float32Array, actions: IntArray, targets: Float32Array) 
     return slope
 
 
-def orthogonal_start(module: nn.Module) -> None:
+def relu_layers(sizes: Sequence[int]) -> nn.Sequential:
+    """Return linear layers of the sizes given, with ReLU between them."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise(sizes):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def orthogonal_start(module: nn.Module) -> nn.Module:
     """Set orthogonal weights and zero biases in every linear layer, as the authors' code does."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight)
             nn.init.zeros_(layer.bias)
+    return module
 
 
-def unit_row_start(module: nn.Module) -> None:
+def unit_row_start(module: nn.Module) -> nn.Module:
     """Set normal weights with rows of length one in every linear layer, and zero biases.
 
     The authors' recurrent networks start so. Their GRU keeps torch's own initialisation.
@@ -249,6 +256,19 @@ def unit_row_start(module: nn.Module) -> None:
             nn.init.normal_(layer.weight)
             layer.weight.data /= layer.weight.data.norm(dim=1, keepdim=True)
             nn.init.zeros_(layer.bias)
+    return module
+
+
+def seeded(seed: int | None, make: Callable[[], nn.Module]) -> nn.Module:
+    """Make a module with draws of its own seed, and leave torch's generator as it was.
+
+    Without a seed the generator is used as it stands.
+    """
+    if seed is None:
+        return make()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make()
 
 
 def _paired(arrays: list[Float32Array]) -> list[Layer]:

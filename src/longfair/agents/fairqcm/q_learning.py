@@ -35,7 +35,7 @@ Implementation details, with their source
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -53,67 +53,11 @@ from longfair.agents.fairqcm.compiled_doughnuts import (
     learn_episodes,
     memory_kind,
 )
+from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.errors import UsageError
 
 LARGEST_TABLE = 50_000_000
 """Tables with more entries than this are refused: they would not fit a laptop."""
-
-
-@dataclass(frozen=True)
-class QLearningSettings:
-    """What a tabular agent remembers, what it imagines, and how it learns.
-
-    The defaults are Q-learning with full memory, as in the paper's text.
-    """
-
-    memory: str = "full"
-    """`"full"`, `"min"` or `"reset"`."""
-    imagine: bool = False
-    """Learn from counterfactual memories too: FairQCM. Needs full memory."""
-    imagine_real: bool = False
-    """Whether the imagined memories contain the real one (detail 7)."""
-    waste_counts: bool = False
-    """Whether an imagined person counts a doughnut that in truth was wasted (detail 6)."""
-    decay_at_every_visit: bool = True
-    """Whether exploration decays at every visit or only at random choices (detail 4)."""
-    exploration_decay: float = 0.95
-    least_exploration: float = 0.2
-    step_size: float = 0.1
-    """The constant c of detail 5."""
-    step_size_decay: float = 0.0
-    """The power of detail 5; 0 keeps the step size constant."""
-    discount: float = 0.99
-    stop_at_end: bool = False
-    """Whether the last step of an episode learns its reward alone (detail 9)."""
-    time: bool = False
-    """Whether the agent also remembers how many doughnuts have been handed out (detail 9)."""
-    repeats: int = 1
-    """How often each real step is learned, for comparisons with equal numbers of updates."""
-
-    def __post_init__(self) -> None:
-        """Raise `UsageError` naming the first setting that is out of range."""
-        memory_kind(self.memory)
-        if self.imagine and self.memory != "full":
-            raise UsageError(
-                f"memory {self.memory!r} with imagine=True: imagined rewards need all counts, "
-                "so give memory='full'"
-            )
-        for name, low in (("exploration_decay", 0.0), ("least_exploration", 0.0)):
-            _require_between(name, getattr(self, name), low, 1.0)
-        _require_between("discount", self.discount, 0.0, 1.0)
-        _require_between("step_size_decay", self.step_size_decay, 0.0, 1.0)
-        _require_between("step_size", self.step_size, 0.0, 1.0)
-        if self.step_size == 0.0:
-            raise UsageError("step_size=0: nothing would be learned; give a number above 0")
-        if self.repeats < 1:
-            raise UsageError(f"repeats={self.repeats}: give an integer of at least 1")
-
-    def as_coded(self) -> QLearningSettings:
-        """Return these settings with the four deviations of the authors' code (4, 6, 7).
-
-        The fourth is the smoothing of the reward (8), which belongs to the environment.
-        """
-        return replace(self, imagine_real=True, waste_counts=True, decay_at_every_visit=False)
 
 
 class EpisodeScores(NamedTuple):
@@ -292,8 +236,3 @@ def _empty_tables(problem: Doughnuts, settings: QLearningSettings) -> Tables:
             "give fewer people or a shorter episode"
         )
     return Tables(np.zeros(shape), np.zeros(shape, np.int64), np.ones(shape[:3]))
-
-
-def _require_between(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise UsageError(f"{name}={value}: give a number in [{low:g}, {high:g}]")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
-from stable_baselines3.common.buffers import ReplayBuffer
 
 from longfair.agents.fairqcm.counterfactuals import Counterfactuals, Occurrence
-from longfair.agents.fairqcm.networks import Float32Array, IntArray
 from longfair.errors import UsageError
+
+Float32Array = NDArray[np.float32]
+IntArray = NDArray[np.int64]
 
 
 class Memory(Protocol):
@@ -51,43 +52,66 @@ class Batch(NamedTuple):
     """(B,): reward plus discounted value of the next observation."""
 
 
+class Step(NamedTuple):
+    """One real step of N copies, as an agent sees it."""
+
+    before: Any
+    """What was seen before the step: (N, ...) observations, or what an agent reads in them."""
+    actions: IntArray
+    """(N,)."""
+    rewards: Float32Array
+    """(N,)."""
+    after: Any
+    """What the step led to, before a copy that has ended starts again."""
+    ended: NDArray[np.bool_]
+    """(N,): whether the step was the last of an episode."""
+    info: Mapping[str, Any]
+    """Arrays of the environment."""
+
+
 class _Moment(NamedTuple):
-    """One step as it waits for the steps after it."""
+    """One step of one copy as it waits for the steps after it."""
 
     observation: Float32Array
     next_observation: Float32Array
     action: int
-    done: bool
+    ended: bool
     occurrence: Occurrence
 
 
-class CounterfactualReplayBuffer(ReplayBuffer):
-    """Stable-Baselines3's buffer, with every real transition followed by counterfactual ones.
+class CounterfactualReplayBuffer:
+    """The latest transitions, every real one followed by counterfactual ones.
 
     Parameters
     ----------
-    buffer_size
+    size
         Transitions kept, real and counterfactual together, the newest replacing the oldest.
-    observation_space, action_space, device, n_envs, optimize_memory_usage
-        As in Stable-Baselines3. `n_envs` is 1, `optimize_memory_usage` False.
-    handle_timeout_termination
-        True: the value of the observation at which an episode was cut counts as any other. False:
-        the end of an episode is worth nothing from then on (the terminal mask).
+    width
+        Numbers in an observation I.
+    discount
+        Discount factor of the agent.
     imagination
         What is added to the real transitions; None for nothing.
     n_steps
         A stored transition spans up to this many real steps, fewer at the end of an episode.
-    discount
-        Discount factor of the agent.
+    terminal_mask
+        True: the end of an episode is worth nothing from then on. False: the value of the
+        observation at which an episode ended counts as any other.
 
     Attributes
     ----------
+    observations, next_observations
+        (size, I).
+    actions, rewards
+        (size,).
     next_values
-        (buffer_size,): value of the next observation, written by the agent. The target network
-        stands still between two copies, so one evaluation per stored transition is enough.
+        (size,): value of the next observation, written by the agent. The target network stands
+        still between two copies, so one evaluation per stored transition is enough.
     bootstrap
-        (buffer_size,): what `next_values` is multiplied by: the discount over the steps spanned,
-        or 0 after a masked end.
+        (size,): what `next_values` is multiplied by: the discount over the steps spanned, or 0
+        after a masked end.
+    filled
+        Rows that hold a transition.
 
     Notes
     -----
@@ -97,61 +121,42 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     def __init__(
         self,
-        buffer_size: int,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        device: Any = "cpu",
-        n_envs: int = 1,
-        optimize_memory_usage: bool = False,
-        handle_timeout_termination: bool = True,
+        size: int,
+        width: int,
+        discount: float,
         imagination: Imagination | None = None,
         n_steps: int = 1,
-        discount: float = 0.99,
+        terminal_mask: bool = False,
     ) -> None:
-        if n_envs != 1 or optimize_memory_usage:
-            raise UsageError(
-                f"n_envs={n_envs}, optimize_memory_usage={optimize_memory_usage}: this buffer "
-                "follows one copy of the environment and keeps every transition whole"
-            )
-        if n_steps < 1:
-            raise UsageError(f"n_steps={n_steps}: give at least 1")
-        super().__init__(
-            buffer_size,
-            observation_space,
-            action_space,
-            device,
-            n_envs,
-            handle_timeout_termination=handle_timeout_termination,
-        )
+        self.size, self.discount, self.n_steps = size, discount, n_steps
         self.imagination = imagination
-        self.n_steps = n_steps
-        self.discount = discount
-        self.next_values = np.zeros(buffer_size, np.float32)
-        self.bootstrap = np.zeros(buffer_size, np.float32)
+        self.terminal_mask = terminal_mask
+        self.observations = np.zeros((size, width), np.float32)
+        self.next_observations = np.zeros((size, width), np.float32)
+        self.actions = np.zeros(size, np.int64)
+        self.rewards = np.zeros(size, np.float32)
+        self.next_values = np.zeros(size, np.float32)
+        self.bootstrap = np.zeros(size, np.float32)
+        self.filled = 0
+        self._next = 0
+        self._unvalued = 0
         self._window: list[_Moment] = []
-        self._new = 0
         units = 1 if imagination is None else 1 + int(imagination.memory.unit_of_person.max())
         self._counts = np.zeros(units, np.int64)
 
-    def add(
-        self,
-        obs: NDArray[Any],
-        next_obs: NDArray[Any],
-        action: NDArray[Any],
-        reward: NDArray[Any],
-        done: NDArray[Any],
-        infos: Any,
-    ) -> None:
-        """Store a real transition and its counterfactuals; arguments as in Stable-Baselines3.
+    @property
+    def full(self) -> bool:
+        """Whether the buffer has been filled once."""
+        return self.filled == self.size
 
-        `infos` is the `BatchInfos` of the adapter, whose arrays say who received something.
-        """
-        occurrence = self._occurrence(int(action[0]), float(reward[0]), infos)
-        moment = _Moment(obs[0], next_obs[0], int(action[0]), bool(done[0]), occurrence)
-        self._window.append(moment)
+    def add(self, step: Step) -> None:
+        """Store a real step of one copy and its counterfactuals."""
+        occurrence = self._occurrence(int(step.actions[0]), float(step.rewards[0]), step.info)
+        action, ended = int(step.actions[0]), bool(step.ended[0])
+        self._window.append(_Moment(step.before[0], step.after[0], action, ended, occurrence))
         if len(self._window) == self.n_steps:
             self._store()
-        if moment.done:
+        if ended:
             while self._window:
                 self._store()
             self._counts = np.zeros_like(self._counts)
@@ -160,13 +165,13 @@ class CounterfactualReplayBuffer(ReplayBuffer):
 
     def unvalued(self) -> IntArray:
         """Return the rows written since the last call, whose `next_values` are out of date."""
-        rows: IntArray = np.arange(self.pos - min(self._new, self.buffer_size), self.pos)
-        self._new = 0
-        return rows % self.buffer_size
+        rows: IntArray = np.arange(self._next - min(self._unvalued, self.size), self._next)
+        self._unvalued = 0
+        return rows % self.size
 
-    def uniform_rows(self, size: int, generator: np.random.Generator) -> IntArray:
-        """Draw stored transitions uniformly, with replacement: their rows, shape (`size`,)."""
-        return generator.integers(self.size(), size=size)
+    def uniform_rows(self, number: int, generator: np.random.Generator) -> IntArray:
+        """Draw stored transitions uniformly, with replacement: their rows, shape (`number`,)."""
+        return generator.integers(self.filled, size=number)
 
     def episode_rows(self, number: int, length: int, generator: np.random.Generator) -> IntArray:
         """Draw whole episodes uniformly, with replacement.
@@ -191,14 +196,14 @@ class CounterfactualReplayBuffer(ReplayBuffer):
         UsageError
             When the buffer does not consist of whole episodes of real steps.
         """
-        if self.buffer_size % length or self.imagination is not None or self.n_steps > 1:
+        if self.size % length or self.imagination is not None or self.n_steps > 1:
             raise UsageError(
-                f"buffer_size={self.buffer_size} with episodes of {length} steps: give a multiple, "
+                f"buffer={self.size} with episodes of {length} steps: give a multiple, "
                 "no counterfactuals and n_steps=1 to learn from whole episodes"
             )
-        complete = np.arange(self.size() // length)
-        if self.pos % length:
-            complete = complete[complete != self.pos // length]
+        complete = np.arange(self.filled // length)
+        if self._next % length:
+            complete = complete[complete != self._next // length]
         return complete[generator.integers(len(complete), size=number)] * length + np.arange(
             length
         ).reshape(-1, 1)
@@ -206,17 +211,16 @@ class CounterfactualReplayBuffer(ReplayBuffer):
     def batch(self, rows: IntArray) -> Batch:
         """Return the transitions of rows (B,), with targets from the stored `next_values`."""
         return Batch(
-            self.observations[:, 0].take(rows, axis=0),
-            self.actions[:, 0, 0].take(rows),
-            self.rewards[:, 0].take(rows) + self.bootstrap.take(rows) * self.next_values.take(rows),
+            self.observations.take(rows, axis=0),
+            self.actions.take(rows),
+            self.rewards.take(rows) + self.bootstrap.take(rows) * self.next_values.take(rows),
         )
 
-    def _occurrence(self, action: int, reward: float, infos: Any) -> Occurrence:
+    def _occurrence(self, action: int, reward: float, info: Mapping[str, Any]) -> Occurrence:
         if self.imagination is None:
             return Occurrence(self._counts, 0, True, False, reward)
-        arrays = infos.arrays
-        granted = bool(arrays["supply"][0, action])
-        missed = "missed_margin" in arrays and bool(arrays["missed_margin"][0])
+        granted = bool(info["supply"][0, action])
+        missed = "missed_margin" in info and bool(info["missed_margin"][0])
         unit = int(self.imagination.memory.unit_of_person[action])
         return Occurrence(self._counts, unit, granted, not granted or missed, reward)
 
@@ -227,29 +231,27 @@ class CounterfactualReplayBuffer(ReplayBuffer):
             self.discount**ahead * moment.occurrence.reward
             for ahead, moment in enumerate(self._window)
         )
-        masked = last.done and not self.handle_timeout_termination
-        bootstrap = 0.0 if masked else self.discount ** len(self._window)
+        masked = last.ended and self.terminal_mask
         if self.imagination is None:
             before = after = np.empty((0, 0), np.float32)
             imagined = np.empty(0)
         else:
             before, after, imagined = self._imagined(self.imagination)
-        rows = np.arange(self.pos, self.pos + 1 + len(imagined)) % self.buffer_size
-        self.observations[rows, 0] = first.observation
-        self.next_observations[rows, 0] = last.next_observation
-        self.actions[rows, 0, 0] = first.action
-        self.bootstrap[rows] = bootstrap
-        self.dones[rows, 0] = last.done
-        self.timeouts[rows, 0] = last.done
-        self.rewards[rows[0], 0] = real
+        number = 1 + len(imagined)
+        rows = np.arange(self._next, self._next + number) % self.size
+        self.observations[rows] = first.observation
+        self.next_observations[rows] = last.next_observation
+        self.actions[rows] = first.action
+        self.bootstrap[rows] = 0.0 if masked else self.discount ** len(self._window)
+        self.rewards[rows[0]] = real
         if len(imagined) and self.imagination is not None:
             columns = slice(*self.imagination.columns)
-            self.observations[rows[1:], 0, columns] = before
-            self.next_observations[rows[1:], 0, columns] = after
-            self.rewards[rows[1:], 0] = imagined
-        self.full = self.full or self.pos + len(rows) >= self.buffer_size
-        self.pos = (self.pos + len(rows)) % self.buffer_size
-        self._new += len(rows)
+            self.observations[rows[1:], columns] = before
+            self.next_observations[rows[1:], columns] = after
+            self.rewards[rows[1:]] = imagined
+        self.filled = min(max(self.filled, self._next + number), self.size)
+        self._next = (self._next + number) % self.size
+        self._unvalued += number
         del self._window[0]
 
     def _imagined(

@@ -11,8 +11,10 @@ import pandas as pd
 from gymnasium.vector import VectorEnv
 
 from longfair.agents.evaluation import acting
-from longfair.agents.fairqcm.ledger_dqn import GreedyView, LedgerDQN, Recipe
+from longfair.agents.fairqcm.deep_q_learning import GreedyPolicy
+from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
 from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
+from longfair.agents.fairqcm.presets import Recipe
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import FullMemory
 from longfair.papers.fairqcm.deep import REFERENCE_POLICIES, make_problem, measured, play
@@ -78,10 +80,12 @@ def train_and_evaluate(config: LedgerConfig, seed: int) -> pd.DataFrame:
     agent = LedgerDQN(
         observed(config.problem, COPIES), ledger, config.recipe, seed=training % 2**31
     )
-    policies: list[GreedyView] = []
-    agent.learn(
-        config.episodes * ledger.length, lambda agent: policies.append(agent.greedy_policy())
-    )
+    policies: list[GreedyPolicy] = []
+
+    def keep(agent: LedgerDQN) -> None:
+        policies.append(agent.greedy_policy())
+
+    agent.learn(config.episodes * ledger.length, keep)
     curve = play_greedily(policies, COPIES, config.problem, _stream(evaluation, 1))
     last = play_greedily(
         policies[-1:], config.last_episodes, config.problem, _stream(evaluation, 2)
@@ -89,7 +93,7 @@ def train_and_evaluate(config: LedgerConfig, seed: int) -> pd.DataFrame:
     return measured(curve, last)
 
 
-def play_greedily(policies: list[GreedyView], episodes: int, problem: str, seed: int) -> Any:
+def play_greedily(policies: list[GreedyPolicy], episodes: int, problem: str, seed: int) -> Any:
     """Let every policy play some episodes, all side by side; see `deep.play`."""
 
     def act(observation: Any, info: dict[str, Any]) -> Any:

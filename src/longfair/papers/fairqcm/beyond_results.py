@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from longfair.agents.fairqcm.ledger_dqn import Recipe
+from longfair.agents.fairqcm.presets import Recipe
 from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
 from longfair.runs.tidy import Quantities, change, differences, of_arm, references
 from longfair.runs.verdicts import REFERENCE

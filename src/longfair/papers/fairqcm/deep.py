@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
-from stable_baselines3.common.callbacks import BaseCallback
 
 from longfair.agents.evaluation import Act, acting
 from longfair.agents.exact_loan_pool import OptimalLender
@@ -21,7 +20,8 @@ from longfair.agents.fairqcm.counterfactuals import (
     DoughnutCounterfactuals,
     LoanCounterfactuals,
 )
-from longfair.agents.fairqcm.dqn import Exploration, FairDQN
+from longfair.agents.fairqcm.deep_q_learning import DeepQLearning, GreedyPolicy
+from longfair.agents.fairqcm.dqn import FairDQN
 from longfair.agents.fairqcm.presets import LEARNING, Learning, Switches
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.agents.fairqcm.replay import Imagination
@@ -36,7 +36,6 @@ from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.loan_pool import LoanPoolParams
 from longfair.envs.memory import AllocationMemory, FullMemory, MinMemory, ResetMemory
-from longfair.envs.sb3 import BatchVecEnv
 from longfair.runs.experiment import Arm, Experiment
 
 FloatArray = NDArray[np.float64]
@@ -172,51 +171,30 @@ def learner(config: LearnerConfig, run: int, seed: int) -> FairDQN:
     """
     env, memory = observed(config, 1)
     learning, switches = config.learning, config.switches
-    exploration = Exploration(1.0, learning.lowest_exploration, learning.exploration_factor)
+    exploration = learning.exploration
     if switches.exploration_carries_over:
         exploration = exploration.after_runs(run, config.episodes)
     settings: dict[str, Any] = {
+        "learning": learning,
         "exploration": exploration,
-        "learning_rate": learning.learning_rate,
-        "buffer_size": learning.buffer,
-        "batch_size": learning.batch,
-        "gamma": learning.discount,
-        "target_update_interval": learning.target_every,
-        "train_freq": learning.train_every,
-        "net_arch": learning.hidden,
         "terminal_mask": switches.terminal_mask,
         "seed": seed,
     }
-    adapted = BatchVecEnv(env)
     if config.memory == "none":
-        return RecurrentDQN(
-            "RecurrentQPolicy",
-            adapted,
-            training=switches.recurrent_training,
-            recurrent_width=switches.recurrent_width,
-            **settings,
-        )
+        training, width = switches.recurrent_training, switches.recurrent_width
+        return RecurrentDQN(env, training=training, width=width, **settings)
     imagination = None
     if config.counterfactual and memory is not None:
         columns = memory.env.single_observation_space, memory.single_observation_space
         first, last = (space.shape[0] for space in columns)  # type: ignore[index]  # flat boxes
         imagination = Imagination(counterfactuals(config), memory, (first, last))
-    return FairDQN(
-        "SmallQPolicy", adapted, imagination=imagination, n_steps=learning.n_steps, **settings
-    )
+    return FairDQN(env, imagination=imagination, **settings)
 
 
 # Greedy episodes --------------------------------------------------------------------------------
 
 
-class Greedy(Protocol):
-    """A copy of a network that acts greedily."""
-
-    def act(self, observation: Any, state: Any) -> tuple[Any, Any]:
-        """Return actions and the state to hand back at the next step, None at the first."""
-
-
-class PolicyOfEveryEpisode(BaseCallback):
+class PolicyOfEveryEpisode:
     """Keep the greedy policy at the end of every training episode.
 
     The target network changes every few episodes only, so each of its versions is kept once.
@@ -235,39 +213,24 @@ class PolicyOfEveryEpisode(BaseCallback):
     """
 
     def __init__(self, network: str = "target") -> None:
-        super().__init__()
         self.network = network
-        self.policies: list[Greedy] = []
+        self.policies: list[GreedyPolicy] = []
         self.of_episode: list[int] = []
         self._vector: Any = None
-        self._ended = False
 
     @classmethod
-    def of_one(cls, policy: Greedy, episodes: int) -> PolicyOfEveryEpisode:
+    def of_one(cls, policy: GreedyPolicy, episodes: int) -> PolicyOfEveryEpisode:
         """Return a record in which one policy plays all episodes."""
         record = cls()
         record.policies, record.of_episode = [policy], [0] * episodes
         return record
 
-    def _on_rollout_start(self) -> None:
-        # The gradient step that belongs to an episode's last step comes after `_on_step`.
-        if self._ended:
-            self._keep()
-            self._ended = False
-
-    def _on_step(self) -> bool:
-        self._ended = self._ended or bool(self.locals["dones"][0])
-        return True
-
-    def _on_training_end(self) -> None:
-        self._on_rollout_start()
-
-    def _keep(self) -> None:
-        assert isinstance(self.model, FairDQN)
-        network = getattr(self.model.policy, self.network)
+    def __call__(self, agent: DeepQLearning) -> None:
+        """Keep the policy at the end of an episode."""
+        network = getattr(agent, self.network)
         if self._vector is None or not np.array_equal(self._vector, network.vector):
             self._vector = network.vector.copy()
-            self.policies.append(network.snapshot())
+            self.policies.append(agent.greedy_policy(self.network))
         self.of_episode.append(len(self.policies) - 1)
 
 

@@ -18,7 +18,8 @@ from longfair.agents.dynamic_programming import (
     policy_values,
 )
 from longfair.agents.evaluation import acting
-from longfair.agents.fairqcm.q_learning import EpisodeScores, QLearningSettings, TabularQLearning
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import EpisodeScores, TabularQLearning
 from longfair.agents.policies import (
     AllocationPolicy,
     AnybodyAtRandom,

@@ -21,7 +21,8 @@ from longfair.agents.fairqcm.compiled_doughnuts import (
     shorten,
     welfare,
 )
-from longfair.agents.fairqcm.q_learning import QLearningSettings, TabularQLearning
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory, IntegerCodes, MinMemory, ResetMemory
 from longfair.errors import UsageError
@@ -245,10 +246,10 @@ def test_saved_and_loaded(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"memory": "ful"}, r"memory 'ful': did you mean 'full'"),
+        ({"memory": "ful"}, r"memory='ful': did you mean 'full'"),
         ({"memory": "min", "imagine": True}, "imagined rewards need all counts"),
-        ({"step_size": 1.5}, r"step_size=1\.5: give a number in \[0, 1\]"),
-        ({"step_size": 0.0}, "nothing would be learned"),
+        ({"step_size": 1.5}, r"step_size=1\.5: give a finite number in \(0, 1\]"),
+        ({"step_size": 0.0}, r"step_size=0\.0"),
         ({"discount": -0.1}, "discount"),
         ({"least_exploration": 2.0}, "least_exploration"),
         ({"repeats": 0}, "repeats=0: give an integer of at least 1"),
