@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
+from longfair.agents.fair_mdp.compiled_books import learn
 from longfair.agents.fair_mdp.explore_then_commit import (
     estimate_strangers,
     explore,
@@ -37,7 +38,7 @@ from longfair.agents.fair_mdp.explore_then_commit import (
     transition_error,
     value_error,
 )
-from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning, QLearning, _learn
+from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning, QLearning
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.figures import (
     METHODS,
@@ -506,7 +507,7 @@ means if len(others) else NO_OTHERS
 # been worth at every other balance. Learning all levels from each step is what makes this FairQCM.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(_learn)
+source_of(learn)
 
 # %% [markdown]
 # ### Let it learn yourself

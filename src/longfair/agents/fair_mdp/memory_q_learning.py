@@ -40,7 +40,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.loan_problem import LoanProblem, Outcome, evaluate
@@ -177,6 +176,8 @@ class MemoryQLearning:
         If the problem has not two groups or the weights do not fit it.
     """
 
+    revision: ClassVar[int] = QLearning.revision
+
     def __init__(
         self,
         problem: LoanProblem,
@@ -203,7 +204,9 @@ class MemoryQLearning:
 
     def learn(self, applicants: int) -> None:
         """Meet applicants one after the other, and learn from every step."""
-        self.balance = _meet(
+        from longfair.agents.fair_mdp.compiled_books import meet
+
+        self.balance = meet(
             self._applications,
             self._ledger(),
             self._values,
@@ -225,12 +228,14 @@ class MemoryQLearning:
         generator
             Source of chance.
         """
+        from longfair.agents.fair_mdp.compiled_books import meet
+
         counts = np.zeros(self.books.levels, np.int64)
         frozen = self._ledger()._replace(exploration=0.0)
         balance = 0.0
         for number in (applicants // 4, applicants):
             counts[:] = 0
-            balance = _meet(
+            balance = meet(
                 self._applications, frozen, self._values, counts, balance, number, False, generator
             )
         return np.asarray(counts / counts.sum())
@@ -318,75 +323,3 @@ def applications(problem: LoanProblem, step_weights: FloatArray) -> Applications
         starts=starts,
         share=float(problem.group_probability[1]),
     )
-
-
-@njit(cache=True)
-def _meet(
-    world: Applications,
-    ledger: Ledger,
-    values: Values,
-    readings: IntArray,
-    balance: float,
-    applicants: int,
-    learning: bool,
-    random: np.random.Generator,
-) -> float:
-    """Meet applicants; count the levels read into `readings` (K,); return the last balance."""
-    levels = len(ledger.balances)
-    largest = ledger.balances[levels - 1]
-    width = ledger.balances[1] - ledger.balances[0]
-    for _ in range(applicants):
-        group = 1 if random.random() < world.share else 0
-        here = world.first[group] + np.searchsorted(world.starts[group], random.random())
-        level = int(np.rint((balance + largest) / width))
-        readings[level] += 1
-        row = level if values.actions.shape[1] > 1 else 0
-        while here >= 0:
-            if random.random() < ledger.exploration:
-                action = LEND if random.random() < 0.5 else DENY
-            else:
-                action = (
-                    LEND if values.actions[here, row, 1] > values.actions[here, row, 0] else DENY
-                )
-            if action == DENY:
-                following = world.following[here, 0]
-            else:
-                balance += world.booked[here]
-                repaid = random.random() < world.repaid[here]
-                following = world.following[here, 2 if repaid else 1]
-            if learning:
-                _learn(world, ledger, values, here, level, action, following)
-            here = following
-        balance = np.sign(balance) * max(abs(balance) - ledger.tolerance, 0.0)
-        balance = min(max(balance, -largest), largest)
-    return balance
-
-
-@njit(cache=True)
-def _learn(
-    world: Applications,
-    ledger: Ledger,
-    values: Values,
-    here: int,
-    level: int,
-    action: int,
-    following: int,
-) -> None:
-    """Learn one step: for all levels, for the one that was read, or for an agent without any."""
-    rows = values.actions.shape[1]
-    if ledger.imagine:
-        first, end, column = 0, rows, 0
-    else:
-        column = level if rows > 1 else 0
-        first, end = column, column + 1
-    values.updates[here, column, action] += 1
-    share = 1.0 / values.updates[here, column, action] ** ledger.power
-    for row in range(first, end):
-        target = 0.0
-        if action == LEND:
-            booked = world.booked[here]
-            balance = ledger.balances[row if rows > 1 else level]
-            target = world.profit[here] - ledger.weight * (balance + 0.5 * booked) * booked
-        if following >= 0:
-            target += max(values.actions[following, row, 0], values.actions[following, row, 1])
-        values.actions[here, row, action] += share * (target - values.actions[here, row, action])

@@ -68,6 +68,7 @@ class FairDQN(DeepQLearning):
     3. The value of a stored transition's next observation is computed once per target network.
     """
 
+    revision = Learning.revision
     stack = ReluStack
     online: ReluStack
     target: ReluStack

@@ -161,6 +161,7 @@ class LedgerDQN(DeepQLearning):
     5. The learning rate falls linearly over `learn` (ours).
     """
 
+    revision = Recipe.revision
     stack = ReluStack
     online: ReluStack
     target: ReluStack

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,6 +91,8 @@ class TabularQLearning:
         the agent remembers time), code of who is present, code of the memory, and person. The
         codes are those of `longfair.envs.memory.IntegerCodes`.
     """
+
+    revision: ClassVar[int] = QLearningSettings.revision
 
     def __init__(
         self, env: Any, settings: QLearningSettings | None = None, seed: int | None = None
