@@ -7,6 +7,7 @@ Bad input is answered with one line on standard error and exit code 2.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -138,9 +139,10 @@ def run(
     reporter = ConsoleReporter(_out())
     try:
         summary = run_all(runs, folder, workers=workers, cluster=cluster, reporter=reporter)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         _say("stopped: finished runs are kept, the same command does the others")
-        raise typer.Exit(130) from None
+        number = stopped.args[0] if stopped.args else signal.SIGINT
+        raise typer.Exit(128 + number) from None
     _line(
         f"{len(summary.finished)} executed, {len(summary.kept)} kept, "
         f"{len(summary.failed)} failed; store: {folder.root}"

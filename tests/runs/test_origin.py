@@ -3,7 +3,8 @@ from __future__ import annotations
 import pandas as pd
 from toy_experiment import toy_work
 
-from longfair.runs.digest import package_versions, source_digest
+from longfair.runs.keys import package_versions
+from longfair.runs.sources import source_digest
 from longfair.runs.origin import origin
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -14,9 +15,11 @@ from toy_experiment import toy_experiment, toy_table
 
 import longfair
 from longfair.errors import UsageError
-from longfair.runs.digest import run_key
+from longfair.runs import files, manifest
 from longfair.runs.experiment import Run, plan
-from longfair.runs.store import DamagedResultError, State, Store, default_root, read
+from longfair.runs.files import DamagedResultError, read
+from longfair.runs.keys import run_key
+from longfair.runs.store import State, Store, default_root
 from longfair.runs.tables import SCHEMA
 
 
@@ -35,7 +38,7 @@ def provenance_of(run: Run) -> dict[str, object]:
         "key": key.digest,
         "config": json.loads(key.config),
         "seed": run.seed,
-        "source": key.source,
+        "revisions": dict(key.revisions),
         "versions": dict(key.versions),
         "wall_seconds": 1.5,
     }
@@ -100,7 +103,7 @@ def test_provenance_has_one_row_per_run(store: Store) -> None:
 def test_nothing_is_pickled_and_provenance_is_plain_json(store: Store) -> None:
     path = write(store, runs_of()[0])
     metadata = pq.read_schema(path).metadata
-    assert set(metadata) == {b"longfair"}
+    assert set(metadata) == {b"longfair", b"longfair.digests"}
     assert json.loads(metadata[b"longfair"])["method"] == "fair"
 
 
@@ -146,10 +149,70 @@ def drop_column(path: Path) -> None:
     pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["group"]), path)
 
 
-def put_nan(path: Path) -> None:
+def change(path: Path, **columns: list[object]) -> None:
+    """Write other numbers under the words of the old ones, as a hand with a script would."""
     table = pq.read_table(path, partitioning=None)
-    columns = table.to_pydict() | {"value": [float("nan")] * 3}
-    pq.write_table(pa.table(columns, schema=SCHEMA.with_metadata(table.schema.metadata)), path)
+    pq.write_table(
+        pa.table(
+            table.to_pydict() | columns, schema=SCHEMA.with_metadata(table.schema.metadata)
+        ),
+        path,
+    )
+
+
+def put_nan(path: Path) -> None:
+    change(path, value=[float("nan")] * 3)
+
+
+def add_to_a_value(path: Path) -> None:
+    change(path, value=[0.5, 0.25, 0.35])
+
+
+def rename_a_phase(path: Path) -> None:
+    change(path, phase=["curve", "curve", "nonsense"])
+
+
+def double_the_rows(path: Path) -> None:
+    table = pq.read_table(path, partitioning=None)
+    pq.write_table(pa.concat_tables([table, table]), path)
+
+
+def drop_a_row(path: Path) -> None:
+    pq.write_table(pq.read_table(path, partitioning=None).slice(0, 2), path)
+
+
+def say_otherwise(path: Path, **words: object) -> None:
+    table = pq.read_table(path, partitioning=None)
+    metadata = dict(table.schema.metadata)
+    metadata[b"longfair"] = json.dumps(json.loads(metadata[b"longfair"]) | words).encode()
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+def edit_the_commit(path: Path) -> None:
+    say_otherwise(path, commit="0" * 40)
+
+
+def edit_the_settings(path: Path) -> None:
+    say_otherwise(path, config={"class": "ToySettings", "bias": 0.4})
+
+
+def forge(path: Path, **words: object) -> None:
+    """Write other words and the digests that go with them."""
+    table, provenance = read(path)
+    files.write(path, table, provenance | words)
+
+
+def forge_the_settings(path: Path) -> None:
+    forge(path, config={"class": "ToySettings", "bias": 0.4})
+
+
+def make_versions_a_list(path: Path) -> None:
+    forge(path, versions=["numpy 1.0"])
+
+
+def put_a_folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
 
 
 def swap_with_another_run(path: Path) -> None:
@@ -165,7 +228,16 @@ def swap_with_another_run(path: Path) -> None:
         (flip, "cannot be read"),
         (drop_provenance, "no provenance"),
         (drop_column, "its columns are phase, step, metric, value"),
-        (put_nan, "not finite"),
+        (put_nan, "its numbers are not those that were written"),
+        (add_to_a_value, "its numbers are not those that were written"),
+        (rename_a_phase, "its numbers are not those that were written"),
+        (double_the_rows, "its numbers are not those that were written"),
+        (drop_a_row, "its numbers are not those that were written"),
+        (edit_the_commit, "its provenance is not what was written"),
+        (edit_the_settings, "its provenance is not what was written"),
+        (forge_the_settings, "its key does not follow from its settings"),
+        (make_versions_a_list, r"its provenance has versions=\['numpy 1.0'\]"),
+        (put_a_folder_in_its_place, "cannot be read"),
         (swap_with_another_run, "holds the result of .*greedy"),
     ],
 )
@@ -191,7 +263,7 @@ def test_a_damaged_file_is_set_aside_and_never_deleted(store: Store) -> None:
     for content in (b"first", b"second"):
         store.path(run).parent.mkdir(parents=True, exist_ok=True)
         store.path(run).write_bytes(content)
-        store.set_aside(run)
+        store.set_aside(store.path(run))
     kept = sorted(store.path(run).parent.iterdir())
     assert [path.name for path in kept] == [
         "fair.as_coded.000.parquet.damaged",
@@ -303,3 +375,32 @@ def test_reading_does_not_depend_on_the_working_directory(
     table, provenance = read(Path(os.path.relpath(path)))
     assert len(table) == 3
     assert provenance["method"] == "fair"
+
+
+def test_a_copy_whose_seed_is_written_otherwise_is_reported(store: Store) -> None:
+    path = write(store, runs_of()[0])
+    copy = path.with_name("fair.as_coded.0000.parquet")
+    copy.write_bytes(path.read_bytes())
+    with pytest.raises(DamagedResultError, match="seed in its name is not written"):
+        store.load(experiment="toy/lending")
+    assert store.strangers("toy/lending", "smoke") == [copy]
+
+
+def test_a_raised_revision_makes_a_result_stale(store: Store) -> None:
+    run = runs_of()[0]
+    write(store, run)
+    key = run_key(run)
+    raised = replace(key, revisions={**key.revisions, "Lending": 2})
+    forge(store.path(run), revisions=dict(raised.revisions), key=raised.digest)
+    assert store.state(run) == State("stale", "revision of Lending 2 then, none now")
+
+
+def test_writing_enters_the_result_into_the_manifest(store: Store) -> None:
+    runs = runs_of()
+    for run in runs:
+        write(store, run)
+    lines = manifest.read(store.root)
+    assert set(lines) == {f"{run.name}.parquet" for run in runs}
+    line = lines[f"{runs[0].name}.parquet"]
+    assert line.file == hashlib.sha256(store.path(runs[0]).read_bytes()).hexdigest()
+    assert run_key(runs[0]).digest.startswith(line.key)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from longfair.errors import UsageError
 from longfair.runs.claims import CheckResult
-from longfair.runs.experiment import Arm, Experiment
+from longfair.runs.experiment import Arm, Experiment, protocol
 
 THREADS_AT_IMPORT = os.environ.get("OMP_NUM_THREADS")
 
@@ -26,6 +26,7 @@ class ToySettings:
     trouble: str = ""
 
 
+@protocol("toy")
 def toy_work(settings: ToySettings, seed: int) -> pd.DataFrame:
     if settings.diary:
         note = Path(settings.diary) / f"{os.getpid()}.{time.monotonic_ns()}"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from longfair.errors import UsageError, near_misses
 
@@ -19,8 +19,48 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
-Work = Callable[[Any, int], "pandas.DataFrame"]
-"""A module-level function of ``(config, seed)`` that returns the result table of one run."""
+Work = Callable[..., "pandas.DataFrame"]
+"""A module-level function of ``(config, seed)`` that returns the result table of one run.
+
+A function with a third parameter ``checkpoint`` is also given a
+`longfair.runs.checkpoints.Checkpoint`, so that a long run can go on where it was stopped.
+"""
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def protocol(name: str, revision: int = 1) -> Callable[[Decorated], Decorated]:
+    """Declare the name and the revision of a work function, which are part of its runs' keys.
+
+    Parameters
+    ----------
+    name
+        Name that stays when the function moves to another module.
+    revision
+        Raised by hand when the numbers that the function returns are meant to change.
+
+    Returns
+    -------
+    callable
+        Gives a function the attributes ``name`` and ``revision``, and returns it.
+
+    Raises
+    ------
+    UsageError
+        If the name is malformed or the revision is not an integer of at least 1.
+    """
+    require_name("name of a protocol", name)
+    if type(revision) is not int or revision < 1:
+        raise UsageError(
+            f"revision of protocol {name!r} is {revision!r}: give an integer of at least 1"
+        )
+
+    def declare(work: Decorated) -> Decorated:
+        work.name, work.revision = name, revision  # type: ignore[attr-defined]  # attributes of a function
+        return work
+
+    return declare
 
 
 def require_name(what: str, name: str) -> None:
@@ -329,6 +369,11 @@ def _require_module_level(work: Any, arm: str) -> None:
         raise UsageError(
             f"the work of {arm} is {work!r}: use a function defined at the top of a module, "
             "so that a worker process can import it"
+        )
+    if work.__module__ == "__main__":
+        raise UsageError(
+            f"the work of {arm} is defined in the script that is run, which a worker process knows "
+            "by another name: put it into a module of its own and import it"
         )
 
 

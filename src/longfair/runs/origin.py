@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 import longfair
-from longfair.runs.digest import package_versions, source_digest
+from longfair.runs.keys import package_versions
 from longfair.runs.machine import commit_of
+from longfair.runs.sources import source_digest
 
 _DIGITS = 12
 """Digits of commits and digests that are shown."""

@@ -156,4 +156,11 @@ def cluster_pool(address: str, workers: int | None) -> Iterator[ExternalPool]:
             raise UsageError(
                 f"the Dask cluster at {address} has no workers: start some with 'dask worker'"
             )
+        crowded = [name for name, count in client.nthreads().items() if count > 1]
+        if crowded:
+            raise UsageError(
+                f"worker {crowded[0]} of the Dask cluster at {address} has more than one thread, "
+                "and runs that share a process disturb each other: start workers with "
+                "'dask worker --nthreads 1 --nworkers N'"
+            )
         yield ExternalPool(client.get_executor(), workers or threads)

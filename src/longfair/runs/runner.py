@@ -9,6 +9,7 @@ runner holds is left to it, and looked at again when everything else is done.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.metadata
 import json
 import os
@@ -28,8 +29,9 @@ from filelock import FileLock, Timeout
 
 import longfair
 from longfair.errors import UsageError
-from longfair.runs.digest import Key, run_key
+from longfair.runs import manifest
 from longfair.runs.experiment import Run
+from longfair.runs.keys import Key, run_key
 from longfair.runs.machine import commit_of
 from longfair.runs.pools import ExternalPool, LocalPool, Pool, cluster_pool
 from longfair.runs.progress import Reporter
@@ -37,11 +39,8 @@ from longfair.runs.store import Store
 from longfair.runs.tables import checked
 from longfair.runs.worker import Failed, Finished, execute, one_line
 
-LIBRARIES = (
-    "numpy", "scipy", "pandas", "pyarrow", "torch", "gymnasium", "stable-baselines3", "POT",
-    "networkx",
-)  # fmt: skip
-"""Distributions whose versions are recorded with every result."""
+NO_MORE_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""Errors of writing after which computing more would be for nothing."""
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -125,7 +124,7 @@ def run_all(
     if not session.queue:
         session.reporter.start([], len(session.summary.kept), 0)
         return session.summary
-    with _terminate_as_interrupt():
+    with _signals_as_interrupt():
         if cluster is not None:
             with cluster_pool(cluster, workers) as pool:
                 session.work_off(pool)
@@ -164,12 +163,16 @@ class _Session:
         self.elsewhere: list[Run] = []
         self.flights: dict[Future[Any], _Flight] = {}
         self.commit = commit_of(Path(longfair.__file__).resolve().parent)
-        self.libraries = _versions(LIBRARIES)
 
     def examine(self, runs: Sequence[Run]) -> None:
-        """Put the runs that have no fresh result into the queue."""
-        for run in runs:
-            if self.store.status(run) == "fresh":
+        """Set aside what is no result, and queue the runs that have no fresh one."""
+        for experiment, profile in dict.fromkeys((run.experiment, run.profile) for run in runs):
+            for path in self.store.strangers(experiment, profile):
+                target = self.store.set_aside(path)
+                self.reporter.note(f"{path} is not the result of a run; it is now {target.name}")
+        self.store.index.entries()  # so that `twin` finds what others stored since
+        for run, state in self.store.states_of(runs):
+            if state.status == "fresh":
                 self.summary.kept.append(run.name)
             else:
                 self.queue.append(run)
@@ -187,7 +190,9 @@ class _Session:
             pool.close(now=interrupted)
             for future, flight in self.flights.items():
                 future.cancel()
-                flight.lock.release()
+                _release(flight.lock)
+            with contextlib.suppress(OSError):
+                manifest.tidy(self.store.root)
             self.reporter.stop()
 
     def _launch_all(self, pool: Pool) -> None:
@@ -214,12 +219,12 @@ class _Session:
         if self._is_stored(run) or self._is_taken_over(run):
             self.summary.kept.append(run.name)
             self.reporter.kept(run)
-            lock.release()
+            _release(lock)
             return
         try:
-            future = pool.submit(execute, run)
+            future = pool.submit(execute, run, self.store.checkpoint(run))
         except BrokenExecutor:
-            lock.release()
+            _release(lock)
             self.queue.appendleft(run)
             self._recover(pool)
             return
@@ -230,7 +235,7 @@ class _Session:
         """Look at the stored result again, now that this runner holds the lock."""
         state = self.store.state(run)
         if state.status == "damaged":
-            target = self.store.set_aside(run)
+            target = self.store.set_aside(self.store.path(run))
             self.reporter.note(f"{state.reason}; it is now {target.name}")
         return state.status == "fresh"
 
@@ -258,7 +263,7 @@ class _Session:
             try:
                 self._land(flight, future)
             finally:
-                flight.lock.release()
+                _release(flight.lock)
         if broken:
             self._recover(pool)
         if not self.queue:
@@ -283,7 +288,7 @@ class _Session:
                 f"{run.name}: the worker has other code or versions than this process, so its "
                 "result was not stored: start again once they agree"
             )
-            self._fail(run, Failed(message, message, usage=True))
+            self._fail(run, Failed(message, message, usage=False))
         else:
             self._keep(flight, answer)
 
@@ -293,38 +298,65 @@ class _Session:
             provenance = self._provenance(flight.key, answer, int(table["step"].max()))
             self.store.write(flight.run, table, provenance)
         except UsageError as error:
-            self._fail(flight.run, Failed(str(error), str(error), usage=True))
+            self._fail(flight.run, Failed(str(error), str(error), usage=False))
             return
         except OSError as error:
             self._fail(flight.run, Failed(one_line(error), repr(error), usage=False))
+            if error.errno in NO_MORE_ROOM:
+                self._give_up(error)
             return
         self.store.failure_path(flight.run).unlink(missing_ok=True)
+        self.store.checkpoint(flight.run).remove()
         self.summary.finished.append(flight.run.name)
         self.reporter.finished(flight.run, answer.wall_seconds)
 
+    def _give_up(self, error: OSError) -> None:
+        """Start nothing more: what it gave could not be stored."""
+        left = len(self.queue) + len(self.suspects) + len(self.elsewhere)
+        for waiting in (self.queue, self.suspects, self.elsewhere):
+            waiting.clear()
+        if left:
+            self.reporter.note(
+                f"{error.strerror} in {self.store.root}: {left} runs were not started; make room "
+                "and start again"
+            )
+
     def _fail(self, run: Run, failure: Failed) -> None:
-        path = self.store.failure_path(run)
-        with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(failure.traceback, encoding="utf-8")
+        where = self._kept_traceback(run, failure)
         self.summary.failed[run.name] = failure.message
         self.summary.bad_input |= failure.usage
         line = failure.message
         if not line.startswith(run.name):
             line = f"{run.name}: {line}"
-        self.reporter.failed(run, line if failure.usage else f"{line} (traceback: {path})")
+        self.reporter.failed(run, line if failure.usage or not where else f"{line} ({where})")
+
+    def _kept_traceback(self, run: Run, failure: Failed) -> str:
+        path = self.store.failure_path(run)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(failure.traceback, encoding="utf-8")
+        except OSError:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return ""
+        return f"traceback: {path}"
 
     def _recover(self, pool: Pool) -> None:
         """Replace a pool in which a worker died, and suspect what was in flight."""
         flights = list(self.flights.values())
         self.flights.clear()
         for flight in flights:
-            flight.lock.release()
+            _release(flight.lock)
         if len(flights) == 1:
             message = "the worker process died (killed, or out of memory); try fewer --workers"
             self._fail(flights[0].run, Failed(message, message, usage=False))
         else:
             self.suspects.extend(flight.run for flight in flights)
+            if flights:
+                self.reporter.note(
+                    f"a worker process died: the {len(flights)} runs in flight are done again, one "
+                    "at a time"
+                )
         if not pool.replace():
             raise UsageError("the executor stopped working: start a new one and run again")
 
@@ -333,14 +365,14 @@ class _Session:
             "key": key.digest,
             "config": json.loads(key.config),
             "seed": key.seed,
-            "source": key.source,
+            "revisions": dict(key.revisions),
             "versions": dict(key.versions),
+            "source": answer.source,
             "wall_seconds": answer.wall_seconds,
             "core_seconds": answer.core_seconds,
             "steps": steps,
             "steps_per_second": steps / answer.wall_seconds if steps else None,
             **answer.machine,
-            "libraries": self.libraries,
             "commit": self.commit.name,
             "dirty": self.commit.dirty,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -348,29 +380,36 @@ class _Session:
         }
 
 
+class Stopped(KeyboardInterrupt):
+    """A request to stop that came as a signal, whose number is the argument."""
+
+
 @contextlib.contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """Turn a request to terminate into the exception that Ctrl-C raises.
+def _signals_as_interrupt() -> Iterator[None]:
+    """Turn a request to terminate, or a closed terminal, into what Ctrl-C raises.
 
     Only the main thread may set a signal handler; elsewhere nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    numbers = [
+        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise Stopped(number)
 
 
-def _versions(distributions: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for name in distributions:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+def _release(lock: FileLock) -> None:
+    """Release a lock and sweep its file, so that a store of many runs keeps no file for each."""
+    with contextlib.suppress(OSError):
+        Path(lock.lock_file).unlink()
+    lock.release()

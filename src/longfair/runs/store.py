@@ -8,7 +8,6 @@ name ending in ``.damaged``.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import tomllib
@@ -17,28 +16,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import longfair
 from longfair.errors import UsageError, near_misses
-from longfair.runs.digest import run_key
+from longfair.runs import files, manifest
+from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.experiment import Run, split_id
+from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.index import Entry, Index, result_files
+from longfair.runs.keys import run_key
 from longfair.runs.tables import SCHEMA, checked
 
 ENVIRONMENT_VARIABLE = "LONGFAIR_STORE"
 Status = Literal["fresh", "stale", "missing", "damaged"]
 
-_METADATA_KEY = b"longfair"
-_FILE_NAME = re.compile(r"(?P<method>[^.]+)\.(?P<variant>[^.]+)\.(?P<seed>\d{3,})\.parquet")
+_FILE_NAME = re.compile(
+    r"(?P<method>[^.]+)\.(?P<variant>[^.]+)\.(?P<seed>\d{3}|[1-9]\d{3,})\.parquet"
+)
+_LIKE_A_RUN = re.compile(r"[^.]+\.[^.]+\.\d+\.parquet")
 _IDENTITY = ("experiment", "profile", "method", "variant", "seed")
 _LOADED = ("paper", *_IDENTITY)
-
-
-class DamagedResultError(UsageError):
-    """A stored file that cannot be trusted; the message is one line with the reason."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class State:
     ----------
     status
         ``fresh``: stored, and its key is the key the run has now. ``stale``: stored, but the
-        settings, the code or a version has changed since. ``missing``: not stored.
+        settings, a declared revision or a version has changed since. ``missing``: not stored.
         ``damaged``: stored, but the file cannot be trusted.
     reason
         Why it is stale or damaged; empty otherwise.
@@ -84,6 +83,21 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root) if root is not None else default_root()
+        self.index = Index(self.root)
+
+    def require_existing(self) -> None:
+        """Refuse a store that does not exist, which is more often a slip than an empty store.
+
+        Raises
+        ------
+        UsageError
+            Naming the folder.
+        """
+        if not self.root.is_dir():
+            raise UsageError(
+                f"the store {self.root} does not exist: give an existing folder with --store or "
+                f"{ENVIRONMENT_VARIABLE}; 'longfair run' makes one"
+            )
 
     def path(self, run: Run) -> Path:
         """File of a run, whether or not it exists."""
@@ -92,6 +106,11 @@ class Store:
     def lock_path(self, run: Run) -> Path:
         """Lock file of a run."""
         return self.root / ".locks" / f"{run.name.replace('/', '.')}.lock"
+
+    def checkpoint(self, run: Run) -> Checkpoint:
+        """Return where a run keeps what it needs to go on after it was stopped."""
+        path = self.root / ".checkpoints" / f"{run.name.replace('/', '.')}.npz"
+        return Checkpoint(path, run_key(run).digest)
 
     def failure_path(self, run: Run) -> Path:
         """File that holds the traceback of a run that failed."""
@@ -117,7 +136,7 @@ class Store:
             ) from error
 
     def write(self, run: Run, table: pd.DataFrame, provenance: Mapping[str, Any]) -> Path:
-        """Store the result of a run, in one step.
+        """Store the result of a run, in one step, and enter it into the manifest.
 
         Parameters
         ----------
@@ -147,15 +166,12 @@ class Store:
             "seed": run.seed,
         }
         content = pa.Table.from_pandas(checked(table, run.name), SCHEMA, preserve_index=False)
-        metadata = json.dumps({**provenance, **identity}, sort_keys=True, allow_nan=False)
-        content = content.replace_schema_metadata({_METADATA_KEY: metadata.encode("utf-8")})
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.tmp")
-        with unfinished.open("wb") as file:
-            pq.write_table(content, file, compression="zstd", write_page_checksum=True)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        everything = {**provenance, **identity}
+        if path.is_dir() or path.is_symlink():
+            self.set_aside(path)
+        files.write(path, content, everything)
+        manifest.add(self.root, f"{run.name}{ENDING}", manifest.line_of(path, everything))
+        self.index.entry(path)
         return path
 
     def state(self, run: Run) -> State:
@@ -171,23 +187,46 @@ class Store:
         State
             Status and reason.
         """
-        path = self.path(run)
-        if not path.is_file():
-            return State("missing")
-        try:
-            provenance = read(path)[1]
-        except DamagedResultError as error:
-            return State("damaged", str(error))
-        key = run_key(run)
-        if provenance.get("key") == key.digest:
-            return State("fresh")
-        return State("stale", "; ".join(key.differences(provenance)) or "other key")
+        return _state(run, self.index.entry(self.path(run)))
+
+    def status(self, run: Run) -> Status:
+        """Status of a run without the reason: fresh, stale, missing or damaged."""
+        return self.state(run).status
+
+    def states(self, runs: Iterable[Run]) -> pd.DataFrame:
+        """Say for many runs what `state` says for one.
+
+        Parameters
+        ----------
+        runs
+            The runs, for instance from `longfair.runs.experiment.plan`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``experiment``, ``profile``, ``method``, ``variant``, ``seed``, ``status``,
+            ``reason``.
+        """
+        rows = []
+        for run, state in self.states_of(runs):
+            identity = (run.experiment, run.profile, run.arm.method, run.arm.variant, run.seed)
+            rows.append((*identity, state.status, state.reason))
+        return pd.DataFrame(rows, columns=[*_IDENTITY, "status", "reason"])
+
+    def states_of(self, runs: Iterable[Run]) -> Iterator[tuple[Run, State]]:
+        """Yield every run with its state, looking into each folder of the store once."""
+        entries: dict[str, dict[str, Entry]] = {}
+        for run in runs:
+            folder = f"{run.experiment}/{run.profile}"
+            if folder not in entries:
+                entries[folder] = {entry.path: entry for entry in self.index.entries(folder)}
+            yield run, _state(run, entries[folder].get(f"{run.name}{ENDING}"))
 
     def twin(self, run: Run) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        """Find the result of the very same run in another experiment of the same paper.
+        """Find the result of the very same run in another experiment.
 
         Experiments overlap: the usual value of a setting that is varied is a method of the main
-        comparison. The same key means the same settings, seed, code and versions.
+        comparison. The same key means the same settings, seed, revisions and versions.
 
         Parameters
         ----------
@@ -200,36 +239,27 @@ class Store:
             Result table and provenance, with the name of the other run as ``same_as``; None if
             there is no such result.
         """
-        key = run_key(run).digest
-        paper = split_id(run.experiment)[0]
-        for entry in self._entries(f"{paper}/*"):
-            if entry.seed != run.seed or entry.experiment == run.experiment:
-                continue
-            with contextlib.suppress(DamagedResultError):
-                if _key_in(entry.path) == key:
-                    table, provenance = read(entry.path)
-                    name = entry.path.relative_to(self.root).with_suffix("").as_posix()
-                    return table, {"same_as": name, **provenance}
+        for entry in self.index.with_key(run_key(run).digest):
+            if not entry.path.startswith(f"{run.experiment}/"):
+                with contextlib.suppress(DamagedResultError):
+                    table, provenance = files.read(self.root / entry.path)
+                    same_as = entry.path.removesuffix(ENDING)
+                    return table.to_pandas(), {"same_as": same_as, **provenance}
         return None
 
-    def status(self, run: Run) -> Status:
-        """Status of a run without the reason: fresh, stale, missing or damaged."""
-        return self.state(run).status
-
-    def set_aside(self, run: Run) -> Path:
-        """Move the file of a run to a name ending in ``.damaged``, never over another file.
+    def set_aside(self, path: Path) -> Path:
+        """Move a file (or a folder in its place) to a name ending in ``.damaged``.
 
         Parameters
         ----------
-        run
-            The run.
+        path
+            What to move; never over another file.
 
         Returns
         -------
         pathlib.Path
-            Where the file is now.
+            Where it is now.
         """
-        path = self.path(run)
         number = 1
         target = path.with_name(f"{path.name}.damaged")
         while target.exists():
@@ -238,9 +268,23 @@ class Store:
         os.replace(path, target)
         return target
 
+    def strangers(self, experiment: str, profile: str) -> list[Path]:
+        """Return what stands among the results of a profile and is no result.
+
+        A result has the name of its run, written as the runner writes it: a copy whose seed is
+        written otherwise, or a folder, would be counted twice or stand in the way.
+        """
+        return [
+            Path(found.path)
+            for found in result_files(self.root, f"{experiment}/{profile}")
+            if _LIKE_A_RUN.fullmatch(found.name)
+            and (_FILE_NAME.fullmatch(found.name) is None or not found.is_file())
+        ]
+
     def experiments(self) -> list[str]:
         """Ids of the experiments that have at least one file, sorted."""
-        return sorted({entry.experiment for entry in self._entries()})
+        found = (Path(entry.path).relative_to(self.root) for entry in result_files(self.root))
+        return sorted({"/".join(path.parts[:2]) for path in found})
 
     def load(
         self,
@@ -276,12 +320,13 @@ class Store:
         """
         tables = []
         for entry in self._select(experiment, profile, methods, variants, seeds):
-            table, _ = read(entry.path)
+            table, _ = files.read(entry.path)
             for position, name in enumerate(_LOADED):
                 value = split_id(experiment)[0] if name == "paper" else getattr(entry, name)
-                table.insert(position, name, value)
+                column = pa.repeat(pa.scalar(value), table.num_rows)
+                table = table.add_column(position, name, column)
             tables.append(table)
-        return pd.concat(tables, ignore_index=True) if tables else no_results()
+        return pa.concat_tables(tables).to_pandas() if tables else no_results()
 
     def provenance(
         self,
@@ -303,7 +348,7 @@ class Store:
         -------
         pandas.DataFrame
             Columns ``experiment``, ``profile``, ``method``, ``variant``, ``seed`` and then the
-            entries of the provenance: ``key``, ``config``, ``source``, ``versions``,
+            entries of the provenance: ``key``, ``config``, ``revisions``, ``versions``, ``source``,
             ``wall_seconds``, ``core_seconds``, ``steps``, ``steps_per_second``, ``processor``,
             ``cores``, ``system``, ``python``, ``libraries``, ``commit``, ``dirty``,
             ``finished``, ``longfair``, ``same_as``: the run of another experiment that this one was
@@ -315,43 +360,30 @@ class Store:
             As for `load`.
         """
         selected = self._select(experiment, profile, methods, variants, seeds)
-        rows = [read(entry.path)[1] for entry in selected]
+        rows = [self._provenance(entry.path) for entry in selected]
         table = pd.DataFrame(rows)
         if "same_as" not in table.columns:
             table["same_as"] = None
         first = [name for name in _IDENTITY if name in table.columns]
         return table[[*first, *(name for name in table.columns if name not in first)]]
 
-    def states(self, runs: Iterable[Run]) -> pd.DataFrame:
-        """Say for many runs what `state` says for one.
-
-        Parameters
-        ----------
-        runs
-            The runs, for instance from `longfair.runs.experiment.plan`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``experiment``, ``profile``, ``method``, ``variant``, ``seed``, ``status``,
-            ``reason``.
-        """
-        rows = []
-        for run in runs:
-            state = self.state(run)
-            identity = (run.experiment, run.profile, run.arm.method, run.arm.variant, run.seed)
-            rows.append((*identity, state.status, state.reason))
-        return pd.DataFrame(rows, columns=[*_IDENTITY, "status", "reason"])
-
     def damaged(self) -> list[str]:
         """One line per file of the store that cannot be trusted."""
         lines = []
-        for entry in self._entries():
+        for entry in self.index.entries():
+            if not _LIKE_A_RUN.fullmatch(Path(entry.path).name):
+                continue
             try:
-                read(entry.path)
+                files.read(self.root / entry.path)
             except DamagedResultError as error:
                 lines.append(str(error))
         return lines
+
+    def _provenance(self, path: Path) -> dict[str, Any]:
+        entry = self.index.entry(path)
+        if entry is None or entry.problem:
+            raise DamagedResultError(entry.problem if entry else f"{path} has disappeared")
+        return entry.provenance
 
     def _select(
         self,
@@ -378,10 +410,13 @@ class Store:
             )
         return entries
 
-    def _entries(self, experiment: str = "*/*") -> Iterator[_Entry]:
-        for path in sorted(self.root.glob(f"{experiment}/*/*.parquet")):
+    def _entries(self, experiment: str = "") -> Iterator[_Entry]:
+        for found in result_files(self.root, experiment):
+            path = Path(found.path)
             match = _FILE_NAME.fullmatch(path.name)
-            if match is None or path.name.startswith("."):
+            if match is None and _LIKE_A_RUN.fullmatch(path.name):
+                raise files.damaged(path, "the seed in its name is not written as the runner does")
+            if match is None:
                 continue
             paper, name, profile = path.relative_to(self.root).parts[:3]
             yield _Entry(
@@ -394,39 +429,15 @@ class Store:
             )
 
 
-def read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read one file of a store and check everything that can be checked.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        The result table.
-    provenance : dict
-        The provenance.
-
-    Raises
-    ------
-    DamagedResultError
-        If the file cannot be read, has another schema, lacks provenance, belongs to another
-        run than its name says, or holds a value that is not finite.
-    """
-    try:
-        content = pq.read_table(
-            path, page_checksum_verification=True, partitioning=None, memory_map=False
-        )
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, f"it cannot be read, {_first_line(error)}") from error
-    if not content.schema.equals(SCHEMA, check_metadata=False):
-        raise _damaged(path, f"its columns are {', '.join(content.schema.names)}")
-    provenance = _provenance_in(content, path)
-    if not np.isfinite(content.column("value").to_numpy()).all():
-        raise _damaged(path, "it holds a value that is not finite")
-    return content.replace_schema_metadata(None).to_pandas(), provenance
+def _state(run: Run, entry: Entry | None) -> State:
+    if entry is None:
+        return State("missing")
+    if entry.problem:
+        return State("damaged", entry.problem)
+    key = run_key(run)
+    if entry.key == key.digest:
+        return State("fresh")
+    return State("stale", "; ".join(key.differences(entry.provenance)) or "other key")
 
 
 def default_root() -> Path:
@@ -448,42 +459,6 @@ def _is_our_repository(directory: Path) -> bool:
     except (OSError, ValueError):
         return False
     return bool(project.get("name") == "longfair")
-
-
-def _key_in(path: Path) -> str:
-    """Read the key of a stored result, and nothing else of the file."""
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-        return str(json.loads(metadata[_METADATA_KEY])["key"])
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
-        raise _damaged(path, f"its key cannot be read, {_first_line(error)}") from error
-
-
-def _provenance_in(content: pa.Table, path: Path) -> dict[str, Any]:
-    try:
-        provenance = json.loads((content.schema.metadata or {})[_METADATA_KEY])
-    except (KeyError, ValueError) as error:
-        raise _damaged(path, "it has no provenance") from error
-    named = "{experiment}/{profile}/{method}.{variant}.{seed:03d}.parquet"
-    try:
-        belongs = path.absolute().as_posix().endswith(f"/{named.format(**provenance)}")
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, "its provenance is incomplete") from error
-    if not belongs:
-        raise _damaged(path, f"it holds the result of {named.format(**provenance)}")
-    return dict(provenance)
-
-
-def _damaged(path: Path, reason: str) -> DamagedResultError:
-    return DamagedResultError(
-        f"damaged result {path}: {reason}; 'longfair run' of its experiment and profile sets it "
-        "aside and computes it again"
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0].rstrip(". ") if lines else type(error).__name__
 
 
 def no_results() -> pd.DataFrame:

@@ -7,6 +7,7 @@ which code and versions.
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -18,9 +19,11 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from longfair.errors import UsageError
-from longfair.runs.digest import run_key
+from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.experiment import Run
+from longfair.runs.keys import run_key
 from longfair.runs.machine import this_machine
+from longfair.runs.sources import arm_digest
 
 if TYPE_CHECKING:
     import pandas
@@ -45,6 +48,8 @@ class Finished:
         What the work returned.
     key
         Digest of the run's key, as the worker computed it.
+    source
+        Digest of the code, as the worker has it.
     wall_seconds, core_seconds
         Elapsed time and processor time of the worker's process during the run.
     machine
@@ -53,6 +58,7 @@ class Finished:
 
     table: pandas.DataFrame
     key: str
+    source: str
     wall_seconds: float
     core_seconds: float
     machine: dict[str, Any]
@@ -77,13 +83,15 @@ class Failed:
     usage: bool
 
 
-def execute(run: Run) -> Finished | Failed:
+def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed:
     """Execute one run in the present process, on one thread.
 
     Parameters
     ----------
     run
         The run.
+    checkpoint
+        Given to a work that has a parameter of this name.
 
     Returns
     -------
@@ -93,12 +101,29 @@ def execute(run: Run) -> Finished | Failed:
     use_one_thread()
     try:
         key = run_key(run).digest
-        wall, core = time.perf_counter(), time.process_time()
-        table = run.arm.work(run.arm.config, run.seed)
-        wall, core = time.perf_counter() - wall, time.process_time() - core
+        arguments = {"checkpoint": checkpoint} if takes_checkpoint(run.arm.work) else {}
+        wall, core = time.perf_counter(), _core_seconds()
+        table = run.arm.work(run.arm.config, run.seed, **arguments)
+        wall, core = time.perf_counter() - wall, _core_seconds() - core
     except Exception as error:
         return Failed(one_line(error), traceback.format_exc(), isinstance(error, UsageError))
-    return Finished(table, key, wall, core, asdict(this_machine()))
+    return Finished(table, key, arm_digest(run.arm), wall, core, asdict(this_machine()))
+
+
+def takes_checkpoint(work: Any) -> bool:
+    """Say whether a work function can go on from a checkpoint."""
+    return "checkpoint" in inspect.signature(work).parameters
+
+
+def _core_seconds() -> float:
+    """Processor time of the run: of this process, or of this thread where others run beside it.
+
+    A worker of a pool is a process that does nothing else. In an executor of threads the time of
+    the process would count every run once for each of the others.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return time.process_time()
+    return time.thread_time()
 
 
 def one_line(error: BaseException) -> str:

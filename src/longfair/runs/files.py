@@ -1,0 +1,180 @@
+"""One result: a Parquet file that holds the numbers, where they came from, and digests of both.
+
+A file is written next to its final place and then moved there in one step, so a file that exists
+is complete. Reading checks everything: a number, a row or a word of the provenance that was
+changed after writing is found, and named in one line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from longfair.errors import UsageError
+from longfair.runs.keys import key_in
+from longfair.runs.tables import SCHEMA
+
+ENDING = ".parquet"
+
+_PROVENANCE = b"longfair"
+_DIGESTS = b"longfair.digests"
+_FORM: dict[str, type | tuple[type, ...]] = {
+    "experiment": str, "profile": str, "method": str, "variant": str, "seed": int,
+    "key": str, "config": dict, "revisions": dict, "versions": dict,
+}  # fmt: skip
+"""What every provenance has, and of which type."""
+
+
+class DamagedResultError(UsageError):
+    """A stored file that cannot be trusted; the message is one line with the reason."""
+
+
+def write(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
+    """Write a result in one step.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made.
+    table
+        Columns of `longfair.runs.tables.SCHEMA`.
+    provenance
+        Plain values that JSON can hold; at least those that make the key, and the identity.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind.
+    """
+    words = json.dumps(dict(provenance), sort_keys=True, allow_nan=False).encode("utf-8")
+    digests = {"content": content_digest(table), "provenance": hashlib.sha256(words).hexdigest()}
+    metadata = {_PROVENANCE: words, _DIGESTS: json.dumps(digests).encode("utf-8")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            pq.write_table(
+                table.replace_schema_metadata(metadata),
+                file,
+                compression="zstd",
+                write_page_checksum=True,
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a result and check everything that can be checked.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        Columns of `longfair.runs.tables.SCHEMA`.
+    provenance : dict
+        The provenance.
+
+    Raises
+    ------
+    DamagedResultError
+        If the file cannot be read, has another schema or no digests, belongs to another run than
+        its name says, or its numbers or its provenance are not those that were written.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+    if not table.schema.equals(SCHEMA, check_metadata=False):
+        raise damaged(path, f"its columns are {', '.join(table.schema.names)}")
+    provenance, digests = _checked_metadata(table.schema.metadata or {}, path)
+    if content_digest(table) != digests["content"]:
+        raise damaged(path, "its numbers are not those that were written: somebody changed them")
+    if not np.isfinite(table.column("value").to_numpy()).all():
+        raise damaged(path, "it holds a value that is not finite")
+    return table.replace_schema_metadata(None), provenance
+
+
+def content_digest(table: pa.Table) -> str:
+    """Digest of the rows of a table in their order, whatever the encoding of the columns.
+
+    Parameters
+    ----------
+    table
+        Columns of `longfair.runs.tables.SCHEMA`.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
+    digest = hashlib.sha256()
+    for name in ("phase", "metric"):
+        words = table.column(name).combine_chunks().dictionary_encode()
+        digest.update(json.dumps(words.dictionary.to_pylist()).encode("utf-8"))
+        digest.update(np.ascontiguousarray(words.indices.to_numpy()).tobytes())
+    for name in ("step", "group", "value"):
+        digest.update(np.ascontiguousarray(table.column(name).to_numpy()).tobytes())
+    return digest.hexdigest()
+
+
+def _checked_metadata(
+    metadata: Mapping[bytes, bytes], path: Path
+) -> tuple[dict[str, Any], dict[str, str]]:
+    try:
+        words, digests = metadata[_PROVENANCE], json.loads(metadata[_DIGESTS])
+        content, expected = str(digests["content"]), str(digests["provenance"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(path, "it has no provenance with digests") from error
+    if hashlib.sha256(words).hexdigest() != expected:
+        raise damaged(path, "its provenance is not what was written: somebody changed it")
+    try:
+        provenance = json.loads(words)
+    except ValueError as error:
+        raise damaged(path, "its provenance is no JSON") from error
+    _require_form(provenance, path)
+    named = "{experiment}/{profile}/{method}.{variant}.{seed:03d}".format(**provenance) + ENDING
+    if not path.absolute().as_posix().endswith(f"/{named}"):
+        raise damaged(path, f"it holds the result of {named}")
+    if key_in(provenance).digest != provenance["key"]:
+        raise damaged(path, "its key does not follow from its settings, seed and versions")
+    return provenance, {"content": content, "provenance": expected}
+
+
+def _require_form(provenance: Any, path: Path) -> None:
+    if not isinstance(provenance, dict):
+        raise damaged(path, "its provenance is not a mapping")
+    for name, kind in _FORM.items():
+        if not isinstance(provenance.get(name), kind):
+            raise damaged(path, f"its provenance has {name}={provenance.get(name)!r}")
+
+
+def damaged(path: Path, reason: str) -> DamagedResultError:
+    """Return the error for a file that cannot be trusted."""
+    return DamagedResultError(
+        f"damaged result {path}: {reason}; 'longfair run' of its experiment and profile sets it "
+        "aside and computes it again"
+    )
+
+
+def _unreadable(path: Path, error: BaseException) -> DamagedResultError:
+    lines = str(error).splitlines()
+    return damaged(
+        path, f"it cannot be read, {lines[0].rstrip('. ') if lines else type(error).__name__}"
+    )

@@ -1,0 +1,269 @@
+"""The key of a run: what must be unchanged for a stored result to be used again.
+
+A result is the product of its settings, its seed, the code, and the packages that do the
+arithmetic. The code enters by declaration: every part that decides numbers (an environment, an
+agent, a strategy, the work function itself) carries an integer ``revision``, raised by hand when
+its numbers are meant to change. That nothing else changed them is not declared but proven, by
+``longfair verify``. So a reworded message leaves every result fresh, and a slip that changes
+numbers is found.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import importlib.metadata
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from longfair.errors import UsageError
+from longfair.runs.experiment import Arm, Run
+
+PACKAGES_THAT_DECIDE = (
+    "numpy", "scipy", "pandas", "torch", "numba", "llvmlite", "gymnasium", "stable-baselines3",
+    "POT", "networkx",
+)  # fmt: skip
+"""Distributions whose version can change a number in a result."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """The parts of a run's key, and their digest.
+
+    Parameters
+    ----------
+    config
+        Canonical JSON of the settings.
+    seed
+        Seed of the run.
+    revisions
+        Declared revision of every part that the run uses, by name.
+    versions
+        Version of each package that decides numbers; ``"absent"`` if it is not installed.
+    """
+
+    config: str
+    seed: int
+    revisions: Mapping[str, int]
+    versions: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all parts, in hexadecimal."""
+        parts = [self.config, self.seed, dict(self.revisions), dict(self.versions)]
+        return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")))
+
+    def differences(self, stored: Mapping[str, Any]) -> list[str]:
+        """Say in which parts a stored result differs from this key.
+
+        Parameters
+        ----------
+        stored
+            Provenance of the stored result.
+
+        Returns
+        -------
+        list of str
+            One clause per part; empty when the stored result is fresh.
+        """
+        then = key_in(stored)
+        clauses = []
+        if then.config != self.config:
+            clauses.append("other settings")
+        if then.seed != self.seed:
+            clauses.append("other seed")
+        clauses += _changed("revision of ", then.revisions, self.revisions)
+        clauses += _changed("", then.versions, self.versions)
+        return clauses
+
+
+def run_key(run: Run) -> Key:
+    """Compute the key of a run from its settings, seed, revisions and installed versions.
+
+    Parameters
+    ----------
+    run
+        The run.
+
+    Returns
+    -------
+    Key
+        Its key. Runs with the same key give the same bits on one class of processor; across
+        classes they agree within a tolerance, see `longfair.runs.verify`.
+    """
+    config, revisions = _of_arm(run.arm)
+    return Key(config, run.seed, revisions, package_versions())
+
+
+def key_in(provenance: Mapping[str, Any]) -> Key:
+    """Return the key that the parts stored in a provenance make."""
+    config = json.dumps(provenance["config"], sort_keys=True, separators=(",", ":"))
+    return Key(config, provenance["seed"], provenance["revisions"], provenance["versions"])
+
+
+@lru_cache(maxsize=1)
+def package_versions() -> Mapping[str, str]:
+    """Versions of the packages that decide numbers, without local labels such as ``+cpu``.
+
+    Returns
+    -------
+    mapping of str to str
+        Distribution name to version, or to ``"absent"``.
+    """
+    return {name: _version(name) for name in PACKAGES_THAT_DECIDE}
+
+
+def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
+    """Settings as JSON, and revisions; kept on the arm, which many seeds share and never changes."""
+    kept = arm.__dict__.get("_key_parts")
+    if kept is None:
+        kept = canonical_json(arm.config), revisions_of(arm)
+        arm.__dict__["_key_parts"] = kept
+    return kept
+
+
+def revisions_of(arm: Arm) -> dict[str, int]:
+    """Collect the declared revision of every part that an arm uses.
+
+    Parameters
+    ----------
+    arm
+        The arm. Parts are its work; every dataclass in its settings that declares an integer
+        ``revision``; and what the method ``parts`` of a dataclass in its settings returns.
+
+    Returns
+    -------
+    dict of str to int
+        By name: the part's ``name`` if it declares one, else that of its class or function.
+
+    Raises
+    ------
+    UsageError
+        If a part that must declare a revision has none, or two parts of one name differ.
+    """
+    found = {_work_name(arm.work): _revision(arm.work, default=1)}
+    for part in parts_of(arm):
+        name, revision = _name(part), _revision(part)
+        if found.setdefault(name, revision) != revision:
+            raise UsageError(
+                f"{arm.name} uses two parts named {name!r}, with revisions {found[name]} and "
+                f"{revision}: give them different names"
+            )
+    return found
+
+
+def parts_of(arm: Arm) -> list[Any]:
+    """Return the parts of an arm's settings that declare a revision, each once."""
+    parts: list[Any] = []
+    for value in _dataclasses_in(arm.config):
+        if isinstance(getattr(value, "revision", None), int):
+            parts.append(type(value))
+        parts += value.parts() if hasattr(value, "parts") else ()
+    return list(dict.fromkeys(parts))
+
+
+def classes_of(value: Any) -> list[type]:
+    """Dataclasses that occur in settings, each once, in order of appearance."""
+    return list(dict.fromkeys(type(part) for part in _dataclasses_in(value)))
+
+
+def canonical_json(value: Any) -> str:
+    """Write settings as JSON in one fixed way.
+
+    Parameters
+    ----------
+    value
+        Dataclass, mapping with text keys, list, tuple, enumeration member, text, number, truth
+        value or None, nested as needed.
+
+    Returns
+    -------
+    str
+        JSON with sorted keys. A dataclass carries the name of its class under ``"class"``.
+
+    Raises
+    ------
+    UsageError
+        If a value has another type; the message names the field.
+    """
+    return json.dumps(_plain(value, "config"), sort_keys=True, separators=(",", ":"))
+
+
+def sha256(text: str) -> str:
+    """Digest of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _changed(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{what}{name} {then.get(name, 'none')} then, {now.get(name, 'none')} now"
+        for name in sorted({*then, *now})
+        if then.get(name) != now.get(name)
+    ]
+
+
+def _work_name(work: Any) -> str:
+    return getattr(work, "name", None) or f"{work.__module__}.{work.__qualname__}"
+
+
+def _name(part: Any) -> str:
+    name = getattr(part, "name", None)
+    return name if isinstance(name, str) else str(part.__name__)
+
+
+def _revision(part: Any, default: int | None = None) -> int:
+    revision = getattr(part, "revision", default)
+    if type(revision) is not int or revision < 1:
+        raise UsageError(
+            f"{getattr(part, '__qualname__', part)} has revision {revision!r}: declare an integer "
+            "of at least 1, raised when its numbers are meant to change"
+        )
+    return revision
+
+
+def _plain(value: Any, where: str) -> Any:
+    """Reduce settings to what JSON can hold, or name the field that cannot be reduced."""
+    if isinstance(value, enum.Enum):
+        return _plain(value.value, where)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {
+            field.name: _plain(getattr(value, field.name), f"{where}.{field.name}")
+            for field in fields(value)
+        }
+        return {"class": type(value).__name__, **named}
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _plain(part, f"{where}[{name!r}]") for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part, f"{where}[{index}]") for index, part in enumerate(value)]
+    raise UsageError(
+        f"{where} is a {type(value).__name__}: settings hold only numbers, text, truth values, "
+        "None, tuples, lists, mappings with text keys, enumerations and dataclasses of these"
+    )
+
+
+def _dataclasses_in(value: Any) -> Iterator[Any]:
+    if is_dataclass(value) and not isinstance(value, type):
+        yield value
+        for field in fields(value):
+            yield from _dataclasses_in(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _dataclasses_in(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _dataclasses_in(part)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution).partition("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"

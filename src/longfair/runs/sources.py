@@ -1,0 +1,213 @@
+"""Which modules an arm's numbers can depend on, and a digest of their text.
+
+The digest is a shortcut and a record. `longfair.runs.verify` need not probe an arm whose digest
+is the one it had before; every result records the digest it was computed with. Whether a result is
+fresh does not depend on it.
+
+The code is read without being run. From the modules that define an arm's work, settings and parts
+it follows every import, wherever it stands, inside ``longfair`` and inside the package of the work.
+Text that names a module, such as ``"longfair.agents.ppo:FairPPO"``, counts as an import. Of each
+module the syntax tree counts, without docstrings, annotations, comments and layout. The rooms that
+run, show and judge decide no number, and do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from longfair.errors import UsageError
+from longfair.runs.experiment import Arm
+from longfair.runs.keys import classes_of, parts_of, sha256
+
+_OWN_PACKAGE = "longfair"
+_ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "__main__")
+_DOTTED_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
+_LAYOUT_FIELDS = frozenset({"type_comment", "type_params", "ctx", "kind"})
+
+
+def arm_digest(arm: Arm) -> str:
+    """Digest of the code that an arm's numbers can depend on.
+
+    Raises
+    ------
+    UsageError
+        If a part was not defined in a file (for instance in a notebook cell).
+    """
+    return source_digest(arm.work, *classes_of(arm.config), *parts_of(arm))
+
+
+def source_digest(*roots: Any) -> str:
+    """Digest of the modules that functions or classes depend on.
+
+    Parameters
+    ----------
+    *roots
+        Functions or classes defined in modules that are files.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
+    return _digest_of(frozenset(root.__module__ for root in roots))
+
+
+def source_modules(*roots: Any) -> list[str]:
+    """Names of the modules that enter `source_digest`, sorted."""
+    return sorted(_reached(frozenset(root.__module__ for root in roots)))
+
+
+@cache
+def _digest_of(modules: frozenset[str]) -> str:
+    return sha256("\n".join(f"{name} {_text_digest(name)}" for name in sorted(_reached(modules))))
+
+
+def _reached(modules: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(modules)
+    packages = {_OWN_PACKAGE, *(module.partition(".")[0] for module in waiting)}
+    while waiting:
+        module = waiting.pop()
+        if module in found:
+            continue
+        found.add(module)
+        waiting += [
+            target
+            for target in _imports(module)
+            if target.partition(".")[0] in packages and not _is_left_out(target)
+        ]
+    return found
+
+
+def _is_left_out(module: str) -> bool:
+    package, _, rest = module.partition(".")
+    return package == _OWN_PACKAGE and rest.partition(".")[0] in _ROOMS_THAT_DO_NOT_COUNT
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """Modules that a module imports, anywhere in it, or names in a text."""
+    return frozenset(name for name in _named(module) if _file(name) is not None)
+
+
+def _named(module: str) -> Iterator[str]:
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = _absolute(module, node)
+            yield from (_defining_module(source, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if _DOTTED_NAME.fullmatch(node.value):
+                yield node.value.partition(":")[0]
+
+
+def _defining_module(source: str, name: str) -> str:
+    """Find the module that defines what ``from source import name`` gives."""
+    if _file(f"{source}.{name}") is not None:
+        return f"{source}.{name}"
+    path = _file(source)
+    if path is not None and path.name == "__init__.py":
+        for statement in _tree(source).body:
+            if isinstance(statement, ast.ImportFrom):
+                for alias in statement.names:
+                    if (alias.asname or alias.name) == name:
+                        return _defining_module(_absolute(source, statement), alias.name)
+    return source
+
+
+def _absolute(module: str, node: ast.ImportFrom) -> str:
+    """Absolute name of the module that an import statement draws from."""
+    if node.level == 0:
+        return node.module or ""
+    path = _file(module)
+    is_package = path is not None and path.name == "__init__.py"
+    parts = module.split(".")
+    kept = parts[: len(parts) - node.level + (1 if is_package else 0)]
+    return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """File of a module, found without importing it; None if it is not a Python source file."""
+    top, *rest = module.split(".")
+    for directory in _search_path(top):
+        path = directory.joinpath(*rest)
+        for candidate in (path / "__init__.py", path.with_suffix(".py")):
+            if rest and candidate.is_file():
+                return candidate
+        if not rest and (directory / "__init__.py").is_file():
+            return directory / "__init__.py"
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+@cache
+def _search_path(top: str) -> tuple[Path, ...]:
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return ()
+    locations = spec.submodule_search_locations if spec is not None else None
+    return tuple(Path(location) for location in locations or ())
+
+
+@cache
+def _text_digest(module: str) -> str:
+    return sha256(_dump(_tree(module)))
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    """Syntax tree of a module, without docstrings, annotations and what only type checkers read."""
+    path = _file(module)
+    if path is None:
+        raise UsageError(
+            f"the work is defined in {module!r}, which is not a file: put it into a module, so "
+            "that its source can be recorded"
+        )
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [part for part in body if not (_is_text(part) or _is_type_checking(part))]
+            node.body = kept  # type: ignore[attr-defined]  # every node with a list as body
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+    return tree
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def _dump(node: Any) -> str:
+    """Text of a syntax tree that is the same for every Python version that can parse it.
+
+    `ast.dump` is not: newer versions add fields. Absent and empty fields are left out here.
+    """
+    if isinstance(node, list):
+        return f"[{','.join(_dump(part) for part in node)}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = [
+        f"{name}={_dump(value)}"
+        for name, value in ast.iter_fields(node)
+        if name not in _LAYOUT_FIELDS and (value or type(value) in (bool, int, float, str, bytes))
+    ]
+    return f"{type(node).__name__}({','.join(parts)})"
