@@ -103,7 +103,7 @@ def test_revisions_are_collected_from_work_settings_and_parts() -> None:
 
 def test_a_part_without_a_revision_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Algorithm, "revision", 1.5)
-    with pytest.raises(UsageError, match="Algorithm has revision 1.5: declare an integer"):
+    with pytest.raises(UsageError, match=r"Algorithm has revision 1\.5: declare an integer"):
         keys.revisions_of(Arm("fair", "as_coded", Whole(Method()), toy_work))
 
 
@@ -113,8 +113,8 @@ def test_two_parts_of_one_name_must_agree() -> None:
         name: ClassVar[str] = "Algorithm"
         revision: ClassVar[int] = 1
 
+    arm = Arm("fair", "as_coded", Whole(Namesake()), toy_work)  # type: ignore[arg-type]  # any part
     with pytest.raises(UsageError, match="two parts named 'Algorithm'"):
-        arm = Arm("fair", "as_coded", Whole(Namesake()), toy_work)  # type: ignore[arg-type]  # any part
         keys.revisions_of(arm)
 
 

@@ -4,8 +4,8 @@ import pandas as pd
 from toy_experiment import toy_work
 
 from longfair.runs.keys import package_versions
-from longfair.runs.sources import source_digest
 from longfair.runs.origin import origin
+from longfair.runs.sources import source_digest
 
 
 def test_a_page_without_runs_names_code_and_versions() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,11 +15,11 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 from rich.console import Console
-from toy_experiment import ToySettings, toy_experiment, toy_work
+from toy_experiment import ToySettings, provenance_of, toy_experiment, toy_work
 
 from longfair.errors import UsageError
-from longfair.runs.keys import run_key
 from longfair.runs.experiment import Arm, Experiment, Run, plan
+from longfair.runs.keys import run_key
 from longfair.runs.progress import ConsoleReporter, Reporter
 from longfair.runs.runner import Summary, run_all
 from longfair.runs.store import Store
@@ -234,10 +233,7 @@ def test_a_run_that_another_runner_holds_is_left_to_it(store: Store) -> None:
     def finish_elsewhere() -> None:
         time.sleep(1.0)
         table = toy_work(runs[0].arm.config, runs[0].seed)
-        key = run_key(runs[0])
-        parts = {"revisions": dict(key.revisions), "versions": dict(key.versions)}
-        config = {"config": json.loads(key.config), "seed": key.seed}
-        store.write(runs[0], table, {"key": key.digest, **config, **parts})
+        store.write(runs[0], table, provenance_of(runs[0]))
         lock.release()
 
     thread = threading.Thread(target=finish_elsewhere)

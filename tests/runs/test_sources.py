@@ -45,7 +45,14 @@ PACKAGE = {
 
 
 def forget() -> None:
-    for function in (sources._file, sources._search_path, sources._tree, sources._imports, sources._text_digest, sources._digest_of):
+    for function in (
+        sources._file,
+        sources._search_path,
+        sources._tree,
+        sources._imports,
+        sources._text_digest,
+        sources._digest_of,
+    ):
         function.cache_clear()
 
 
@@ -90,7 +97,11 @@ def test_edits_that_cannot_change_a_number_keep_the_digest(
         {"work": WORK.replace("tripled(seed)", "tripled(seed + 1)")},
         {"work": WORK.replace("import tripled", "import zero as tripled")},
         {"work": WORK + "\nFACTOR += 1\n"},
-        {"work": WORK.replace("    return FACTOR", "    from numbers_of_mine import later\n    return FACTOR")},
+        {
+            "work": WORK.replace(
+                "    return FACTOR", "    from numbers_of_mine import later\n    return FACTOR"
+            )
+        },
         {"deeper": "def twice(x): return 2.0 * x\n"},
         {"tripling": "def tripled(x): return x + x + x\n"},
         {"helpers": PACKAGE["helpers.py"] + "doubled = None\n"},
@@ -109,7 +120,9 @@ def test_code_that_is_not_reached_does_not_count(package_digest: Digest) -> None
 
 
 def test_what_only_a_type_checker_imports_does_not_count(package_digest: Digest) -> None:
-    block = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from numbers_of_mine import {}\n"
+    block = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from numbers_of_mine import {}\n"
+    )
     one, other = (
         package_digest(work=WORK + block.format(name)) for name in ("helpers", "tripling")
     )

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from toy_experiment import toy_experiment, toy_table
+from toy_experiment import provenance_of, toy_experiment, toy_table
 
 import longfair
 from longfair.errors import UsageError
@@ -30,18 +30,6 @@ def store(tmp_path: Path) -> Store:
 
 def runs_of(seeds: int = 1, **settings: object) -> list[Run]:
     return plan(toy_experiment(**settings), "smoke", seeds=seeds)
-
-
-def provenance_of(run: Run) -> dict[str, object]:
-    key = run_key(run)
-    return {
-        "key": key.digest,
-        "config": json.loads(key.config),
-        "seed": run.seed,
-        "revisions": dict(key.revisions),
-        "versions": dict(key.versions),
-        "wall_seconds": 1.5,
-    }
 
 
 def write(store: Store, run: Run, table: pd.DataFrame | None = None) -> Path:
@@ -153,9 +141,7 @@ def change(path: Path, **columns: list[object]) -> None:
     """Write other numbers under the words of the old ones, as a hand with a script would."""
     table = pq.read_table(path, partitioning=None)
     pq.write_table(
-        pa.table(
-            table.to_pydict() | columns, schema=SCHEMA.with_metadata(table.schema.metadata)
-        ),
+        pa.table(table.to_pydict() | columns, schema=SCHEMA.with_metadata(table.schema.metadata)),
         path,
     )
 

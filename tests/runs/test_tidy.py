@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from toy_experiment import toy_experiment, toy_table
+from toy_experiment import provenance_of, toy_experiment, toy_table
 
 from longfair.runs import tidy
-from longfair.runs.experiment import plan
+from longfair.runs.experiment import Run, plan
+from longfair.runs.keys import key_in
 from longfair.runs.statistics import Estimate, estimate, paired_difference
 from longfair.runs.store import Store
 
@@ -54,19 +55,24 @@ NOTHING = RESULTS.iloc[:0]
 # What is stored ---------------------------------------------------------------------------------
 
 
+def of_an_older_revision(run: Run) -> dict[str, object]:
+    provenance = provenance_of(run, revisions={"toy": 7})
+    return {**provenance, "key": key_in(provenance).digest}
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """Two results of the toy experiment, of older code, the last method first."""
     store = Store(tmp_path)
     for run in plan(TOY, "smoke", seeds=1):
         if run.arm.method != "greedy":
-            store.write(run, toy_table(0.25), {"key": "of older code"})
+            store.write(run, toy_table(0.25), of_an_older_revision(run))
     return store
 
 
 def test_results_come_in_the_order_of_experiments_and_of_their_methods(store: Store) -> None:
     for run in plan(OTHER, "smoke", seeds=1):
-        store.write(run, toy_table(0.5), {"key": "of older code"})
+        store.write(run, toy_table(0.5), of_an_older_revision(run))
     table = tidy.stored(store, "smoke", OTHER, TOY)
     arms = table[["experiment", "method"]].drop_duplicates().itertuples(index=False, name=None)
     assert list(arms) == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -13,7 +14,8 @@ import pandas as pd
 
 from longfair.errors import UsageError
 from longfair.runs.claims import CheckResult
-from longfair.runs.experiment import Arm, Experiment, protocol
+from longfair.runs.experiment import Arm, Experiment, Run, protocol
+from longfair.runs.keys import run_key
 
 THREADS_AT_IMPORT = os.environ.get("OMP_NUM_THREADS")
 
@@ -67,6 +69,20 @@ def toy_table(bias: float, steps: int = 100) -> pd.DataFrame:
             "value": [2 * bias, bias, bias],
         }
     )
+
+
+def provenance_of(run: Run, **changes: object) -> dict[str, object]:
+    """What the runner says of a result, as far as the store needs it."""
+    key = run_key(run)
+    return {
+        "key": key.digest,
+        "config": json.loads(key.config),
+        "seed": run.seed,
+        "revisions": dict(key.revisions),
+        "versions": dict(key.versions),
+        "wall_seconds": 1.5,
+        **changes,
+    }
 
 
 def toy_experiment(**settings: object) -> Experiment:

@@ -118,7 +118,7 @@ def package_versions() -> Mapping[str, str]:
 
 
 def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
-    """Settings as JSON, and revisions; kept on the arm, which many seeds share and never changes."""
+    """Return settings as JSON, and revisions; kept on the arm, which many seeds share."""
     kept = arm.__dict__.get("_key_parts")
     if kept is None:
         kept = canonical_json(arm.config), revisions_of(arm)

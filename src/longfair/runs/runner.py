@@ -393,9 +393,7 @@ def _signals_as_interrupt() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [
-        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-    ]
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, _interrupt) for number in numbers}
     try:
         yield

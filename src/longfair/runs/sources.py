@@ -104,9 +104,8 @@ def _named(module: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             source = _absolute(module, node)
             yield from (_defining_module(source, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if _DOTTED_NAME.fullmatch(node.value):
-                yield node.value.partition(":")[0]
+        elif isinstance(node, ast.Constant) and _DOTTED_NAME.fullmatch(str(node.value)):
+            yield str(node.value).partition(":")[0]
 
 
 def _defining_module(source: str, name: str) -> str:
