@@ -45,7 +45,12 @@ from sklearn.linear_model import LogisticRegression
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-OUTPUT = Path(__file__).resolve().parents[1] / "src/longfair/envs/data/adult_survival.npz"
+OUTPUT = (
+    Path(__file__)
+    .resolve()
+    .parents[1]
+    .joinpath("src/longfair/envs/population/data/adult_survival.npz")
+)
 MEMBERS = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",

@@ -46,7 +46,7 @@ def names() -> tuple[str, ...]:
 
 def page_name(name: str) -> str:
     """Name of an environment's page and module, such as `loan_pool` for `LoanPool`."""
-    return type(sample(name)).__module__.rpartition(".")[2]
+    return type(sample(name)).__module__.split(".")[2]
 
 
 @cache

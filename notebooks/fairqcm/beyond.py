@@ -32,17 +32,17 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from longfair.agents.evaluation import acting
-from longfair.agents.exact_doughnut import least_served_score
-from longfair.agents.exact_loan_pool import (
-    PairedLoanPool,
-    lagging_group_best_credit,
-    loan_pool_value,
-)
 from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
 from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
 from longfair.agents.policies import LeastServedThere, SomebodyThereAtRandom
 from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut.exact import least_served_score
 from longfair.envs.elapsed import ElapsedTime
+from longfair.envs.loan_pool.exact import (
+    PairedLoanPool,
+    lagging_group_best_credit,
+    loan_pool_value,
+)
 from longfair.envs.memory import FullMemory
 from longfair.figures import (
     LineStyle,

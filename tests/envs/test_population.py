@@ -16,7 +16,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from longfair.envs import population
 from longfair.envs.population import (
     DISPARITIES,
     FitnessTable,
@@ -25,6 +24,7 @@ from longfair.envs.population import (
     PopulationVectorEnv,
     SurvivalTable,
     adult_table,
+    model,
     start_grid,
 )
 from longfair.errors import UsageError
@@ -451,14 +451,14 @@ def test_other_bad_input_is_refused() -> None:
 @pytest.mark.parametrize("features", ["gaussian", "adult"])
 def test_the_model_is_asked_about_many_states_and_actions_at_once(features: str) -> None:
     params = SYNTHETIC if features == "gaussian" else ADULT_2
-    model = population.PopulationModel(params)
+    asked = PopulationModel(params)
     states = start_grid(2)[:, None, :]
     actions = np.random.default_rng(0).uniform(size=(1, 9, 2))
-    together = model.disparities(states, model.outcome(states, actions))
+    together = asked.disparities(states, asked.outcome(states, actions))
     assert together.shape == (4, 9, 4)
     for state, action in np.ndindex(4, 9):
-        alone = model.outcome(states[state, 0], actions[0, action])
-        expected = model.disparities(states[state, 0], alone)
+        alone = asked.outcome(states[state, 0], actions[0, action])
+        expected = asked.disparities(states[state, 0], alone)
         np.testing.assert_array_equal(together[state, action], expected)
 
 
@@ -466,7 +466,7 @@ def test_a_missing_or_damaged_adult_table_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     adult_table.cache_clear()
-    monkeypatch.setattr(population, "_ADULT_TABLE", tmp_path / "table.npz")
+    monkeypatch.setattr(model, "_ADULT_TABLE", tmp_path / "table.npz")
     with pytest.raises(UsageError, match=r"is missing: run `python scripts/make_adult_tables.py`"):
         PopulationVectorEnv(1, ADULT_2)
     (tmp_path / "table.npz").write_bytes(b"damaged")

@@ -1,7 +1,8 @@
-"""Presets of the parameter records of all environments."""
+"""Parameter records of all environments: named presets, and what makers stand for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from longfair.errors import UsageError, near_misses
@@ -31,3 +32,24 @@ def named_preset(record: type[Any], name: str) -> Any:
             f"{near_misses(name, record.PRESETS)}"
         )
     return getattr(record, name)()
+
+
+def chosen_params(
+    record: type[Any], preset: str | None, params: Any, episode_length: int | None
+) -> Any:
+    """Return the parameters that the arguments of `make` and `make_vec` stand for.
+
+    Parameters
+    ----------
+    record
+        The parameter dataclass.
+    preset
+        Name of a preset; the first of the record when neither this nor `params` is given.
+    params
+        A record of parameters instead of a preset.
+    episode_length
+        Replaces that of the preset or the record.
+    """
+    if params is None:
+        params = named_preset(record, record.PRESETS[0] if preset is None else preset)
+    return params if episode_length is None else replace(params, episode_length=episode_length)

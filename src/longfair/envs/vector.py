@@ -12,7 +12,6 @@ Everything that is easy to get wrong, episode boundaries above all, is written h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,7 +21,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.envs.parameters import named_preset
+from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
 from longfair.settings import Count, Seed, checked, require_length, shortened
@@ -174,10 +173,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         episode_length
             Replaces that of the preset or the record.
         """
-        record = cls.params_class
-        if params is None:
-            params = named_preset(record, record.PRESETS[0] if preset is None else preset)
-        return params if episode_length is None else replace(params, episode_length=episode_length)
+        return chosen_params(cls.params_class, preset, params, episode_length)
 
     # What a subclass fills in -------------------------------------------------------------------
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from longfair.agents import exact_doughnut, exact_loan_pool
 from longfair.agents.dynamic_programming import backward_induction, policy_values
 from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut import exact as exact_doughnut
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.envs.loan_mdp import tabular as loan_mdp_written_out
+from longfair.envs.loan_pool import exact as exact_loan_pool
 
 Values = Iterator[tuple[str, str, float]]
 """Preset, policy, expected return of an episode."""

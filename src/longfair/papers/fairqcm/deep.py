@@ -14,7 +14,6 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from longfair.agents.evaluation import Act, acting
-from longfair.agents.exact_loan_pool import OptimalLender
 from longfair.agents.fairqcm.counterfactuals import (
     Counterfactuals,
     DoughnutCounterfactuals,
@@ -35,6 +34,7 @@ from longfair.agents.policies import (
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.loan_pool import LoanPoolParams
+from longfair.envs.loan_pool.exact import OptimalLender
 from longfair.envs.memory import AllocationMemory, FullMemory, MinMemory, ResetMemory
 from longfair.runs.experiment import Arm, Experiment
 

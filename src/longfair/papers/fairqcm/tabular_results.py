@@ -12,10 +12,10 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from longfair.agents import exact_doughnut
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut import exact as exact_doughnut
 from longfair.papers.fairqcm.tabular import SMOOTHING, ExactValues
 from longfair.runs.tidy import ARM, ArmName, Quantities, differences, over_seeds
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
-from scipy.sparse import csr_array
 
-from longfair.envs.tabular import TabularModel, require_small
+from longfair.envs.doughnut.params import DoughnutParams
+from longfair.envs.doughnut.written_out import tabular
+from longfair.envs.tabular import TabularModel
 from longfair.envs.vector import (
     BoolArray,
     FairVectorEnv,
@@ -21,35 +20,6 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
-from longfair.settings import Count, Length, NonNegative, Probability, validate
-
-
-@dataclass(frozen=True)
-class DoughnutParams:
-    """Everything that defines a doughnut problem. The defaults are those of the deep agents."""
-
-    PRESETS: ClassVar[tuple[str, ...]] = ("deep", "tabular")
-
-    presence_probability: Annotated[tuple[Probability, ...], Length(1)] = (0.8, 0.8, 0.8, 0.8, 0.8)
-    """Probability that each of the P people stands at the counter, drawn anew at every step."""
-    episode_length: Count = 100
-    """Doughnuts per episode, one a step."""
-    smoothing: NonNegative = 1e-4
-    """Added inside the logarithm of the reward: 0 in the paper, 0.0001 in the authors' code."""
-
-    def __post_init__(self) -> None:
-        """Raise `UsageError` naming the first field that is out of range."""
-        validate(self)
-
-    @classmethod
-    def deep(cls) -> DoughnutParams:
-        """Return the problem of the deep agents: 5 people, 100 doughnuts."""
-        return cls()
-
-    @classmethod
-    def tabular(cls) -> DoughnutParams:
-        """Return the problem of the tabular agents: 3 people, 12 doughnuts."""
-        return cls(presence_probability=(0.8, 0.8, 0.8), episode_length=12)
 
 
 class DoughnutVectorEnv(FairVectorEnv):
@@ -185,81 +155,8 @@ class DoughnutVectorEnv(FairVectorEnv):
         return self._counts[:, :, None].astype(np.float64)
 
     def tabular(self) -> TabularModel:
-        """Write the problem out in full; see the function `tabular` of this module."""
+        """Write the problem out in full; see `longfair.envs.doughnut.tabular`."""
         return tabular(params=self.params)
 
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, self.num_groups)
-
-
-def tabular(
-    preset: str = "tabular",
-    params: DoughnutParams | None = None,
-    episode_length: int | None = None,
-) -> TabularModel:
-    """Write a small doughnut problem out in full, with everybody's count in the state.
-
-    Returns
-    -------
-    TabularModel
-        A state is who is present (P numbers, 0 or 1) and what everybody has had (P counts, at
-        most `episode_length` doughnuts together). Once all doughnuts are handed out nobody is
-        served any more; an episode gets there at its end only.
-
-    Raises
-    ------
-    UsageError
-        When the problem is too large. The number of states is 2^P times the number of ways to hand
-        out up to `episode_length` doughnuts: 3640 for the preset `tabular`.
-    """
-    chosen = DoughnutVectorEnv.chosen_params(preset, params, episode_length)
-    presence, length = np.array(chosen.presence_probability), chosen.episode_length
-    people = len(presence)
-    size = 2**people * math.comb(length + people, people)
-    require_small(size * people * 2**people, "the doughnut problem")
-    patterns = np.arange(2**people)[:, None] >> np.arange(people) & 1
-    chance = np.where(patterns, presence, 1 - presence).prod(axis=1)
-    counts = _count_vectors(people, length)
-    # Axes: counts before the step, people present, person offered the doughnut.
-    served = (counts.sum(axis=1) < length)[:, None, None] & patterns.astype(np.bool_)
-    after = np.where(served, _one_more(counts)[:, None, :], np.arange(len(counts))[:, None, None])
-    welfare = np.log(counts + 1 + chosen.smoothing).sum(axis=1)
-    next_states = after[..., None] * len(patterns) + np.arange(len(patterns))
-    transition = csr_array(
-        (
-            np.tile(chance, size * people),
-            next_states.reshape(-1),
-            np.arange(size * people + 1) * len(patterns),
-        ),
-        shape=(size * people, size),
-    )
-    return TabularModel(
-        fields=tuple(
-            f"{name}_{person}" for name in ("present", "count") for person in range(people)
-        ),
-        states=np.concatenate(
-            [np.tile(patterns, (len(counts), 1)), np.repeat(counts, len(patterns), axis=0)], axis=1
-        ),
-        initial_distribution=np.concatenate([chance, np.zeros(size - len(patterns))]),
-        transition=transition,
-        reward=(welfare[after] * served).reshape(size, people),
-        horizon=length,
-    )
-
-
-def _count_vectors(people: int, total: int) -> IntArray:
-    """Return all count vectors (C, P) that add up to at most `total`, all zeros first."""
-    # Bars among stars: the gaps between increasing positions are the counts.
-    positions = np.array(list(combinations(range(total + people), people)))
-    counts: IntArray = np.diff(positions, axis=1, prepend=-1) - 1
-    return counts
-
-
-def _one_more(counts: IntArray) -> IntArray:
-    """Return (C, P): the row of the vector with one more for each person, or C beyond the last."""
-    base = counts.max() + 2
-    weights = base ** np.arange(counts.shape[1])[::-1]
-    # Lexicographic order of the rows is the order of these codes.
-    codes = counts @ weights
-    rows: IntArray = np.searchsorted(codes, codes[:, None] + weights)
-    return rows

@@ -19,14 +19,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.errors import UsageError
+from longfair.settings import Count, validate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -34,38 +37,52 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PairedLoanPool:
-    """A loan pool of two groups with two people each. The defaults are the paper's discrete one."""
+    """A discrete loan pool of two groups with two people each, alike within a group.
 
-    repayment: tuple[float, ...] = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-    """Probability of repaying, by credit level."""
-    start: tuple[int, int] = (4, 7)
-    """Credit level of the people of A and of B at the start."""
-    asking: float = 0.9
-    """Probability that each person asks."""
-    episode_length: int = 40
-    """Steps."""
-    required_profit: int = 4
-    """Profit below which the last step costs `missed_reward`."""
-    invalid_reward: float = -40.0
-    """Reward of granting a loan to somebody who did not ask."""
-    missed_reward: float = -400.0
-    """Reward of the last step when the profit is too small, whatever else happens."""
-    largest_gap: int | None = None
+    The default is the paper's.
+    """
+
+    params: LoanPoolParams = field(default_factory=LoanPoolParams)
+    """The pool; people 0 and 1 are group A, people 2 and 3 group B."""
+    largest_gap: Count | None = None
     """Largest difference between the groups' loans that is allowed; None for no limit."""
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` naming the first field that is out of range."""
-        chances = (*self.repayment, self.asking)
-        if len(self.repayment) < 2 or not all(0.0 <= chance <= 1.0 for chance in chances):
+        """Raise `UsageError` unless the pool has the symmetry that the recursion uses."""
+        validate(self)
+        params = self.params
+        first, second = params.initial_repayment[:2], params.initial_repayment[2:]
+        alike = len(set(params.request_probability)) == len(set(first)) == len(set(second)) == 1
+        if params.groups != (0, 0, 1, 1) or not alike or params.credit_noise is not None:
             raise UsageError(
-                "repayment and asking: give at least 2 levels, probabilities in [0, 1]"
+                "params: give groups (0, 0, 1, 1), one request probability, one initial repayment "
+                "probability in each group, and credit_noise=None"
             )
-        if not all(0 <= level < len(self.repayment) for level in self.start):
-            raise UsageError(f"start={self.start}: give levels in 0..{len(self.repayment) - 1}")
-        if self.largest_gap is not None and self.largest_gap < 1:
-            raise UsageError(f"largest_gap={self.largest_gap}: give None or at least 1")
-        if self.episode_length < 1:
-            raise UsageError(f"episode_length={self.episode_length}: give at least 1")
+
+    @cached_property
+    def repayment(self) -> tuple[float, ...]:
+        """Probability of repaying, by credit level."""
+        low, step = self.params.lowest_repayment, self.params.credit_step
+        levels = round((self.params.highest_repayment - low) / step) + 1
+        # Rounded to what a person would write: 0.3, not 0.30000000000000004.
+        return tuple(round(low + level * step, 12) for level in range(levels))
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Credit level of the people of A and of B at the start."""
+        above = np.array(self.params.initial_repayment[1:3]) - self.params.lowest_repayment
+        a, b = np.rint(above / self.params.credit_step).astype(int).tolist()
+        return a, b
+
+    @property
+    def asking(self) -> float:
+        """Probability that each person asks."""
+        return self.params.request_probability[0]
+
+    @property
+    def episode_length(self) -> int:
+        """Steps."""
+        return self.params.episode_length
 
 
 class Stage(NamedTuple):
@@ -200,7 +217,7 @@ class OptimalLender:
             raise UsageError("the lender does not know the credit: call observe(info)")
         asks = observation[:, : self.people] > 0
         worth = [self._worth(self._state, person) for person in range(self.people)]
-        refused = self._after(self._state, 0, 0, self._state.level, self.pool.invalid_reward)
+        refused = self._after(self._state, 0, 0, self._state.level, self.pool.params.invalid_reward)
         return np.where(asks, np.stack(worth, axis=1), refused[:, None]).argmax(axis=1), None
 
     def _worth(self, seen: _Seen, person: int) -> FloatArray:
@@ -298,7 +315,7 @@ def _settled(pool: PairedLoanPool, step: int, gap: IntArray, profit: IntArray) -
     Stand-ins are odd or even as the gap is, like every profit.
     """
     left = pool.episode_length - step
-    safe, lost = pool.required_profit + left, pool.required_profit - left - 1
+    safe, lost = pool.params.required_profit + left, pool.params.required_profit - left - 1
     settled = np.where(profit >= safe, safe + (safe - gap) % 2, profit)
     return np.where(profit <= lost, lost - (lost - gap) % 2, settled)
 
@@ -308,7 +325,7 @@ def _with_margin(
 ) -> FloatArray:
     """Put in what the last step costs where the profit (M,) after it is too small."""
     if step == pool.episode_length - 1:
-        value[profit < pool.required_profit] = pool.missed_reward
+        value[profit < pool.params.required_profit] = pool.params.missed_reward
     return value
 
 
@@ -351,7 +368,7 @@ def _stage(pool: PairedLoanPool, pairs: _Pairs, step: int, values: FloatArray) -
             granted.append(value)
     return Stage(
         granted=(granted[0], granted[1], granted[2], granted[3]),
-        refused=after(0, 0, pool.invalid_reward),
+        refused=after(0, 0, pool.params.invalid_reward),
         gap=plane.gap[:, None, None],
         credit=(pairs.level[0][:, None], pairs.level[1][:, None], pairs.level[0], pairs.level[1]),
     )

@@ -1,0 +1,214 @@
+"""The population problem without episodes: what thresholds do to qualification rates."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from longfair.envs.population.params import GROUPS, PopulationParams
+from longfair.envs.vector import FloatArray
+from longfair.errors import UsageError
+
+DISPARITIES = ("demographic parity", "equal opportunity", "equalised odds", "qualification")
+"""What the numbers of `info["disparity"]` compare, in order; all are squared gaps in [0, 1]."""
+
+_ADULT_TABLE = Path(__file__).parent / "data" / "adult_survival.npz"
+_ADULT_TABLE_SHA256 = "65ca0af0e10e4ecbee6a7e3b0a26af352fe0c6f649de7fc9e3cf4a31162b971b"
+
+
+class Acceptance(Protocol):
+    """How many of each group and label pass a threshold."""
+
+    def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return shares (..., G, 2), unqualified first, for rates and thresholds (..., G)."""
+
+
+class GaussianAcceptance:
+    """Features are normal with mean 1 for the qualified, -1 for the unqualified, deviation 1."""
+
+    def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return acceptance shares; they do not depend on the qualification rates."""
+        shares: FloatArray = ndtr(_LABEL_MEANS - thresholds[..., None])
+        return shares
+
+
+_LABEL_MEANS = np.array([-1.0, 1.0])
+
+
+class SurvivalTable:
+    """Scores from tables: the share of each group and label that reaches a threshold.
+
+    Parameters
+    ----------
+    knots
+        (K,): qualification rates at which the table was made, evenly spaced.
+    survival
+        (K, K, G, 2, B + 1): share of a group and label (unqualified, qualified) whose score is at
+        least 0, 1/B, ..., 1, for every pair of knots.
+
+    Notes
+    -----
+    Between knots, shares are interpolated linearly in both rates and in the threshold. Beyond the
+    outermost knots the outermost values hold.
+    """
+
+    def __init__(self, knots: FloatArray, survival: FloatArray) -> None:
+        self.knots = knots
+        self.survival = survival
+        size, edges = len(knots), survival.shape[-1]
+        self._first, self._scale = knots[0], (size - 1) / (knots[-1] - knots[0])
+        self._bins = edges - 1
+        self._flat = survival.reshape(-1)
+        self._row_strides = np.array([size, 1]) * GROUPS * 2 * edges
+        self._cell = np.arange(GROUPS * 2).reshape(GROUPS, 2) * edges
+
+    def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return acceptance shares; those of each group depend on the rates of both."""
+        row, row_part = _position((rates - self._first) * self._scale, len(self.knots) - 1)
+        edge, edge_part = _position(thresholds * self._bins, self._bins)
+        start = (row * self._row_strides).sum(axis=-1)[..., None, None]
+        index = start + self._cell + edge[..., None]
+        first, second = row_part[..., 0, None, None], row_part[..., 1, None, None]
+        left, right = self._row_strides
+        upper = self._between(index, right, second)
+        lower = self._between(index + left, right, second)
+        step = self._between(index + 1, right, second)
+        lower_step = self._between(index + left + 1, right, second)
+        at_edge = upper + first * (lower - upper)
+        past_edge = step + first * (lower_step - step)
+        shares: FloatArray = at_edge + edge_part[..., None] * (past_edge - at_edge)
+        return shares
+
+    def _between(self, index: Any, stride: Any, part: FloatArray) -> Any:
+        near, far = self._flat.take(index), self._flat.take(index + stride)
+        return near + part * (far - near)
+
+
+def _position(value: FloatArray, cells: int) -> tuple[Any, FloatArray]:
+    """Split a position on a line of cells into the cell's number and the part of it passed."""
+    inside = np.minimum(np.maximum(value, 0.0), cells)
+    cell = np.minimum(inside.astype(np.int64), cells - 1)
+    return cell, inside - cell
+
+
+@cache
+def adult_table() -> SurvivalTable:
+    """Return the survival table of the Adult scores that comes with the package.
+
+    Raises
+    ------
+    UsageError
+        When the table is missing or is not the one this version was verified with.
+    """
+    remedy = "run `python scripts/make_adult_tables.py` in the repository and reinstall"
+    if not _ADULT_TABLE.is_file():
+        raise UsageError(f"{_ADULT_TABLE} is missing: {remedy}")
+    content = _ADULT_TABLE.read_bytes()
+    if hashlib.sha256(content).hexdigest() != _ADULT_TABLE_SHA256:
+        raise UsageError(f"{_ADULT_TABLE} is not the table of this version: {remedy}")
+    with np.load(io.BytesIO(content)) as table:
+        return SurvivalTable(table["knots"], table["survival"].astype(np.float64))
+
+
+class Outcome(NamedTuple):
+    """What thresholds do to a population in one step. Shares are of the whole population."""
+
+    true_positives: FloatArray
+    """(..., G): qualified and accepted."""
+    true_negatives: FloatArray
+    """(..., G): unqualified and rejected."""
+    acceptance: FloatArray
+    """(..., G, 2): share accepted of each group's unqualified, then of its qualified."""
+    next_rates: FloatArray
+    """(..., G): qualification rates after the step."""
+
+
+class PopulationModel:
+    r"""The decision problem without episodes: what an action does in a state.
+
+    Short-sighted baselines, phase portraits and exact solvers ask it about many states and actions
+    at once. It is deterministic: the population is as large as one likes.
+
+    Parameters
+    ----------
+    params
+        The parameters.
+    """
+
+    def __init__(self, params: PopulationParams) -> None:
+        self.params = params
+        self.shares = np.array(params.group_probability)
+        self._low, high = params.threshold_range
+        self._width = high - self._low
+        self._accept: Acceptance = (
+            GaussianAcceptance() if params.features == "gaussian" else adult_table()
+        )
+        table = params.fitness
+        # By label (unqualified, qualified): fitness when rejected, and what acceptance adds.
+        self._rejected = np.array([table.unqualified_rejected, table.qualified_rejected])
+        accepted = np.array([table.unqualified_accepted, table.qualified_accepted])
+        self._added = accepted - self._rejected
+
+    def thresholds(self, actions: ArrayLike) -> FloatArray:
+        """Return the thresholds that actions in [0, 1] stand for, of the same shape."""
+        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
+        return thresholds
+
+    def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
+        """Return what actions (..., G) do in states (..., G)."""
+        rate = np.asarray(rates, dtype=np.float64)
+        acceptance = self._accept(rate, self.thresholds(actions))
+        qualified = self.shares * rate
+        unqualified = self.shares - qualified
+        return Outcome(
+            qualified * acceptance[..., 1],
+            unqualified * (1.0 - acceptance[..., 0]),
+            acceptance,
+            self._next_rates(rate, acceptance),
+        )
+
+    def group_reward(self, outcome: Outcome) -> FloatArray:
+        """Return the reward (..., G) that each group alone would bring as the whole population."""
+        rewards: FloatArray = self._worth(outcome) / self.shares
+        return rewards
+
+    def reward(self, outcome: Outcome) -> FloatArray:
+        """Return the reward (...): weighted true positives and true negatives."""
+        total: FloatArray = self._worth(outcome).sum(axis=-1)
+        return total
+
+    def disparities(self, rates: ArrayLike, outcome: Outcome) -> FloatArray:
+        """Return the squared gaps (..., 4) between the groups, in the order of `DISPARITIES`."""
+        rate = np.asarray(rates, dtype=np.float64)
+        acceptance = outcome.acceptance
+        accepted = rate * acceptance[..., 1] + (1.0 - rate) * acceptance[..., 0]
+        squares = (acceptance[..., 0, :] - acceptance[..., 1, :]) ** 2
+        gaps = np.broadcast_arrays(
+            (accepted[..., 0] - accepted[..., 1]) ** 2,
+            squares[..., 1],
+            0.5 * (squares[..., 0] + squares[..., 1]),
+            (rate[..., 0] - rate[..., 1]) ** 2,
+        )
+        return np.stack(gaps, axis=-1)
+
+    def _worth(self, outcome: Outcome) -> FloatArray:
+        params = self.params
+        return (
+            params.true_positive_weight * outcome.true_positives
+            + params.true_negative_weight * outcome.true_negatives
+        )
+
+    def _next_rates(self, rate: FloatArray, acceptance: FloatArray) -> FloatArray:
+        fitness = self._rejected + self._added * acceptance
+        qualified = rate * fitness[..., 1]
+        following = qualified / (qualified + (1.0 - rate) * fitness[..., 0])
+        margin = self.params.rate_margin
+        kept: FloatArray = np.minimum(np.maximum(following, margin), 1.0 - margin)
+        return kept

@@ -1,0 +1,162 @@
+"""What defines a population problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from longfair.envs.vector import FloatArray
+from longfair.errors import UsageError
+from longfair.settings import (
+    Count,
+    OneOf,
+    Positive,
+    Probability,
+    Range,
+    checked,
+    require_distribution,
+    validate,
+)
+
+GROUPS = 2
+"""Number of groups."""
+
+_Share = Annotated[float, Range(0.0, 1.0, above=True)]
+
+
+@dataclass(frozen=True)
+class FitnessTable:
+    """How well an individual's type spreads, by qualification and decision.
+
+    Only ratios matter: a type that is twice as fit as another doubles its odds in one step. The
+    numbers are positive.
+    """
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("cited", "mild", "adult_1", "adult_2")
+
+    unqualified_rejected: Positive = 0.1
+    """Fitness of the unqualified who are rejected."""
+    unqualified_accepted: Positive = 5.5
+    """Fitness of the unqualified who are accepted."""
+    qualified_rejected: Positive = 0.5
+    """Fitness of the qualified who are rejected."""
+    qualified_accepted: Positive = 1.0
+    """Fitness of the qualified who are accepted."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first field that is not a positive number."""
+        validate(self)
+
+    @classmethod
+    def cited(cls) -> FitnessTable:
+        """Return the table of earlier published work of the same authors (Raab and Liu, 2021)."""
+        return cls()
+
+    @classmethod
+    def mild(cls) -> FitnessTable:
+        """Return a table under which accepting the unqualified does less harm."""
+        return cls(unqualified_accepted=2.0)
+
+    @classmethod
+    def adult_1(cls) -> FitnessTable:
+        """Return the table `cited` with the one number changed that suits the Adult scores."""
+        return cls(unqualified_accepted=1.25)
+
+    @classmethod
+    def adult_2(cls) -> FitnessTable:
+        """Return the default table for the Adult scores, with all four numbers chosen for them."""
+        return cls(0.3, 1.2, 0.4, 1.0)
+
+
+@dataclass(frozen=True)
+class PopulationParams:
+    """Everything that defines a population problem. The defaults are the synthetic features."""
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("synthetic", "synthetic_mild", "adult", "adult_easier")
+
+    features: Annotated[str, OneOf("gaussian", "adult")] = "gaussian"
+    """`"gaussian"`: features of the qualified and the unqualified are normal with means 1 and -1
+    and standard deviation 1. `"adult"`: scores fitted to the Adult data, see the class notes."""
+    threshold_range: tuple[float, float] = (-4.0, 4.0)
+    """Thresholds that the actions 0 and 1 stand for."""
+    fitness: FitnessTable = FitnessTable()
+    """How qualification reacts to decisions."""
+    group_probability: tuple[_Share, _Share] = (0.5, 0.5)
+    """Shares of the two groups; they never change."""
+    true_positive_weight: Probability = 1.0
+    """Worth of accepting the whole population if everybody is qualified."""
+    true_negative_weight: Probability = 0.0
+    """Worth of rejecting the whole population if nobody is qualified."""
+    start_range: tuple[Probability, Probability] = (0.01, 0.99)
+    """Qualification rates at the start of an episode are uniform in this range, independently."""
+    starts: tuple[tuple[Probability, Probability], ...] = ()
+    """Given states instead: copy i starts every episode in state number i, counted in a circle."""
+    rate_margin: Annotated[float, Range(0.0, 0.5)] = 0.001
+    """Rates are kept this far from 0 and 1, which a group could never leave."""
+    episode_length: Count = 100
+    """Steps per episode."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first field that is out of range."""
+        validate(self)
+        require_distribution("group_probability", self.group_probability, GROUPS)
+        rate = Annotated[float, Range(self.rate_margin, 1.0 - self.rate_margin)]
+        checked("starts", self.starts, tuple[tuple[rate, rate], ...])
+        checked("start_range", self.start_range, tuple[rate, rate])
+        if self.features == "adult":
+            checked("threshold_range", self.threshold_range, tuple[Probability, Probability])
+        for field in ("threshold_range", "start_range"):
+            low, high = getattr(self, field)
+            checked(f"{field}[1]", high, Annotated[float, Range(low)])
+
+    @classmethod
+    def synthetic(cls) -> PopulationParams:
+        """Return Gaussian features, fitness table `cited`, 100 steps."""
+        return cls()
+
+    @classmethod
+    def synthetic_mild(cls) -> PopulationParams:
+        """Return Gaussian features with the easier fitness table `mild`, 100 steps."""
+        return cls(fitness=FitnessTable.mild())
+
+    @classmethod
+    def adult(cls) -> PopulationParams:
+        """Return scores fitted to the Adult data, fitness table `adult_2`, 150 steps."""
+        return cls(
+            features="adult",
+            threshold_range=(1 / 32, 31 / 32),
+            fitness=FitnessTable.adult_2(),
+            episode_length=150,
+        )
+
+    @classmethod
+    def adult_easier(cls) -> PopulationParams:
+        """Return scores fitted to the Adult data, fitness table `adult_1`, 150 steps."""
+        return replace(cls.adult(), fitness=FitnessTable.adult_1())
+
+    def starting_at(self, states: ArrayLike) -> PopulationParams:
+        """Return these parameters with given starts.
+
+        Parameters
+        ----------
+        states
+            Shape (M, 2): qualification rates. Copy i of a batch starts in state i modulo M.
+        """
+        rows = np.asarray(states, dtype=np.float64)
+        if rows.ndim != 2:
+            raise UsageError(f"states have shape {rows.shape}: give (M, {GROUPS})")
+        return replace(self, starts=tuple(tuple(row) for row in rows.tolist()))
+
+
+def start_grid(size: int = 4) -> FloatArray:
+    """Return the states (size * size, 2) of a square grid of rates from 0.01 to 0.99.
+
+    The paper evaluates all its algorithms from the same 16 states; with the default size these
+    are the ones that fit what is known about them.
+    """
+    checked("size", size, Count)
+    rates = np.linspace(0.01, 0.99, size)
+    return np.stack(np.meshgrid(rates, rates, indexing="ij"), axis=-1).reshape(-1, GROUPS)
