@@ -25,6 +25,11 @@ from longfair.runs.claims import (
 COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
 
 
+class WithoutAliases(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def claim(**changes: Any) -> dict[str, Any]:
     content = {
         "id": "toy-1",
@@ -42,7 +47,7 @@ def claim(**changes: Any) -> dict[str, Any]:
 def load(folder: Path, *claims: dict[str, Any], **top: Any) -> list[Any]:
     path = folder / "claims.yaml"
     content = {"paper": "toy", "claims": list(claims), **top}
-    path.write_text(yaml.safe_dump(content))
+    path.write_text(yaml.dump(content, Dumper=WithoutAliases))
     return load_claims(path)
 
 
@@ -209,3 +214,53 @@ def test_the_file_is_read_as_strictly_as_its_claims(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the claims") as caught:
         load_claims(tmp_path / "broken.yaml")
     assert "\n" not in str(caught.value)
+
+
+TEXT = """\
+paper: toy
+claims:
+  - id: toy-1
+    source: Figure 1
+    statement: The fair method is fair.
+    experiment: toy/lending
+    seeds: 10
+    variants: [as_coded]
+    rule: {kind: lowest, method: fair, others: [greedy], metric: bias}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seeds: 10", "seeds: 10\n    seeds: 2", "claim 1 (toy-1): key 'seeds' is given twice"),
+        ("kind: lowest", "kind: highest, kind: lowest", "(toy-1): rule: key 'kind' is given twice"),
+        ("paper: toy", "paper: toy\npaper: toy", "claims.yaml: key 'paper' is given twice"),
+        ("[as_coded]", "[as_coded, as_coded]", "it must be a list of distinct variants"),
+        ("The fair method is fair.", "' '", "statement is ' '; it must be text, not empty"),
+        ("[greedy]", "&names [greedy], phase: *names", "aliases are not allowed"),
+        ("[greedy]", "[" * 3000 + "]" * 3000, "nested too deeply"),
+        ("seeds: 10", "seeds: " + "1" * 5000, "cannot read the claims in"),
+        ("10", "10\n    ? [1, 2]\n    : 3", "cannot read the claims in"),
+        ("fair.", "fair.\udcff", "it is not UTF-8"),
+    ],
+)
+def test_what_yaml_would_let_pass_is_refused_in_one_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "claims.yaml"
+    path.write_text(TEXT)
+    assert [claim.id for claim in load_claims(path)] == ["toy-1"]
+    path.write_bytes(TEXT.replace(old, new).encode(errors="surrogateescape"))
+    with pytest.raises(UsageError) as caught:
+        load_claims(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_grows(tmp_path: Path) -> None:
+    rows = ["l0: &l0 [x, x, x, x, x, x, x, x, x]"]
+    rows += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 9)]
+    (tmp_path / "bomb.yaml").write_text("\n".join(rows))
+    with pytest.raises(UsageError, match=r"aliases are not allowed.* line 2"):
+        load_claims(tmp_path / "bomb.yaml")

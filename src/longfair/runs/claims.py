@@ -273,13 +273,7 @@ def load_claims(path: Path) -> list[Claim]:
     UsageError
         If the file is not as described; the message names the file, the claim and the key.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UsageError(
-            f"cannot read the claims in {path}: {' '.join(str(error).split())}"
-        ) from error
-    fields = _Fields(content, str(path))
+    fields = _Fields(_content(path), str(path))
     paper = fields.name("paper")
     claims = [
         _claim(_Fields(item, f"{path}, claim {position + 1}"), paper)
@@ -323,6 +317,69 @@ def methods_of(rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
 
 
+class _StrictLoader(yaml.SafeLoader):
+    """YAML without aliases and without deep nesting, so that no short file means a huge one."""
+
+    deepest = 20
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # not in the stubs
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=mark)
+        if self._depth == self.deepest:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=mark)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def _content(path: Path) -> Any:
+    """Read a YAML file in which every key is given once."""
+    try:
+        loader = _StrictLoader(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        _require_each_key_once(node, str(path))
+        return None if node is None else loader.construct_document(node)
+    except UsageError:
+        raise
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read the claims in {path}: it is not UTF-8") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"cannot read the claims in {path}: {' '.join(str(error).split())}"
+        ) from error
+
+
+def _require_each_key_once(node: yaml.Node | None, where: str, item: str = "part") -> None:
+    """Refuse a doubled key, of which YAML would take the last in silence."""
+    if isinstance(node, yaml.SequenceNode):
+        for position, part in enumerate(node.value):
+            place = f"{where}, {item} {position + 1}"
+            _require_each_key_once(part, f"{place}{_id_of(part)}" if item == "claim" else place)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        name = str(key.value)
+        if name in seen:
+            raise UsageError(f"{where}: key {name!r} is given twice")
+        seen.add(name)
+        if name == "claims":
+            _require_each_key_once(value, where, "claim")
+        else:
+            _require_each_key_once(value, f"{where}: {name}")
+
+
+def _id_of(node: yaml.Node) -> str:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return next((f" ({value.value})" for key, value in pairs if key.value == "id"), "")
+
+
 class _Fields:
     """Take the keys of a mapping one by one, and complain about what is wrong or left."""
 
@@ -346,6 +403,8 @@ class _Fields:
         value = self.take(key, default)
         if not isinstance(value, str):
             raise self.wrong(key, value, "text")
+        if default is ... and not value.strip():
+            raise self.wrong(key, value, "text, not empty")
         return " ".join(value.split())
 
     def name(self, key: str) -> str:
@@ -418,6 +477,8 @@ def _claim(fields: _Fields, paper: str) -> Claim:
         require_name(f"{fields.where}: variant", variant)
     if not variants:
         raise fields.wrong("variants", [], "a list with at least one variant")
+    if len(set(variants)) != len(variants):
+        raise fields.wrong("variants", list(variants), "a list of distinct variants")
     reported = _reported(fields.take("reported", None), fields.where)
     rule = _rule(fields.take("rule"), f"{fields.where}: rule", variants, reported)
     experiment = None
