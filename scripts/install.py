@@ -1,8 +1,12 @@
 """Create `.venv` and install the locked versions and the package into it.
 
 Nothing happens when `.venv` already holds what the lock and `pyproject.toml` ask for: a stamp in it
-keeps the digest of both files. A digest, and not a file time, because times mean nothing after a
+keeps their digest. A digest, and not a file time, because times mean nothing after a
 clone, a change of branch or a restored cache.
+
+Files whose content is not what `requirements.hashes` says are refused. Only torch has no hashes
+there, see scripts/lock.py: it comes in a second step, which also fetches what a system needs
+besides the lock, such as the libraries of a torch for graphics cards.
 
 Usage: python3 scripts/install.py
 """
@@ -20,6 +24,7 @@ HOME = ROOT / ".venv"
 PYTHON = HOME / "bin" / "python"
 STAMP = HOME / "longfair-installed"
 LOCK = ROOT / "requirements.lock"
+HASHES = ROOT / "requirements.hashes"
 LOG = HOME / "longfair-install.log"
 OLDEST = (3, 11)
 HEARTBEAT = 30.0
@@ -29,7 +34,7 @@ HEARTBEAT = 30.0
 def wanted() -> str:
     """Digest of everything that decides what the environment should hold."""
     digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
-    for path in (LOCK, ROOT / "pyproject.toml"):
+    for path in (LOCK, HASHES, ROOT / "pyproject.toml"):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -71,6 +76,7 @@ def install() -> None:
         subprocess.run([sys.executable, "-m", "venv", "--clear", HOME], check=True)
     pins = LOCK.read_text(encoding="utf-8").count("==")
     print(f"installing the {pins} versions of {LOCK.name} (about 2 GB, some minutes)", flush=True)
+    pip("--require-hashes", "--no-deps", "-r", str(HASHES))
     pip("-r", str(LOCK))
     print("installing longfair itself, editable", flush=True)
     pip("--no-deps", "--no-build-isolation", "--editable", str(ROOT))

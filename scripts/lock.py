@@ -1,8 +1,13 @@
-"""Resolve `requirements.in` into `requirements.lock`.
+"""Resolve `requirements.in` into `requirements.lock` and `requirements.hashes`.
 
 pip's own resolver does the work in a dry run; this script only writes down what it chose. The
 local label of a version (the `+cpu` of a torch build) is dropped: a pin without it matches every
 build of that version, a pin with it matches only machines that can get that very build.
+
+The hashes stand in a file of their own, since pip takes nothing without a hash beside them, not
+even this package itself (environment.yml). uv collects those of every file of a version, for all
+systems and Pythons. It is installed for the moment and no part of the lock. torch has no hashes:
+every one of its builds is another file, and those for one kind of machine bring more packages.
 
 Usage: python scripts/lock.py [--check]
 """
@@ -13,16 +18,23 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "requirements.in"
 LOCK = ROOT / "requirements.lock"
+HASHES = ROOT / "requirements.hashes"
+WITHOUT_HASHES = frozenset({"torch"})
 OLDEST = "3.11.0"
 """The oldest Python that every locked version must support."""
 HEADER = (
     "# Written by scripts/lock.py from requirements.in; do not edit by hand.\n"
     "# Resolved for CPython {python}. torch carries no local label, so that every build matches.\n"
+)
+HEADER_OF_HASHES = (
+    "# Written by scripts/lock.py: the hashes of every file of requirements.lock but torch's.\n"
 )
 
 
@@ -56,18 +68,48 @@ def render(pins: dict[str, str]) -> str:
     return HEADER.format(python=python) + "".join(f"{name}=={pin}\n" for name, pin in ordered)
 
 
+def with_hashes(pins: dict[str, str]) -> str:
+    """Write pins with the hashes of all their files.
+
+    Parameters
+    ----------
+    pins
+        Distribution name to version.
+
+    Returns
+    -------
+    str
+        A requirements file that pip takes with ``--require-hashes``.
+    """
+    lines = [f"{name}=={pin}\n" for name, pin in pins.items() if name not in WITHOUT_HASHES]
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python, plain = f"{folder}/bin/python", Path(folder, "plain.txt")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
+        plain.write_text("".join(lines), encoding="utf-8")
+        command = [python, "-m", "uv", "pip", "compile", "--generate-hashes", "--no-deps"]
+        command += ["--no-header", "--no-annotate", "--quiet", str(plain)]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return HEADER_OF_HASHES + str(answer.stdout)
+
+
 def main() -> int:
-    """Write the lock, or with ``--check`` say whether it is what pip would choose today."""
+    """Write lock and hashes, or with ``--check`` say whether they are what is chosen today."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare only, write nothing")
     arguments = parser.parse_args()
-    text = render(resolve(SOURCE))
-    if not arguments.check:
-        LOCK.write_text(text, encoding="utf-8")
-        print(f"wrote {LOCK.name}: {text.count('==')} pins")
-        return 0
-    same = LOCK.exists() and LOCK.read_text(encoding="utf-8") == text
-    print(f"{LOCK.name} is {'up to date' if same else 'not what pip would choose today'}")
+    pins = resolve(SOURCE)
+    texts = {LOCK: render(pins), HASHES: with_hashes(pins)}
+    same = True
+    for path, text in texts.items():
+        if not arguments.check:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path.name}: {text.count('==')} pins")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            same = False
+            print(f"{path.name} is not what would be chosen today")
+        else:
+            print(f"{path.name} is up to date")
     return 0 if same else 1
 
 

@@ -15,10 +15,12 @@ import install
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """A project whose environment is this interpreter; the list of pip calls."""
     (tmp_path / "requirements.lock").write_text("numpy==1.0\n")
+    (tmp_path / "requirements.hashes").write_text("numpy==1.0 --hash=sha256:0\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / ".venv").mkdir()
     monkeypatch.setattr(install, "ROOT", tmp_path)
     monkeypatch.setattr(install, "LOCK", tmp_path / "requirements.lock")
+    monkeypatch.setattr(install, "HASHES", tmp_path / "requirements.hashes")
     monkeypatch.setattr(install, "STAMP", tmp_path / ".venv" / "stamp")
     monkeypatch.setattr(install, "LOG", tmp_path / ".venv" / "log")
     monkeypatch.setattr(install, "PYTHON", Path(sys.executable))
@@ -27,23 +29,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def test_installs_the_lock_then_the_package_then_nothing(project: list[list[str]]) -> None:
+def test_installs_hashed_files_then_the_rest_then_the_package_then_nothing(
+    project: list[list[str]],
+) -> None:
     assert install.main() == 0
-    locked, package = project
+    hashed, locked, package = project
+    assert hashed == ["--require-hashes", "--no-deps", "-r", str(install.HASHES)]
     assert locked == ["-r", str(install.LOCK)]
     assert "--no-deps" in package
     assert "--no-build-isolation" in package
     assert install.main() == 0
-    assert len(project) == 2
+    assert len(project) == 3
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements.hashes", "pyproject.toml"])
 def test_installs_again_when_a_file_changes(project: list[list[str]], name: str) -> None:
     install.main()
     with (install.ROOT / name).open("a") as file:
         file.write("# changed\n")
     install.main()
-    assert len(project) == 4
+    assert len(project) == 6
 
 
 def test_failed_installation_is_tried_again(
@@ -57,7 +62,7 @@ def test_failed_installation_is_tried_again(
         assert install.main() == 1
     assert "installation failed" in capsys.readouterr().err
     assert install.main() == 0
-    assert len(project) == 2
+    assert len(project) == 3
 
 
 def test_pip_shows_signs_of_life_and_what_it_said_when_it_fails(

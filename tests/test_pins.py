@@ -60,6 +60,18 @@ def test_lock_holds_plain_pins_only() -> None:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
 
 
+def test_every_pin_but_that_of_torch_has_hashes() -> None:
+    text = "\n".join(lines("requirements.hashes")).replace("\\\n", " ")
+    pins = {}
+    for line in text.splitlines():
+        pin, *hashes = line.split()
+        name, _, version = pin.partition("==")
+        pins[canonicalize_name(name)] = version
+        assert hashes, line
+        assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", entry) for entry in hashes), line
+    assert pins == {name: version for name, version in lock().items() if name != "torch"}
+
+
 @pytest.mark.parametrize("name", sorted(lock()))
 def test_locked_versions_support_every_python_that_we_promise(name: str) -> None:
     """Some systems ship an early 3.11, where an installation must work as well."""
@@ -143,8 +155,18 @@ def test_address_of_the_repository_is_the_same_everywhere() -> None:
 
 def test_nothing_names_a_place_to_download_packages_from() -> None:
     """Where packages come from is the business of the machine, not of the project."""
-    names = ["requirements.in", "requirements.lock", "environment.yml", "Makefile", ".ci/run"]
+    names = ["environment.yml", "Makefile", ".ci/run"]
+    names += [path.name for path in ROOT.glob("requirements.*")]
     names += [f"scripts/{path.name}" for path in (ROOT / "scripts").glob("*.py")]
     names += [f".github/workflows/{path.name}" for path in (ROOT / ".github/workflows").iterdir()]
     for name in names:
         assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+def test_actions_of_others_are_named_by_commit() -> None:
+    """A tag can be moved to other code; a commit cannot."""
+    for path in (ROOT / ".github/workflows").iterdir():
+        uses = re.findall(r"uses: *(.*)", path.read_text(encoding="utf-8"))
+        assert uses
+        for action in uses:
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
