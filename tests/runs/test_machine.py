@@ -69,7 +69,9 @@ def test_class_of_a_stored_result_is_that_of_its_machine() -> None:
 
 
 def test_an_old_result_is_of_the_class_of_its_model() -> None:
-    assert class_of({"processor": "AMD EPYC", "cores": 2}) == "AMD EPYC"
+    assert class_of({"processor": "AMD EPYC", "cores": 2}) == "AMD avx512"
+    assert class_of({"processor": "Intel(R) Xeon(R) Processor"}) == "Intel avx512"
+    assert class_of({"processor": "Another", "cores": 2}) == "Another"
 
 
 def test_switched_kernels_are_seen_and_nothing_heavy_is_loaded() -> None:

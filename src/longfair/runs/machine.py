@@ -32,6 +32,12 @@ SWITCHES = (
 )
 """Environment variables by which a library takes other kernels than it would choose."""
 
+_FEATURES_OF_MODELS = {
+    "AMD EPYC": "AMD avx512",
+    "Intel(R) Xeon(R) Processor": "Intel avx512",
+}
+"""For results made before features were recorded: reruns of samples gave the bits of these."""
+
 _VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 _AVX2 = frozenset({"avx2", "fma"})
@@ -112,11 +118,13 @@ def class_of(provenance: Mapping[str, Any]) -> str:
     -------
     str
         The features, and every switch that was set. Results that are older than these fields
-        have the model name of their processor instead.
+        have the features of their model, or its name if those are not known.
     """
     kernels = provenance.get("kernels") or {}
     switches = [f"{name}={kernels[name]}" for name in SWITCHES if name in kernels]
-    return " ".join([str(provenance.get("features") or provenance["processor"]), *switches])
+    model = provenance["processor"]
+    features = provenance.get("features") or _FEATURES_OF_MODELS.get(model, model)
+    return " ".join([features, *switches])
 
 
 def features_of(vendor: str | None, flags: Collection[str]) -> str:
