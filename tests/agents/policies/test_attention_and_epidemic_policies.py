@@ -186,5 +186,5 @@ def test_the_network_has_to_be_symmetric() -> None:
 
 @pytest.mark.parametrize("kind", [EqualLogits, GaussianLogits, VaccinateNobody, VaccinateUniformly])
 def test_there_has_to_be_something_to_decide(kind: Any) -> None:
-    with pytest.raises(UsageError, match="=0: give a number of at least 1"):
+    with pytest.raises(UsageError, match="=0: give an integer of at least 1"):
         kind(0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.policies.policy import Policy, at_least_one
+from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
+from longfair.settings import Count, Length, Natural, NonNegative, Positive, checked
 
 Logits = NDArray[np.float32]
 
@@ -27,7 +28,7 @@ class EqualLogits(Policy):
     """
 
     def __init__(self, sites: int) -> None:
-        self.sites = at_least_one("sites", sites)
+        self.sites = checked("sites", sites, Count)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) of zero for observations (N, ...)."""
@@ -48,8 +49,8 @@ class GaussianLogits(Policy):
     """
 
     def __init__(self, sites: int, limit: float = 3.0, seed: int | None = None) -> None:
-        self.sites = at_least_one("sites", sites)
-        self.limit = limit
+        self.sites = checked("sites", sites, Count)
+        self.limit = checked("limit", limit, Positive)
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
@@ -79,7 +80,7 @@ class ProportionalToRates(Policy):
     """
 
     def __init__(self, limit: float = 3.0) -> None:
-        self.limit = limit
+        self.limit = checked("limit", limit, Positive)
         self._logits: Logits | None = None
 
     def observe(self, info: dict[str, Any]) -> None:
@@ -108,8 +109,10 @@ class ConstantAllocation(Policy):
     """
 
     def __init__(self, units: Sequence[int], limit: float = 3.0) -> None:
-        if not units or min(units) < 0 or max(units) == 0:
-            raise UsageError(f"units={tuple(units)}: give whole numbers from 0, one above 0")
+        units = checked("units", units, tuple[Natural, ...])
+        if not any(units):
+            raise UsageError(f"units={units}: give at least one unit")
+        limit = checked("limit", limit, Positive)
         weight = np.log(np.maximum(np.asarray(units, dtype=np.float64), _NO_UNIT))
         self._logits = np.maximum(weight - weight.max() + limit, -limit).astype(np.float32)
 
@@ -148,13 +151,12 @@ class ProportionalToIncidents(Policy):
         prior: float = 0.5,
         limit: float = 3.0,
     ) -> None:
-        if not weights or min(weights) <= 0:
-            raise UsageError(f"weights={tuple(weights)}: give numbers above 0, one per site")
-        self._weights = np.asarray(weights, dtype=np.float64)
+        kept = checked("weights", weights, Annotated[tuple[Positive, ...], Length(1)])
+        self._weights = np.asarray(kept, dtype=np.float64)
         self._incidents = incidents
-        self._rows = rows
-        self._prior = prior
-        self._limit = limit
+        self._rows = checked("rows", rows, Count)
+        self._prior = checked("prior", prior, NonNegative)
+        self._limit = checked("limit", limit, Positive)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longfair.agents.policies.policy import Policy, at_least_one
+from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
+from longfair.settings import Count, NonNegative, Probability, checked, require_distribution
 
 Nodes = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -32,7 +33,7 @@ class VaccinateNobody(Policy):
     """
 
     def __init__(self, people: int) -> None:
-        self.people = at_least_one("people", people)
+        self.people = checked("people", people, Count)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
         """Return the action V, (N,), for observations (N, ...)."""
@@ -51,7 +52,7 @@ class VaccinateUniformly(Policy):
     """
 
     def __init__(self, people: int, seed: int | None = None) -> None:
-        self.people = at_least_one("people", people)
+        self.people = checked("people", people, Count)
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
@@ -79,7 +80,7 @@ class RankedVaccination(Policy):
         matrix = np.asarray(adjacency)
         if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
             raise UsageError(f"adjacency has shape {matrix.shape}: give a symmetric (V, V) matrix")
-        self.as_in_fppo = as_in_fppo
+        self.as_in_fppo = checked("as_in_fppo", as_in_fppo, bool)
         self._adjacency = (matrix != 0).astype(np.float32)
         self._degree: Counts = self._adjacency.sum(axis=0).astype(np.int64)
 
@@ -155,13 +156,13 @@ class VaccinationLottery(Policy):
         exposure_weight: float,
         seed: int | None = None,
     ) -> None:
-        if abs(sum(chances) - 1.0) > 1e-9 or min(chances) < 0:
-            raise UsageError(f"chances={tuple(chances)}: give probabilities that sum to 1")
+        chances = checked("chances", chances, tuple[Probability, ...])
+        require_distribution("chances", chances, 1 + max(group))
         self._adjacency = (np.asarray(adjacency) != 0).astype(np.float32)
         self._degree = self._adjacency.sum(axis=0)
         self._group = np.asarray(group)
         self._limits = np.cumsum(chances)[:-1]
-        self._exposure_weight = exposure_weight
+        self._exposure_weight = checked("exposure_weight", exposure_weight, NonNegative)
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from longfair.agents.policies.lending import applicants
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
+from longfair.settings import NonNegative, Probability, checked, require_distribution
 
 FloatArray = NDArray[np.float64]
 
@@ -52,10 +53,14 @@ class EqualOpportunityOracle(Policy):
         loss: float = 1.0,
         seed: int | None = None,
     ) -> None:
-        self._repay = np.asarray(repay_probability, dtype=np.float64)
+        repay = checked("repay_probability", repay_probability, tuple[Probability, ...])
+        shares = checked("group_probability", group_probability, tuple[Probability, ...])
+        require_distribution("group_probability", shares, len(shares))
+        gain, loss = checked("gain", gain, NonNegative), checked("loss", loss, NonNegative)
+        self._repay = np.asarray(repay, dtype=np.float64)
         if (np.diff(self._repay) < 0).any():
             raise UsageError("repay_probability falls with the score: give it in rising order")
-        self._shares = np.asarray(group_probability, dtype=np.float64)
+        self._shares = np.asarray(shares, dtype=np.float64)
         self._profit = gain * self._repay - loss * (1.0 - self._repay)
         self._rng = np.random.default_rng(seed)
         self._acceptance: FloatArray | None = None

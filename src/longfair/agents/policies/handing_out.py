@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.policies.policy import Policy, at_least_one
+from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
+from longfair.settings import Count, checked
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -32,7 +33,7 @@ class AllocationPolicy(Policy):
     """
 
     def __init__(self, people: int) -> None:
-        self.people = at_least_one("people", people)
+        self.people = checked("people", people, Count)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> IntArray:
         """Return the person chosen in every copy (N,) for observations (N, ...)."""

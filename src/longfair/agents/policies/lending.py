@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
+from longfair.settings import NonNegative, Probability, Range, checked
 
 
 class AcceptanceTable(Policy):
@@ -58,16 +59,15 @@ def threshold_policy(thresholds: Sequence[int], scores: int = 7) -> AcceptanceTa
     With the papers' repayment probabilities a loan is profitable from score 3 on, so
     `threshold_policy((3, 3))` is the myopic lender, who maximises the profit of the next loan.
     """
-    for threshold in thresholds:
-        if not 0 <= threshold <= scores:
-            raise UsageError(f"threshold {threshold}: give integers in 0..{scores}")
-    return AcceptanceTable(np.arange(scores) >= np.asarray(thresholds)[:, None])
+    kept = checked("thresholds", thresholds, tuple[Annotated[int, Range(0, scores)], ...])
+    return AcceptanceTable(np.arange(scores) >= np.asarray(kept)[:, None])
 
 
 def constant_policy(
     chance: float, groups: int = 2, scores: int = 7, seed: int | None = None
 ) -> AcceptanceTable:
     """Accept everybody with the same probability."""
+    chance = checked("chance", chance, Probability)
     return AcceptanceTable(np.full((groups, scores), chance), seed)
 
 
@@ -75,6 +75,7 @@ def myopic_policy(
     repay_probability: Sequence[float], groups: int = 2, gain: float = 1.0, loss: float = 1.0
 ) -> AcceptanceTable:
     """Accept whoever brings an expected profit now, whatever it does to the scores later."""
-    repay = np.asarray(repay_probability)
+    repay = np.asarray(checked("repay_probability", repay_probability, tuple[Probability, ...]))
+    gain, loss = checked("gain", gain, NonNegative), checked("loss", loss, NonNegative)
     profitable = repay * gain - (1.0 - repay) * loss >= 0
     return AcceptanceTable(np.tile(profitable, (groups, 1)))

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from longfair.errors import UsageError
-
 
 class Policy(ABC):
     """A policy that needs no training.
@@ -48,10 +46,3 @@ class Policy(ABC):
     @abstractmethod
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[Any]:
         """Return one action per observation (N, ...)."""
-
-
-def at_least_one(name: str, count: int) -> int:
-    """Return a count, or raise `UsageError` naming it when it is below 1."""
-    if count < 1:
-        raise UsageError(f"{name}={count}: give a number of at least 1")
-    return count
