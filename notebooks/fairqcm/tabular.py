@@ -30,16 +30,16 @@ import pandas as pd
 from IPython.display import Markdown
 
 from longfair.agents.dynamic_programming import backward_induction
-from longfair.agents.fairqcm.compiled_doughnuts import (
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import TabularQLearning
+from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut.compiled import (
     learn_episode,
     learn_imagined,
     serve,
     update,
     welfare,
 )
-from longfair.agents.fairqcm.presets import QLearningSettings
-from longfair.agents.fairqcm.q_learning import TabularQLearning
-from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
 from longfair.figures import (
     LineStyle,

@@ -10,9 +10,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from longfair.agents.fairqcm.compiled_doughnuts import (
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import TabularQLearning
+from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut.compiled import (
     TIE,
-    doughnuts_of,
     draw_presence,
     memory_code,
     memory_kind,
@@ -21,9 +23,6 @@ from longfair.agents.fairqcm.compiled_doughnuts import (
     shorten,
     welfare,
 )
-from longfair.agents.fairqcm.presets import QLearningSettings
-from longfair.agents.fairqcm.q_learning import TabularQLearning
-from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.memory import FullMemory, IntegerCodes, MinMemory, ResetMemory
 from longfair.errors import UsageError
 
@@ -44,7 +43,7 @@ def coded(memory: str, params: DoughnutParams = SMALL, copies: int = 1) -> Integ
 def test_the_compiled_rules_are_those_of_the_environment(memory: str) -> None:
     env, actions = coded(memory), np.random.default_rng(1)
     observation, _ = env.reset(seed=2)
-    problem, world = doughnuts_of(env), np.random.default_rng(2)
+    problem, world = env.unwrapped.compiled().problem, np.random.default_rng(2)
     wasted = 0
     for _episode in range(40):
         counts, remembered = np.zeros(3, np.int64), np.zeros(3, np.int64)

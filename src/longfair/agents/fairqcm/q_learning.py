@@ -40,24 +40,13 @@ from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from longfair.agents.fairqcm.compiled_doughnuts import (
-    TIE,
-    Doughnuts,
-    FloatArray,
-    IntArray,
-    Rules,
-    Tables,
-    doughnuts_of,
-    learn_episodes,
-    memory_kind,
-)
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.errors import UsageError
 
-LARGEST_TABLE = 50_000_000
-"""Tables with more entries than this are refused: they would not fit a laptop."""
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 class EpisodeScores(NamedTuple):
@@ -97,9 +86,12 @@ class TabularQLearning:
     def __init__(
         self, env: Any, settings: QLearningSettings | None = None, seed: int | None = None
     ) -> None:
-        self.problem = doughnuts_of(env)
+        if not hasattr(env.unwrapped, "compiled"):
+            raise UsageError(f"{env} hands out no doughnuts: give longfair/Doughnut-v0")
+        self._compiled = env.unwrapped.compiled()
+        self.problem = self._compiled.problem
         self.settings = QLearningSettings() if settings is None else settings
-        self._tables = _empty_tables(self.problem, self.settings)
+        self._tables = self._compiled.tables(self.settings.time)
         self._world, self._choices, self._ties = (
             np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)
         )
@@ -108,12 +100,14 @@ class TabularQLearning:
     @property
     def values(self) -> FloatArray:
         """Action values; see the class."""
-        return self._tables.values
+        values: FloatArray = self._tables.values
+        return values
 
     @property
     def updates(self) -> IntArray:
         """How often each action value was learned, in the same shape."""
-        return self._tables.updates
+        updates: IntArray = self._tables.updates
+        return updates
 
     def learn(
         self, total_timesteps: int, callback: None = None, progress_bar: bool = False
@@ -174,7 +168,7 @@ class TabularQLearning:
             raise UsageError(f"observation has shape {codes.shape}: give (copies, {wanted})")
         moment = codes[:, 2] if self.settings.time else np.zeros(len(codes), np.int64)
         values = self.values[moment, codes[:, 0], codes[:, 1]]
-        best = values >= values.max(axis=1, keepdims=True) - TIE
+        best = values >= values.max(axis=1, keepdims=True) - self._compiled.tie
         if deterministic:
             return best.argmax(axis=1), None
         return (best * self._ties.random(best.shape)).argmax(axis=1), None
@@ -208,17 +202,15 @@ class TabularQLearning:
                     f"the environment has {name} {value}, the tables were learned with "
                     f"{stored[name]}: make the same environment"
                 )
-        agent._tables = Tables(*(stored[name] for name in Tables._fields))
+        agent._tables = agent._tables._make(stored[name] for name in agent._tables._fields)
         agent.num_timesteps = int(stored["num_timesteps"])
         return agent
 
     def _play(self, episodes: int, scores: FloatArray, evaluation_seed: int = 0) -> None:
         """Learn for some episodes; where `scores` (3, E) has room, evaluate after each."""
         evaluation = np.random.SeedSequence(evaluation_seed).spawn(2)
-        rules = Rules(**{**asdict(self.settings), "memory": memory_kind(self.settings.memory)})
-        learn_episodes(
-            self.problem,
-            rules,
+        self._compiled.learn(
+            asdict(self.settings),
             self._tables,
             episodes,
             (self._world, self._choices),
@@ -226,15 +218,3 @@ class TabularQLearning:
             scores,
         )
         self.num_timesteps += episodes * self.problem.length
-
-
-def _empty_tables(problem: Doughnuts, settings: QLearningSettings) -> Tables:
-    people, length = len(problem.presence), problem.length
-    layers = length + 1 if settings.time else 1
-    shape = (layers, 2**people, (length + 1) ** people, people)
-    if (entries := layers * 2**people * (length + 1) ** people * people) > LARGEST_TABLE:
-        raise UsageError(
-            f"the table would have {entries:,} entries: at most {LARGEST_TABLE:,} are allowed; "
-            "give fewer people or a shorter episode"
-        )
-    return Tables(np.zeros(shape), np.zeros(shape, np.int64), np.ones(shape[:3]))

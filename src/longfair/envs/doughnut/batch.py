@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -20,6 +20,9 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
+
+if TYPE_CHECKING:
+    from longfair.envs.doughnut.compiled import CompiledDoughnuts
 
 
 class DoughnutVectorEnv(FairVectorEnv):
@@ -157,6 +160,13 @@ class DoughnutVectorEnv(FairVectorEnv):
     def tabular(self) -> TabularModel:
         """Write the problem out in full; see `longfair.envs.doughnut.tabular`."""
         return tabular(params=self.params)
+
+    def compiled(self) -> CompiledDoughnuts:
+        """Return the problem as compiled code plays it; see `longfair.envs.doughnut.compiled`."""
+        # Imported when asked for: loading machine code takes longer than all the rest.
+        from longfair.envs.doughnut.compiled import CompiledDoughnuts
+
+        return CompiledDoughnuts(self.params)
 
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, self.num_groups)

@@ -5,27 +5,33 @@ each call. A tabular learner cannot use that: every step changes the table that 
 so there is one copy, and the call would cost a hundred times as much as the step. The functions
 here do what the environment does, for one copy, and are called from compiled code only.
 
-They are a copy of the rules, so they can go wrong on their own. The tests play the same actions
-with the same random numbers here and in the environment and compare presence, counts and rewards.
+They are a second face of the rules, so they can go wrong on their own. The tests play the same
+actions with the same random numbers here and in the batch and compare presence, counts and rewards.
 
-Everything that is compiled stands in this one file. Machine code is kept beside the source until
-the file changes, and a caller in another file would keep an old copy of what it calls.
+Everything that is compiled stands in this one file, the learner's loop as well. Machine code is
+kept beside the source until the file changes, and a caller in another file would keep an old copy
+of what it calls. `CompiledDoughnuts` is what the environment hands out.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from longfair.envs.doughnut.params import DoughnutParams
 from longfair.errors import UsageError, near_misses
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+LARGEST_TABLE = 50_000_000
+"""Tables with more entries than this are refused: they would not fit a laptop."""
 
 TIE = 1e-5
 """Values that differ by less are taken as equal when the best action is chosen."""
@@ -51,7 +57,7 @@ class Doughnuts(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """`QLearningSettings` as compiled code takes them."""
+    """How a tabular agent learns, as compiled code takes it; see `QLearningSettings` of FairQCM."""
 
     memory: int
     imagine: bool
@@ -79,6 +85,71 @@ class Tables(NamedTuple):
     """(L, 2^P, (T + 1)^P): probability of a random choice at the next visit."""
 
 
+class CompiledDoughnuts:
+    """One copy of the problem that compiled code plays, for learners that keep a table.
+
+    Parameters
+    ----------
+    params
+        The parameters of the environment.
+
+    Attributes
+    ----------
+    problem
+        The same as compiled code takes them.
+    """
+
+    tie = TIE
+
+    def __init__(self, params: DoughnutParams) -> None:
+        presence = np.array(params.presence_probability, dtype=np.float64)
+        self.problem = Doughnuts(presence, params.episode_length, float(params.smoothing))
+
+    def tables(self, time: bool) -> Tables:
+        """Return tables in which nothing is learned, with a layer per doughnut if `time`.
+
+        Raises
+        ------
+        UsageError
+            When they would not fit a laptop.
+        """
+        people, length = len(self.problem.presence), self.problem.length
+        shape = (length + 1 if time else 1, 2**people, (length + 1) ** people, people)
+        if (entries := math.prod(shape)) > LARGEST_TABLE:
+            raise UsageError(
+                f"the table would have {entries:,} entries: at most {LARGEST_TABLE:,} are allowed; "
+                "give fewer people or a shorter episode"
+            )
+        return Tables(np.zeros(shape), np.zeros(shape, np.int64), np.ones(shape[:3]))
+
+    def learn(
+        self,
+        settings: Mapping[str, Any],
+        tables: Tables,
+        episodes: int,
+        training: Generators,
+        evaluation: Generators,
+        scores: FloatArray,
+    ) -> None:
+        """Play and learn episodes; where `scores` (3, E) has room, play a greedy one after each.
+
+        Parameters
+        ----------
+        settings
+            How to learn, by the names of `Rules`; the memory by its name.
+        tables
+            Changed in place.
+        episodes
+            How many.
+        training, evaluation
+            Sources of chance.
+        scores
+            Shape (3, E): reward, welfare and doughnuts of the greedy episodes, filled in.
+        """
+        rules = Rules(**{**settings, "memory": memory_kind(settings["memory"])})
+        learn_episodes(self.problem, rules, tables, episodes, training, evaluation, scores)
+
+
 class Step(NamedTuple):
     """What an experience shares with its imagined ones: all but memories and reward."""
 
@@ -88,24 +159,6 @@ class Step(NamedTuple):
     next_presence: int
     action: int
     last: bool
-
-
-def doughnuts_of(env: Any) -> Doughnuts:
-    """Read the problem off `longfair/Doughnut-v0`, batch or single, wrapped or not.
-
-    Raises
-    ------
-    UsageError
-        When the environment is another one.
-    """
-    params: Any = getattr(env.unwrapped, "params", None)
-    if not hasattr(params, "presence_probability"):
-        raise UsageError(f"{env} hands out no doughnuts: give longfair/Doughnut-v0")
-    return Doughnuts(
-        np.array(params.presence_probability, dtype=np.float64),
-        int(params.episode_length),
-        float(params.smoothing),
-    )
 
 
 def memory_kind(memory: str) -> int:
