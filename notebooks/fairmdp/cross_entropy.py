@@ -35,14 +35,12 @@ from longfair.agents.fair_mdp.cross_entropy import (
     Gaussians,
     choose_elites,
     elite_weights,
-    search,
-)
-from longfair.agents.fair_mdp.loan_problem import (
-    evaluate,
     required_rollouts,
     required_steps,
+    search,
 )
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork, inputs_of
+from longfair.envs.loan_mdp.exact import evaluate
 from longfair.figures import (
     LineStyle,
     claim_box,

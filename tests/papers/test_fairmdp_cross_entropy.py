@@ -10,7 +10,7 @@ import pytest
 
 from longfair.agents.fair_mdp.baselines import ConstantPolicy
 from longfair.agents.fair_mdp.cross_entropy import Generation, search
-from longfair.agents.fair_mdp.loan_problem import evaluate
+from longfair.envs.loan_mdp.exact import evaluate
 from longfair.papers.fairmdp import cross_entropy as deciding
 from longfair.papers.fairmdp.cross_entropy import (
     EXPERIMENTS,

@@ -16,9 +16,9 @@ import pytest
 
 import longfair.papers.fairmdp.checks as fairmdp_checks
 from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
-from longfair.agents.fair_mdp.loan_problem import LoanProblem, evaluate
 from longfair.agents.fair_mdp.model import value_of
 from longfair.envs.loan_mdp import LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem, evaluate
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp.loans import (
     GAPS,

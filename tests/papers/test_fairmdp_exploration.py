@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from longfair.agents.fair_mdp.loan_problem import evaluate
 from longfair.envs.loan_mdp import LoanMDPParams
+from longfair.envs.loan_mdp.exact import evaluate
 from longfair.papers.fairmdp import exploration
 from longfair.papers.fairmdp.exploration import (
     EXPLORATION,

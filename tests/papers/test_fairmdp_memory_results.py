@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from longfair.agents.fair_mdp.loan_problem import LoanProblem
 from longfair.agents.fair_mdp.memory_q_learning import Books, MemoryQLearning
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.papers.fairmdp import memory_results as tidy
 from longfair.papers.fairmdp.loans import step_weights
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from longfair.agents.fair_mdp.baselines import ConstantPolicy, Constraint
-from longfair.agents.fair_mdp.loan_problem import LoanProblem, evaluate
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem, evaluate
 from longfair.errors import UsageError
 
 SHORT = LoanProblem.of(LoanModel(replace(LoanMDPParams.fico(), episode_length=6)))

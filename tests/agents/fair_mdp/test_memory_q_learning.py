@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longfair.agents.fair_mdp.loan_problem import LoanProblem
 from longfair.agents.fair_mdp.memory_q_learning import (
     DENY,
     LEND,
@@ -17,6 +16,7 @@ from longfair.agents.fair_mdp.memory_q_learning import (
     applications,
 )
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.errors import UsageError
 
 STEPS = 3

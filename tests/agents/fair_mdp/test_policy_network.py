@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from longfair.agents.fair_mdp.loan_problem import LoanProblem
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork, inputs_of
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.errors import UsageError
 
 SHORT = LoanProblem.of(LoanModel(replace(LoanMDPParams.fico(), episode_length=6)))

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.agents.fair_mdp.cross_entropy import Gaussians
-from longfair.agents.fair_mdp.loan_problem import (
+from longfair.agents.fair_mdp.applicants import (
     EVERYBODY,
     QUALIFIED,
     FloatArray,
     LoanProblem,
     Outcome,
 )
+from longfair.agents.fair_mdp.cross_entropy import Gaussians
 from longfair.errors import UsageError, near_misses
 
 WHO = {"dp": EVERYBODY, "eo": QUALIFIED}

@@ -240,3 +240,54 @@ def elite_weights(reward: FloatArray, kind: str) -> FloatArray:
 
 _NO_SPREAD = 1e-5
 """Rewards closer together than this count as equal (the code's bound)."""
+
+
+def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
+    r"""Return how many episodes per group make the tightened check safe (Theorem 4.2).
+
+    By Hoeffding's inequality :math:`m \ge 32\, \sigma^{-2} \epsilon^{-2} \log(4 / \delta)` episodes
+    estimate the values of two groups, each up to :math:`\sigma \epsilon / 4`, with probability
+    :math:`1 - \delta`. The constants are our derivation, for rewards of either sign and at most 1:
+    the printed ones do not survive.
+
+    Parameters
+    ----------
+    tolerance, tightening, risk
+        Epsilon, sigma and delta, each above 0 and at most 1.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+    _require_shares(tolerance=tolerance, tightening=tightening, risk=risk)
+    return int(np.ceil(32.0 * np.log(4.0 / risk) / (tightening * tolerance) ** 2))
+
+
+def required_steps(tolerance: float, tightening: float, discount: float) -> int:
+    r"""Return after how many steps an episode may be cut (Theorem 4.2).
+
+    What comes after step T is worth at most :math:`\gamma^T` to a group, which is
+    :math:`\sigma \epsilon / 4` from :math:`T = \log(4 / (\sigma \epsilon)) / \log(1 / \gamma)` on.
+    Both errors of both groups together are :math:`\sigma \epsilon`.
+
+    Parameters
+    ----------
+    tolerance, tightening, discount
+        Epsilon, sigma and gamma, each above 0 and at most 1, gamma below 1.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+    _require_shares(tolerance=tolerance, tightening=tightening, discount=discount)
+    if discount == 1.0:
+        raise UsageError("discount=1: later steps never lose weight; give a number below 1")
+    return int(np.ceil(np.log(4.0 / (tightening * tolerance)) / np.log(1.0 / discount)))
+
+
+def _require_shares(**numbers: float) -> None:
+    for name, number in numbers.items():
+        if not 0.0 < number <= 1.0:
+            raise UsageError(f"{name}={number}: give a number above 0 and at most 1")

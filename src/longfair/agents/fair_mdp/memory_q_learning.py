@@ -37,12 +37,12 @@ can be learned for all levels at once (Equation 2 of the FairQCM paper), with an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.fair_mdp.loan_problem import LoanProblem, Outcome, evaluate
+from longfair.agents.fair_mdp.applicants import LoanProblem
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, Positive, Probability, Range, validate
 
@@ -240,16 +240,16 @@ class MemoryQLearning:
             )
         return np.asarray(counts / counts.sum())
 
-    def outcomes(self) -> Outcome:
+    def outcomes(self) -> Any:
         """Evaluate what the agent does at each level (K,) exactly. It lends where that is better.
 
         A policy of one level does not depend on what happens: its balance stays as it is.
         """
         lends = (self.values[:, :, LEND] > self.values[:, :, DENY]).astype(np.float64).T
         cut = int(self._applications.first[1])
-        return evaluate(self.problem, [lends[:, :cut], lends[:, cut:]])
+        return self.problem.evaluate([lends[:, :cut], lends[:, cut:]])
 
-    def outcome(self, readings: FloatArray) -> Outcome:
+    def outcome(self, readings: FloatArray) -> Any:
         """Evaluate the agent in the long run.
 
         Parameters
@@ -261,7 +261,7 @@ class MemoryQLearning:
         """
         levels = self.outcomes()
         share = readings if len(levels.sums) > 1 else np.ones(1)
-        return Outcome(np.tensordot(share, levels.sums, axes=1)[None], self.problem)
+        return levels.mixed(share)
 
     def _ledger(self) -> Ledger:
         return Ledger(

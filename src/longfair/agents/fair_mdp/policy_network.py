@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.agents.fair_mdp.applicants import Applicants, FloatArray, LoanProblem
 from longfair.agents.fair_mdp.cross_entropy import Gaussians
-from longfair.agents.fair_mdp.loan_problem import Applicants, FloatArray, LoanProblem
 from longfair.errors import UsageError
 
 Single = NDArray[np.float32]

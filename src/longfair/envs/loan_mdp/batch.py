@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -20,6 +20,9 @@ from longfair.envs.vector import (
     Transition,
     checked_discrete,
 )
+
+if TYPE_CHECKING:
+    from longfair.envs.loan_mdp.exact import LoanProblem
 
 
 class LoanMDPVectorEnv(FairVectorEnv):
@@ -175,6 +178,13 @@ class LoanMDPVectorEnv(FairVectorEnv):
     def tabular(self) -> TabularModel:
         """Write the problem out in full; see `longfair.envs.loan_mdp.tabular`."""
         return tabular(params=self.params)
+
+    def exact(self) -> LoanProblem:
+        """Return all situations, for exact values of policies; see `loan_mdp.exact`."""
+        # Imported when asked for: loading machine code takes longer than all the rest.
+        from longfair.envs.loan_mdp.exact import LoanProblem
+
+        return LoanProblem.of(self.model)
 
     def _checked_actions(self, actions: Any) -> IntArray:
         return checked_discrete(actions, self.num_envs, 2)

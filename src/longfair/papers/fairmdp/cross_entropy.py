@@ -17,19 +17,13 @@ from longfair.agents.fair_mdp.cross_entropy import (
     FloatArray,
     Generation,
     Scores,
-    search,
-)
-from longfair.agents.fair_mdp.loan_problem import (
-    EVERYBODY,
-    LoanProblem,
-    Outcome,
-    evaluate,
     required_rollouts,
     required_steps,
-    roll_out,
+    search,
 )
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import EVERYBODY, LoanProblem, Outcome, evaluate, roll_out
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
 from longfair.runs.experiment import Arm, Experiment
 

@@ -17,9 +17,9 @@ import pandas as pd
 
 from longfair.agents.fair_mdp import lagrangian
 from longfair.agents.fair_mdp.explore_then_commit import estimate_strangers, explore
-from longfair.agents.fair_mdp.loan_problem import LoanProblem, Outcome, evaluate
 from longfair.agents.fair_mdp.model import FairProblem, FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem, Outcome, evaluate
 from longfair.papers.fairmdp.loans import LoanEpisode, Rates, loan_episode
 from longfair.papers.fairmdp.measured import mean_quantities, placed, table
 from longfair.runs.experiment import Arm, Experiment

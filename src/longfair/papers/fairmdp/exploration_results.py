@@ -15,9 +15,9 @@ from longfair.agents.fair_mdp.explore_then_commit import (
     transition_error,
     value_error,
 )
-from longfair.agents.fair_mdp.loan_problem import LoanProblem
 from longfair.agents.fair_mdp.model import occupancy
 from longfair.envs.loan_mdp import LoanModel
+from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.papers.fairmdp.exploration import COIN, Setting
 from longfair.papers.fairmdp.loans import loan_episode
 from longfair.runs.statistics import estimate

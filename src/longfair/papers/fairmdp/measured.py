@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from longfair.agents.fair_mdp.loan_problem import EVERYBODY, QUALIFIED, Outcome
+from longfair.envs.loan_mdp.exact import EVERYBODY, QUALIFIED, Outcome
 
 FloatArray = NDArray[np.float64]
 

@@ -17,7 +17,6 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.agents.fair_mdp.loan_problem import Applicants, Outcome, evaluate
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.fair_ppo import FairPPO
@@ -25,6 +24,7 @@ from longfair.agents.ppo.policy import Actor
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
 from longfair.envs.loan_mdp import LoanMDPParams
+from longfair.envs.loan_mdp.exact import Applicants, Outcome, evaluate
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.papers.fairmdp.cross_entropy import loan_problem
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table

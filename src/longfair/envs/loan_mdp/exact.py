@@ -22,12 +22,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.envs.loan_mdp.model import LoanModel
 from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
@@ -42,23 +43,6 @@ PROFIT, LOANS, LOANS_DISCOUNTED, FIRST = range(4)
 
 SAME_BELIEF = 1e-9
 """Beliefs that differ by less are one and the same."""
-
-
-class BeliefModel(Protocol):
-    """What is asked of a model of applicants; `longfair.envs.loan_mdp.LoanModel` has it."""
-
-    @property
-    def params(self) -> Any:
-        """Exploration, group probability, discount, offset, qualified mean, episode length."""
-
-    def belief(self, group: IntArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return alpha and beta (...) of counts (..., 3): repayments, defaults, denials."""
-
-    def profit(self, alpha: ArrayLike, beta: ArrayLike) -> FloatArray:
-        """Return the expected profit (...) of a loan at a belief."""
-
-    def initial_law(self) -> FloatArray:
-        """Return the law (G, ...) of the repayments before the episode begins."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +92,7 @@ class LoanProblem:
     """Steps of an episode."""
 
     @classmethod
-    def of(cls, model: BeliefModel, steps: int | None = None) -> LoanProblem:
+    def of(cls, model: LoanModel, steps: int | None = None) -> LoanProblem:
         """Write out a model whose counts are not bounded.
 
         Parameters
@@ -143,6 +127,10 @@ class LoanProblem:
             float(params.reward_offset),
             length,
         )
+
+    def evaluate(self, chances: Sequence[ArrayLike]) -> Outcome:
+        """Evaluate P policies exactly; see the function `evaluate`."""
+        return evaluate(self, chances)
 
     @property
     def discounted_steps(self) -> float:
@@ -204,6 +192,10 @@ class Outcome:
         """Return the largest difference (P,) between the groups' chances of a loan at once."""
         gap: FloatArray = np.ptp(self.sums[:, :, who, FIRST], axis=1)
         return gap
+
+    def mixed(self, shares: ArrayLike) -> Outcome:
+        """Return the outcome of drawing one of the policies, with shares (P,)."""
+        return Outcome(np.tensordot(np.asarray(shares), self.sums, axes=1)[None], self.problem)
 
 
 def evaluate(problem: LoanProblem, chances: Sequence[ArrayLike]) -> Outcome:
@@ -275,57 +267,6 @@ def roll_out(
         sums[:, place, who, LOANS_DISCOUNTED] = lent @ weight
         sums[:, place, who, FIRST] = lent[:, : len(group.initial)].sum(axis=1)
     return Outcome(sums, problem)
-
-
-def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
-    r"""Return how many episodes per group make the tightened check safe (Theorem 4.2).
-
-    By Hoeffding's inequality :math:`m \ge 32\, \sigma^{-2} \epsilon^{-2} \log(4 / \delta)` episodes
-    estimate the values of two groups, each up to :math:`\sigma \epsilon / 4`, with probability
-    :math:`1 - \delta`. The constants are our derivation, for rewards of either sign and at most 1:
-    the printed ones do not survive.
-
-    Parameters
-    ----------
-    tolerance, tightening, risk
-        Epsilon, sigma and delta, each above 0 and at most 1.
-
-    Raises
-    ------
-    UsageError
-        If a number is out of range.
-    """
-    _require_shares(tolerance=tolerance, tightening=tightening, risk=risk)
-    return int(np.ceil(32.0 * np.log(4.0 / risk) / (tightening * tolerance) ** 2))
-
-
-def required_steps(tolerance: float, tightening: float, discount: float) -> int:
-    r"""Return after how many steps an episode may be cut (Theorem 4.2).
-
-    What comes after step T is worth at most :math:`\gamma^T` to a group, which is
-    :math:`\sigma \epsilon / 4` from :math:`T = \log(4 / (\sigma \epsilon)) / \log(1 / \gamma)` on.
-    Both errors of both groups together are :math:`\sigma \epsilon`.
-
-    Parameters
-    ----------
-    tolerance, tightening, discount
-        Epsilon, sigma and gamma, each above 0 and at most 1, gamma below 1.
-
-    Raises
-    ------
-    UsageError
-        If a number is out of range.
-    """
-    _require_shares(tolerance=tolerance, tightening=tightening, discount=discount)
-    if discount == 1.0:
-        raise UsageError("discount=1: later steps never lose weight; give a number below 1")
-    return int(np.ceil(np.log(4.0 / (tightening * tolerance)) / np.log(1.0 / discount)))
-
-
-def _require_shares(**numbers: float) -> None:
-    for name, number in numbers.items():
-        if not 0.0 < number <= 1.0:
-            raise UsageError(f"{name}={number}: give a number above 0 and at most 1")
 
 
 def _checked(group: Applicants, chance: ArrayLike) -> tuple[NDArray[Any], IntArray]:
@@ -416,7 +357,7 @@ def _sampled_loans(
     return loans
 
 
-def _applicants(model: BeliefModel, group: int, law: FloatArray, steps: int) -> Applicants:
+def _applicants(model: LoanModel, group: int, law: FloatArray, steps: int) -> Applicants:
     params = model.params
     loans = int(params.exploration[group])
     step, repayments, defaults = _situations(loans, steps)

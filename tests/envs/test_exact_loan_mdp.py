@@ -10,17 +10,10 @@ import pytest
 
 import longfair  # noqa: F401  registers the environments
 from longfair.agents.evaluation import play_episodes
-from longfair.agents.fair_mdp.loan_problem import (
-    EVERYBODY,
-    QUALIFIED,
-    LoanProblem,
-    evaluate,
-    required_rollouts,
-    required_steps,
-    roll_out,
-)
+from longfair.agents.fair_mdp.cross_entropy import required_rollouts, required_steps
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
-from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
+from longfair.envs.loan_mdp import LoanMDPParams, LoanMDPVectorEnv, LoanModel
+from longfair.envs.loan_mdp.exact import EVERYBODY, QUALIFIED, LoanProblem, evaluate, roll_out
 from longfair.errors import UsageError
 from longfair.papers.fairmdp.loans import loan_episode, measures
 
@@ -201,3 +194,10 @@ def test_refuses_problems_it_cannot_write_out() -> None:
             required_rollouts(*numbers)
     with pytest.raises(UsageError, match="discount=1"):
         required_steps(0.1, 0.1, 1.0)
+
+
+def test_the_environment_hands_its_situations_out() -> None:
+    params = replace(LoanMDPParams.fico(), episode_length=6)
+    handed = LoanMDPVectorEnv(1, params).exact()
+    halves = [np.full((1, len(group.beliefs)), 0.5) for group in handed.applicants]
+    np.testing.assert_array_equal(handed.evaluate(halves).sums, evaluate(SHORT, halves).sums)
