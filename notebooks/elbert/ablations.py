@@ -39,7 +39,7 @@ from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import ABLATIONS, ALPHAS, BETAS_OF_FIGURE_8
 from longfair.papers.elbert.attention import ATTENTION_HARDER
-from longfair.papers.elbert.lending import Evaluating
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
@@ -152,13 +152,13 @@ source_of(FlatParameters.clip_gradient, SeparateClipping.clip_gradient)
 # %% tags=["nbval-ignore-output"]
 problem = infectious.HARDER
 quick = replace(problem.learning["book"], total_steps=150_000)
-seen = Evaluating(every=5, episodes=200, final_episodes=1000, episode_length=20)
+seen = replace(problem.evaluating["book"], every=5, final_episodes=1000)
 
 
 def train(strategy):
     """Train briefly on run number 1000."""
-    settings = infectious.trained(problem, "book", strategy)
-    return infectious.train_and_evaluate(replace(settings, learning=quick, evaluating=seen), 1000)
+    settings = problem.learned(strategy, "book")
+    return train_and_evaluate(replace(settings, learning=quick, evaluating=seen), 1000)
 
 
 live = {f"alpha-{alpha}": train(ElbertPO.as_coded(alpha)) for alpha in ALPHAS["infectious-harder"]}
@@ -420,7 +420,7 @@ class WatchedPO(ElbertPO):
         return super().advantage(advantages, features, plan)
 
 
-train(WatchedPO(alpha=problem.alpha["as_coded"], standardise="combined"))
+train(WatchedPO(alpha=infectious.ALPHA["elbert_harder"]["as_coded"], standardise="combined"))
 spread, weight = np.transpose(watched, (1, 2, 0))
 pd.DataFrame(
     {

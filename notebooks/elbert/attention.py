@@ -51,23 +51,18 @@ from longfair.papers import registry
 from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.attention import (
+    ALPHA,
     ATTENTION,
     ATTENTION_HARDER,
     BETA,
     HARDER,
-    INCIDENTS,
     ORIGINAL,
-    REFERENCE_POLICIES,
     ROWS,
     STATIC,
-    attention_world,
-    evaluate_reference,
-    has_policy,
-    train_and_evaluate,
-    trained,
+    references,
 )
-from longfair.papers.elbert.lending import Evaluating
-from longfair.papers.elbert.training import ReferenceConfig, measured_with_extremes
+from longfair.papers.elbert.measures import measured_with_extremes
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
@@ -75,6 +70,7 @@ from longfair.runs.verdicts import judge_all
 
 pd.set_option("display.max_colwidth", None)
 store = Store()
+alpha_harder = ALPHA["elbert_harder"]
 experiments = {"harder": ATTENTION_HARDER, "original": ATTENTION}
 results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
 styles = {
@@ -206,7 +202,7 @@ sites = sites_under_constant_units(
 )
 allocations = constant_allocations(sites, params.discovered_weight, params.missed_weight)
 rows = {}
-for alpha in (0.0, 1000.0, 5000.0, HARDER.alpha, 1e5):
+for alpha in (0.0, 1000.0, 5000.0, alpha_harder, 1e5):
     best = best_allocation(allocations, alpha)
     rows[f"{alpha:,.0f}"] = {
         "units": " ".join(map(str, allocations.units[best])),
@@ -238,7 +234,7 @@ source_of(ProportionalToIncidents.choose)
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(
-    {names[policy]: np.exp(found) for policy, found in STATIC[HARDER.preset].items()},
+    {names[policy]: np.exp(found) for policy, found in STATIC["elbert_harder"].items()},
     index=pd.Index(range(1, 6), name="site"),
 ).T.round(2)
 
@@ -246,7 +242,7 @@ pd.DataFrame(
 # In the table below, *oracle* divides the units in proportion to the true rates, which nobody sees.
 
 # %% tags=["nbval-check-output", "hide-input"]
-look = Evaluating(final_episodes=40, episode_length=1024)
+look = replace(HARDER.evaluating["book"], final_episodes=40)
 
 
 def line(table):
@@ -259,13 +255,12 @@ def line(table):
 def play(problem, policies):
     """Evaluate policies that need no training."""
     return {
-        policy: evaluate_reference(ReferenceConfig(problem.preset, policy, look), 2000)
-        for policy in policies
-        if has_policy(problem.preset, policy)
+        name: train_and_evaluate(problem.untrained(policy, look), 2000)
+        for name, (policy, _) in policies.items()
     }
 
 
-played = play(HARDER, REFERENCE_POLICIES)
+played = play(HARDER, references("elbert_harder"))
 labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T.round(3))
 
 # %% [markdown]
@@ -276,7 +271,7 @@ labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()})
 # units, and under good work the rates fall to nothing early in the episode:
 
 # %% tags=["nbval-check-output", "hide-input"]
-easy = play(ORIGINAL, REFERENCE_POLICIES)
+easy = play(ORIGINAL, references("elbert"))
 labelled(pd.DataFrame({policy: line(table) for policy, table in easy.items()}).T.round(3))
 
 # %% [markdown]
@@ -294,12 +289,12 @@ labelled(pd.DataFrame({policy: line(table) for policy, table in easy.items()}).T
 # to the advantages of site 5. The weight of the reward's advantage is one.
 
 # %% tags=["nbval-check-output", "hide-input"]
-units = allocations.units[best_allocation(allocations, HARDER.alpha)].copy()
+units = allocations.units[best_allocation(allocations, alpha_harder)].copy()
 rows = {}
 for at_site_5 in (6, 3, 2, 1, 0):
     units[4] = at_site_5
     supply, demand = (found[np.arange(5), units] for found in (sites.supply, sites.demand))
-    weights = advantage_weights(supply, demand, HARDER.alpha, BETA)
+    weights = advantage_weights(supply, demand, alpha_harder, BETA)
     rows[at_site_5] = {
         "incidents in an episode": f"{demand[4]:,.0f}",
         "rate": round(supply[4] / demand[4], 3),
@@ -330,11 +325,11 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 quick = replace(
     HARDER.learning["book"], minibatch=1024, epochs=4, learning_rate=4e-4, total_steps=80_000
 )
-seen = Evaluating(every=4, episodes=4, final_episodes=20, episode_length=1024)
-learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(HARDER.alpha, BETA)}
+seen = replace(HARDER.evaluating["book"], every=4, final_episodes=20)
+learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(alpha_harder, BETA)}
 live = {
     method: train_and_evaluate(
-        replace(trained(HARDER, "book", strategy), learning=quick, evaluating=seen), 1000
+        replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen), 1000
     )
     for method, strategy in learners.items()
 }
@@ -677,8 +672,8 @@ for name, experiment in experiments.items():
 weights = np.ones(5)
 rows = []
 for attempt in range(5):
-    agent = ProportionalToIncidents(tuple(weights), INCIDENTS, ROWS)
-    env = attention_world(HARDER.preset).make(16, 1024)
+    agent = ProportionalToIncidents(tuple(weights), slice(5, 10), ROWS)
+    env = HARDER.world.make(16, 1024)
     totals = play_episodes(acting(agent), env, seed=100 + attempt)
     found = measured_with_extremes(totals, "final", 0).set_index(["metric", "group"])["value"]
     rows.append(

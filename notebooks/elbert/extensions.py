@@ -39,13 +39,14 @@ from longfair.metrics.supply_demand import (
 )
 from longfair.papers import registry
 from longfair.papers.elbert import notions
-from longfair.papers.elbert.lending import LENDING, Evaluating
+from longfair.papers.elbert.lending import LENDING
+from longfair.papers.elbert.notion_wrappers import NOTIONS
 from longfair.papers.elbert.notions import (
     ASPIRATIONS,
     DEMAND_WEIGHTS,
     EXTENSIONS,
-    NOTIONS,
 )
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import reward_against_bias
 from longfair.runs import tidy
 from longfair.runs.origin import origin
@@ -159,13 +160,15 @@ source_of(DemandRegularisedPO.plan)
 # all notions.
 
 # %% tags=["nbval-ignore-output"]
-look = Evaluating(every=100, episodes=2, final_episodes=50, episode_length=2048)
+few = {"every": 100, "episodes": 2, "final_episodes": 50, "episode_length": 2048}
 live = {}
 for aspiration in ("equal-opportunity", "equalised-odds"):
     settings = notions.over_notions("book")[f"elbert-po-{aspiration}"][0]
-    short = replace(settings.training.learning, total_steps=150_000)
-    training = replace(settings.training, learning=short, evaluating=look)
-    live[aspiration] = notions.train_and_evaluate(replace(settings, training=training), 1000)
+    short = replace(settings.learning, total_steps=150_000)
+    look = replace(settings.evaluating, **few)
+    live[aspiration] = train_and_evaluate(
+        replace(settings, learning=short, evaluating=look), 1000
+    )
 pd.DataFrame(
     {
         name: table[(table["phase"] == "final") & (table["group"] < 0)].set_index("metric")["value"]

@@ -45,19 +45,16 @@ from longfair.papers import registry
 from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.infectious import (
+    ALPHA,
     EVALUATING,
     HARDER,
     INFECTIOUS,
     INFECTIOUS_HARDER,
-    REFERENCE_POLICIES,
     STATIC,
-    evaluate_reference,
-    infectious_world,
-    train_and_evaluate,
-    trained,
+    references,
 )
-from longfair.papers.elbert.lending import Evaluating
-from longfair.papers.elbert.training import ReferenceConfig, measured_with_extremes
+from longfair.papers.elbert.measures import measured_with_extremes
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store
@@ -171,7 +168,7 @@ source_of(running_rates)
 # with its own weight, on episodes that no result on this page uses.
 
 # %% tags=["nbval-check-output", "hide-input"]
-look = Evaluating(final_episodes=2000, episode_length=20)
+look = EVALUATING["book"]
 
 
 def line(table):
@@ -188,8 +185,8 @@ def line(table):
 
 
 played = {
-    policy: evaluate_reference(ReferenceConfig(HARDER.preset, policy, look), 2000)
-    for policy in REFERENCE_POLICIES
+    name: train_and_evaluate(HARDER.untrained(policy, look), 2000)
+    for name, (policy, _) in references("elbert_harder").items()
 }
 labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T)
 
@@ -203,7 +200,7 @@ source_of(VaccinationLottery.choose)
 
 # %% tags=["nbval-check-output", "remove-input"]
 params = EpidemicParams.elbert_harder()
-chance, weight = STATIC[HARDER.preset]["static-optimum"]
+chance, weight = STATIC["elbert_harder"]["static-optimum"]
 Markdown(
     f"The best lottery for ELBERT's objective gives group 1 a chance of {chance:.2f} and counts an "
     f"infected neighbour {1 + weight:.2f} times. Group 1 has "
@@ -220,11 +217,11 @@ Markdown(
 # %% tags=["nbval-ignore-output"]
 book = HARDER.learning["book"]
 quick = replace(book, total_steps=book.total_steps // 10)
-seen = Evaluating(every=5, episodes=200, final_episodes=1000, episode_length=20)
-learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(HARDER.alpha["as_coded"])}
+seen = replace(EVALUATING["book"], every=5, final_episodes=1000)
+learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(ALPHA["elbert_harder"]["as_coded"])}
 live = {
     method: train_and_evaluate(
-        replace(trained(HARDER, "book", strategy), learning=quick, evaluating=seen), 1000
+        replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen), 1000
     )
     for method, strategy in learners.items()
 }
@@ -579,7 +576,7 @@ class WasteFairly:
         return np.where(infected.any(axis=1), choice, len(self.group)), None
 
 
-env = infectious_world(HARDER.preset).make(1000, 20)
+env = HARDER.world.make(1000, 20)
 agent = WasteFairly(0.68, seed=3)
 totals = play_episodes(acting(agent), env, seed=4)
 rows = measured_with_extremes(totals, "final", 0).set_index(["metric", "group"])["value"]
@@ -605,7 +602,7 @@ rows = {}
 for chance in np.linspace(0.3, 1.0, 8):
     chances = (1.0 - chance, chance)
     agent = VaccinationLottery(params.adjacency(), params.group, chances, weight, seed=5)
-    env = infectious_world(HARDER.preset).make(1000, 20)
+    env = HARDER.world.make(1000, 20)
     totals = play_episodes(acting(agent), env, seed=6)
     found = measured_with_extremes(totals, "final", 0).set_index(["metric", "group"])["value"]
     rows[f"{chance:.1f}"] = {"reward": found["reward", -1], "bias": found["bias", -1]}

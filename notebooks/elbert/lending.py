@@ -51,17 +51,12 @@ from longfair.papers.elbert import lending_results as lending
 from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert.lending import (
     ALPHA,
-    EPISODE_LENGTH,
-    EVALUATING,
-    LEARNING,
     LENDING,
-    Evaluating,
-    ReferenceConfig,
-    TrainedConfig,
-    evaluate_reference,
-    train_and_evaluate,
+    PROBLEM,
+    REFERENCES,
 )
 from longfair.papers.elbert.measures import measured
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import interval_in_words
 from longfair.runs import tidy
 from longfair.runs.origin import origin
@@ -356,8 +351,10 @@ source_of(ElbertPO.advantage, surrogate_slope)
 # numbers and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
-quick = replace(LEARNING["book"], total_steps=250_000)
-look = Evaluating(every=6, episodes=5, final_episodes=50, episode_length=10_000)
+quick = replace(PROBLEM.learning["book"], total_steps=250_000)
+look = replace(PROBLEM.evaluating["book"], every=6, episodes=5, final_episodes=50)
+live_problem = replace(PROBLEM, learning={"live": quick}, evaluating={"live": look})
+live_problem = replace(live_problem, episode_length={"live": 2048})
 run_number = 1000
 
 learners = {
@@ -368,13 +365,13 @@ learners = {
 orange = METHODS["a-ppo"].colour
 styles = {"elbert-po-light": LineStyle("ELBERT-PO, weight / 100", orange, "D", "--")}
 live = pd.concat(
-    train_and_evaluate(TrainedConfig(strategy, quick, look), run_number).assign(
+    train_and_evaluate(live_problem.learned(strategy, "live"), run_number).assign(
         method=method, variant="live", seed=run_number
     )
     for method, strategy in learners.items()
 )
 bars = pd.concat(
-    evaluate_reference(ReferenceConfig(lender, look), run_number).assign(
+    train_and_evaluate(PROBLEM.untrained(REFERENCES[lender][0], look), run_number).assign(
         method=lender, variant="reference", seed=run_number
     )
     for lender in lenders
@@ -684,7 +681,7 @@ for verdict in verdicts:
 # $\alpha$, because a discounted sum is so much smaller:
 
 # %% tags=["nbval-check-output", "hide-input"]
-discount, length = 0.99, EPISODE_LENGTH["book"]
+discount, length = 0.99, PROBLEM.episode_length["book"]
 example_totals = lending.play_reference("threshold-2-2", 50, length, seed=3)
 supply = example_totals.supply.mean(axis=0)
 demand = example_totals.demand.mean(axis=0)
@@ -915,11 +912,12 @@ pd.DataFrame.from_dict(rows, orient="index") if rows else NOTHING
 # %% tags=["nbval-check-output", "hide-input"]
 def described(name):
     """Settings of a profile, and how far one rollout can move the policy."""
-    learning = LEARNING[name]
-    gradient_steps = learning.epochs * learning.copies * EPISODE_LENGTH[name] / learning.minibatch
+    learning = PROBLEM.learning[name]
+    rollout = learning.copies * PROBLEM.episode_length[name]
+    gradient_steps = learning.epochs * rollout / learning.minibatch
     return {
         **asdict(learning),
-        **asdict(EVALUATING[name]),
+        **asdict(PROBLEM.evaluating[name]),
         "gradient steps per rollout": round(gradient_steps),
         "learning rate x gradient steps": f"{learning.learning_rate * gradient_steps:.4f}",
     }
@@ -1099,7 +1097,8 @@ short = replace(quick, total_steps=200_000)
 
 def reached(strategy):
     """Train briefly and return reward and bias of the last policy."""
-    table = train_and_evaluate(TrainedConfig(strategy, short, look), run_number)
+    setting = replace(live_problem.learned(strategy, "live"), learning=short)
+    table = train_and_evaluate(setting, run_number)
     end = table[table["phase"] == "final"].set_index("metric")["value"]
     return end[["reward", "bias"]]
 

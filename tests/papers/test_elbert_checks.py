@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from longfair.metrics.aggregation import two_trajectories
+from longfair.papers import elbert, registry
 from longfair.papers.elbert import checks
-from longfair.papers.elbert.checks import CHECKS, exact_notions
+from longfair.papers.elbert.checks import exact_notions
+
+CHECKS = {name: registry.checks()[name] for name in elbert.CHECKS}
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -11,20 +11,26 @@ import pandas as pd
 import pytest
 
 from longfair.agents.evaluation import EpisodeTotals
+from longfair.agents.ppo.elbert_po import ElbertPO
+from longfair.envs.sb3 import BatchVecEnv
 from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
-from longfair.papers.elbert import lending, lending_world, notions
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import (
     ABLATIONS,
     ALPHAS,
     ALPHAS_OF_FIGURE_5,
-    lending_settings,
+    LENDING,
 )
 from longfair.papers.elbert.attention import ATTENTION_HARDER
 from longfair.papers.elbert.bellman import no_bellman_equation, rate
 from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
-from longfair.papers.elbert.notions import EXTENSIONS, NOTIONS, AllNotions, SomeNotions
+from longfair.papers.elbert.lending import PROBLEM, WORLD
+from longfair.papers.elbert.measures import measured_by_notion
+from longfair.papers.elbert.notion_wrappers import NOTIONS, AllNotions, SomeNotions
+from longfair.papers.elbert.notions import EXTENSIONS
 from longfair.papers.elbert.result_figures import FIGURE_9, supply_and_demand
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.untrained import real_thresholds
 from longfair.runs.tables import checked
 
 EXPERIMENTS = {e.name: e for e in (*ABLATIONS, *EXTENSIONS)}
@@ -46,10 +52,8 @@ def test_alpha_is_all_that_figures_5_and_7_vary() -> None:
     for name, alphas in grids.items():
         for profile in EXPERIMENTS[f"alpha-{name}"].arms:
             found = [arm.config for arm in arms(f"alpha-{name}", profile).values()]
-            assert [config.strategy.alpha for config in found] == list(alphas)
-            rest = [
-                str({**asdict(c), "strategy": {**asdict(c.strategy), "alpha": 0}}) for c in found
-            ]
+            assert [config.method.alpha for config in found] == list(alphas)
+            rest = [str({**asdict(c), "method": {**asdict(c.method), "alpha": 0}}) for c in found]
             assert len(set(rest)) == 1
 
 
@@ -64,7 +68,7 @@ def test_attention_looks_at_the_clipping_alone() -> None:
         arms(f"details-{name}") for name in ("infectious-harder", "attention-harder")
     )
     assert len(here) < len(everywhere)
-    assert {arm.config.clipping for arm in here.values()} == {"joint", "separate"}
+    assert {arm.config.learning.clipping for arm in here.values()} == {"joint", "separate"}
 
 
 @pytest.mark.parametrize("name", ["lending", "attention-harder", "infectious-harder"])
@@ -79,16 +83,17 @@ def test_every_detail_differs_from_its_method_in_one_field(name: str) -> None:
         if method.startswith("static"):
             continue
         first, second = asdict(config), asdict(main)
-        first |= {f"strategy.{k}": v for k, v in first.pop("strategy").items()}
-        second |= {f"strategy.{k}": v for k, v in second.pop("strategy").items()}
+        for part in ("method", "learning"):
+            first |= {f"{part}.{k}": v for k, v in first.pop(part).items()}
+            second |= {f"{part}.{k}": v for k, v in second.pop(part).items()}
         different = [field for field in first if first[field] != second[field]]
         assert len(different) == (config is not main), method
 
 
-def test_the_shared_trainer_gives_what_the_lending_experiment_gives() -> None:
-    arm = next(a for a in lending.LENDING.arms["smoke"] if a.name == "elbert-po.as_coded")
-    ours = lending_world.train_and_evaluate(lending_settings("smoke", arm.config.strategy), 3)
-    theirs = arm.work(arm.config, 3)
+def test_reporting_more_changes_nothing_else() -> None:
+    strategy = ElbertPO.as_coded(2e5)
+    ours = train_and_evaluate(LENDING.learned(strategy, "smoke"), 3)
+    theirs = train_and_evaluate(PROBLEM.learned(strategy, "smoke"), 3)
     shared = ours[ours["metric"].isin(theirs["metric"].unique())].reset_index(drop=True)
     pd.testing.assert_frame_equal(shared, theirs, check_dtype=False)
 
@@ -99,8 +104,10 @@ def test_steps_that_are_too_large_change_nothing_else() -> None:
     for method in ("elbert-po", "g-ppo"):
         expected = main[f"{method}.as_coded"]
         assert replace(large[method], learning=expected.learning) == expected
-    assert replace(large["elbert-po-separate"], clipping="joint") == large["elbert-po"]
     learning, usual = large["elbert-po"].learning, main["elbert-po.as_coded"].learning
+    separate = large["elbert-po-separate"]
+    assert separate.learning == replace(learning, clipping="separate")
+    assert replace(separate, learning=learning) == large["elbert-po"]
     assert learning.copies > usual.copies
     assert learning.learning_rate > usual.learning_rate
 
@@ -112,8 +119,8 @@ def test_the_start_of_the_authors_runs_differs_from_them_in_its_end_alone() -> N
     assert replace(start.learning, total_steps=whole.learning.total_steps) == whole.learning
     assert replace(start, learning=whole.learning, evaluating=whole.evaluating) == whole
     combined = arms("authors-steps-attention-harder", "book")["elbert-po-combined"].config
-    assert combined.strategy.standardise == "combined"
-    assert replace(combined, strategy=start.strategy) == start
+    assert combined.method.standardise == "combined"
+    assert replace(combined, method=start.method) == start
 
 
 def test_lengths_of_training_and_evaluation() -> None:
@@ -141,7 +148,7 @@ def test_the_static_lender_is_fair_and_earns() -> None:
     values = final(static.work(static.config, 0))
     assert values["bias", -1] < 0.02
     assert values["reward", -1] > 0.18
-    half = lending_world.real_thresholds((1.5, 7.0)).probability
+    half = real_thresholds(None, None, (1.5, 7.0)).probability
     assert half[0, :3].tolist() == [0.0, 0.5, 1.0]
     assert not half[1].any()
 
@@ -150,7 +157,7 @@ def test_the_static_lender_is_fair_and_earns() -> None:
 
 
 def test_all_notions_are_those_of_the_metrics() -> None:
-    env = AllNotions(lending_world.lending_world("elbert").make(200, 5))
+    env = AllNotions(WORLD.make(200, 5))
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(7):  # over the end of an episode
@@ -171,9 +178,7 @@ def test_all_notions_are_those_of_the_metrics() -> None:
 
 
 def test_a_learner_sees_its_own_notions_only() -> None:
-    env = SomeNotions(
-        AllNotions(lending_world.lending_world("elbert").make(3, 5)), ("accuracy", "true-positive")
-    )
+    env = BatchVecEnv(SomeNotions(AllNotions(WORLD.make(3, 5)), ("accuracy", "true-positive")))
     assert env.get_attr("num_groups") == [4, 4, 4]
     assert env.get_attr("num_envs") == [3, 3, 3]
     env.reset()
@@ -186,7 +191,7 @@ def test_a_learner_sees_its_own_notions_only() -> None:
 def test_biases_compare_groups_within_a_notion() -> None:
     supply = np.array([[4.0, 2.0, 1.0, 1.0, 8.0, 8.0, 6.0, 3.0]])
     demand = np.array([[7.0, 7.0, 3.0, 3.0, 15.0, 15.0, 11.0, 11.0]])
-    table = notions.measured_by_notion(
+    table = measured_by_notion(
         EpisodeTotals(np.ones(1), supply, demand, np.full(1, 10.0)), "final", 0
     )
     values = final(table)

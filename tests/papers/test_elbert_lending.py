@@ -8,18 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from longfair.agents import evaluation
 from longfair.agents.evaluation import EpisodeTotals
 from longfair.envs.lending import LendingParams
 from longfair.metrics.benefit import benefit_rate, bias
-from longfair.papers.elbert import lending, lending_results
-from longfair.papers.elbert.lending import (
-    LENDING,
-    Evaluating,
-    ReferenceConfig,
-    evaluate_reference,
-    train_and_evaluate,
-)
-from longfair.papers.elbert.measures import measured
+from longfair.papers import ppo_training
+from longfair.papers.elbert import lending_results
+from longfair.papers.elbert.lending import LENDING, PROBLEM, REFERENCES
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Evaluating, Setting, Untrained
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -27,6 +24,11 @@ ARMS = {arm.name: arm for arm in LENDING.arms["smoke"]}
 LEARNED = [arm for arm in ARMS.values() if arm.variant != "reference"]
 STATIC = [arm for arm in ARMS.values() if arm.variant == "reference"]
 SHORT = Evaluating(final_episodes=4, episode_length=300)
+
+
+def reference(policy: str) -> Setting:
+    return PROBLEM.untrained(REFERENCES[policy][0], SHORT)
+
 
 # The experiment ---------------------------------------------------------------------------------
 
@@ -98,19 +100,19 @@ def test_settings_of_a_profile_are_shared_by_all_methods() -> None:
 def played(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     """Record the seeds of the learner and of everything it is evaluated on."""
     seeds: dict[str, list[int]] = {"learner": [], "evaluation": []}
-    play = lending.play_episodes
+    play = evaluation.play_episodes
 
     def recorded(act: Any, env: Any, seed: int) -> EpisodeTotals:
         seeds["evaluation"].append(seed)
         return play(act, env, seed)
 
-    class Recorded(lending.FairPPO):
+    class Recorded(ppo_training.FairPPO):
         def __init__(self, *arguments: Any, seed: int, **keywords: Any) -> None:
             seeds["learner"].append(seed)
             super().__init__(*arguments, seed=seed, **keywords)
 
-    monkeypatch.setattr(lending, "play_episodes", recorded)
-    monkeypatch.setattr(lending, "FairPPO", Recorded)
+    monkeypatch.setattr(evaluation, "play_episodes", recorded)
+    monkeypatch.setattr(ppo_training, "FairPPO", Recorded)
     return seeds
 
 
@@ -132,18 +134,17 @@ def test_the_last_policies_of_all_methods_meet_the_same_applicants(
 ) -> None:
     seeds = played(monkeypatch)
     train_and_evaluate(ARMS["elbert-po.as_published"].config, 5)
-    evaluate_reference(ReferenceConfig("threshold-2-1", SHORT), 5)
-    evaluate_reference(ReferenceConfig("accept-half", SHORT), 5)
+    train_and_evaluate(reference("threshold-2-1"), 5)
+    train_and_evaluate(reference("accept-half"), 5)
     _, *final = seeds["evaluation"]
     assert len(final) == 3
     assert len(set(final)) == 1
 
 
-@pytest.mark.parametrize(
-    ("policy", "same"), [("accept-all", "threshold-0-0"), ("reject-all", "threshold-7-7")]
-)
-def test_equal_policies_get_equal_results(policy: str, same: str) -> None:
-    first, second = (evaluate_reference(ReferenceConfig(p, SHORT), 7) for p in (policy, same))
+@pytest.mark.parametrize(("policy", "limits"), [("accept-all", (0, 0)), ("reject-all", (7, 7))])
+def test_equal_policies_get_equal_results(policy: str, limits: tuple[int, int]) -> None:
+    same = PROBLEM.untrained(Untrained("thresholds", {"limits": limits}), SHORT)
+    first, second = (train_and_evaluate(setting, 7) for setting in (reference(policy), same))
     pd.testing.assert_frame_equal(first, second)
 
 
@@ -242,7 +243,9 @@ def test_all_threshold_pairs_agree_with_playing_one() -> None:
     assert (table.loc[(7, 7), ["reward", "bias"]] == 0.0).all()
     assert (table.loc[(0, 0), ["rate 0", "rate 1"]] == 1.0).all()
     assert table.loc[(7, 0), "bias"] == 1.0
-    single = measured(lending_results.play_reference("threshold-3-2", 40, 500, 2), "final", 0)
+    evaluating = Evaluating(final_episodes=40, episode_length=500)
+    policy = Untrained("thresholds", {"limits": (3, 2)})
+    single = train_and_evaluate(PROBLEM.untrained(policy, evaluating), 2)
     values = single.set_index(["metric", "group"])["value"]
     assert table.loc[(3, 2), "reward"] == pytest.approx(values["reward", -1], abs=0.05)
     assert table.loc[(3, 2), "rate 1"] == pytest.approx(values["rate", 1], abs=0.06)

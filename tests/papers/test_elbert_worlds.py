@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,15 @@ import pandas as pd
 import pytest
 
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
-from longfair.papers.elbert import attention, infectious, training
+from longfair.papers import ppo_training
+from longfair.papers.counting import Counting
+from longfair.papers.elbert import attention, infectious
 from longfair.papers.elbert.attention import ATTENTION, ATTENTION_HARDER
 from longfair.papers.elbert.infectious import INFECTIOUS, INFECTIOUS_HARDER
-from longfair.papers.elbert.lending import Evaluating
-from longfair.papers.elbert.measures import measured
-from longfair.papers.elbert.training import (
-    Counting,
-    ReferenceConfig,
-    measured_with_extremes,
-)
+from longfair.papers.elbert.measures import measured, measured_with_extremes
 from longfair.papers.elbert.world_results import settings_table
+from longfair.papers.protocol import stream, train_and_evaluate, two_seeds
+from longfair.papers.setting import Setting
 from longfair.runs.experiment import Arm, Experiment
 from longfair.runs.tables import checked
 
@@ -88,7 +86,7 @@ def test_the_paper_profile_has_the_authors_settings() -> None:
 
 def test_alphas_of_table_and_scripts() -> None:
     found = {
-        (experiment.name, arm.variant): arm.config.strategy.alpha
+        (experiment.name, arm.variant): arm.config.method.alpha
         for experiment in EXPERIMENTS
         for arm in experiment.arms["paper"]
         if arm.method == "elbert-po"
@@ -103,6 +101,22 @@ def test_alphas_of_table_and_scripts() -> None:
         ("infectious-harder", "as_coded"): 50,
         ("infectious-harder", "as_published"): 50,
     }
+
+
+def test_weights_of_the_rivals_are_those_of_the_fact_sheet() -> None:
+    for experiment, penalty, level in (
+        (ATTENTION, 10.0, 0.15),
+        (ATTENTION_HARDER, 20.0, 0.15),
+        (INFECTIOUS, 0.1, 0.1),
+        (INFECTIOUS_HARDER, 0.1, 0.1),
+    ):
+        for arm in experiment.arms["paper"]:
+            method = arm.config.method
+            if arm.method == "r-ppo":
+                assert (method.penalty, method.tolerance, method.offset) == (penalty, 0.05, 1.0)
+            if arm.method == "a-ppo":
+                assert (method.level_weight, method.change_weight) == (level, level)
+                assert (method.tolerance, method.offset) == (0.05, 1.0)
 
 
 # Values of policies that need no training --------------------------------------------------------
@@ -128,6 +142,13 @@ KNOWN: list[tuple[Any, str, str, int, float, float, float, float]] = [
 ]
 
 
+def untrained(module: Any, preset: str, policy: str, episodes: int) -> Setting:
+    problem = module.HARDER if preset == "elbert_harder" else module.ORIGINAL
+    evaluating = replace(problem.evaluating["book"], final_episodes=episodes)
+    setting: Setting = problem.untrained(module.references(preset)[policy][0], evaluating)
+    return setting
+
+
 @pytest.mark.parametrize(
     ("module", "preset", "policy", "episodes", "reward", "reward_error", "bias", "bias_error"),
     KNOWN,
@@ -142,11 +163,7 @@ def test_untrained_policies_reach_their_known_values(
     bias: float,
     bias_error: float,
 ) -> None:
-    length = 20 if module is infectious else 1024
-    config = ReferenceConfig(
-        preset, policy, Evaluating(final_episodes=episodes, episode_length=length)
-    )
-    values = final(module.evaluate_reference(config, 0))
+    values = final(train_and_evaluate(untrained(module, preset, policy, episodes), 0))
     assert values["reward", -1] == pytest.approx(reward, abs=reward_error)
     assert values["bias", -1] == pytest.approx(bias, abs=bias_error)
     if (module, policy) == (infectious, "uniform"):
@@ -166,10 +183,9 @@ def test_untrained_policies_reach_their_known_values(
 def test_the_optimum_is_fairer_and_the_other_earns_more(
     module: Any, preset: str, policies: tuple[str, str]
 ) -> None:
-    length, episodes = (20, 2000) if module is infectious else (1024, 20)
-    evaluating = Evaluating(final_episodes=episodes, episode_length=length)
+    episodes = 2000 if module is infectious else 20
     fair, greedy = (
-        final(module.evaluate_reference(ReferenceConfig(preset, policy, evaluating), 0))
+        final(train_and_evaluate(untrained(module, preset, policy, episodes), 0))
         for policy in policies
     )
     assert fair["bias", -1] < greedy["bias", -1] - 0.1
@@ -197,19 +213,18 @@ def test_advantaged_and_disadvantaged_are_those_of_the_evaluation() -> None:
 
 
 def test_counting_adds_up_over_the_episode() -> None:
-    world = infectious.infectious_world("elbert")
-    config = ReferenceConfig("elbert", "uniform", Evaluating(final_episodes=30, episode_length=20))
-    table = infectious.evaluate_reference(config, 1)
-    env = Counting(world.make(30, 20), ("wasted",))
-    _, evaluation = training._two_streams(1)
-    agent = infectious.reference_policy(config, training._stream(evaluation, 1))
+    setting = untrained(infectious, "elbert", "uniform", 30)
+    table = train_and_evaluate(setting, 1)
+    env = Counting(setting.world.make(30, 20), ("wasted",))
+    _, evaluation = two_seeds(1)
+    agent = setting.method.make(setting.world, stream(evaluation, 1))
     wasted = []
 
     def act(observation: Any, info: dict[str, Any]) -> Any:
         wasted.append(np.array(info.get("wasted", np.zeros(30))))
         return acting(agent)(observation, info)
 
-    play_episodes(act, env, training._stream(evaluation, 2))
+    play_episodes(act, env, stream(evaluation, 2))
     # The waste of the last step is not among those seen before acting.
     before_last = np.sum(wasted, axis=0)
     assert ((env.counts["wasted"] - before_last >= 0) & (env.counts["wasted"] <= 20)).all()
@@ -218,16 +233,15 @@ def test_counting_adds_up_over_the_episode() -> None:
 
 def test_an_annealed_learning_rate_ends_at_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: list[float] = []
-    original = training.FairPPO.train
+    original = ppo_training.FairPPO.train
 
     def train(model: Any) -> None:
         original(model)
         rates.append(model.policy.optimizer.param_groups[0]["lr"])
 
-    monkeypatch.setattr(training.FairPPO, "train", train)
-    arm: Callable[..., Any] = infectious.train_and_evaluate
+    monkeypatch.setattr(ppo_training.FairPPO, "train", train)
     config = next(a.config for a in INFECTIOUS.arms["smoke"] if a.method == "g-ppo")
-    arm(config, 0)
+    train_and_evaluate(config, 0)
     assert rates[0] > rates[-1]
     assert rates == pytest.approx(1e-3 * (1.0 - np.arange(1, len(rates) + 1) / len(rates)))
 

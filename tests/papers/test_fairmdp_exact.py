@@ -19,6 +19,7 @@ from longfair.agents.fair_mdp import column_generation, lagrangian, linear_progr
 from longfair.agents.fair_mdp.model import value_of
 from longfair.envs.loan_mdp import LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem, evaluate
+from longfair.papers import registry
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp.loans import (
     GAPS,
@@ -269,7 +270,7 @@ def test_the_stored_numbers_are_those_of_the_code() -> None:
     ],
 )
 def test_checks(check: str, passed: bool) -> None:
-    result = fairmdp_checks.CHECKS[check]()
+    result = registry.checks()[check]()
     assert result.passed is passed
     assert result.detail.endswith(".")
 

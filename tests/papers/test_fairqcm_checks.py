@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longfair.papers import fairqcm
+from longfair.papers import fairqcm, registry
 from longfair.papers.fairqcm import checks, counter, memory_checks
-from longfair.papers.fairqcm.checks import CHECKS
 from longfair.runs.claims import AllRule, ExactRule, load_claims
+
+CHECKS = {name: registry.checks()[name] for name in fairqcm.CHECKS}
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -111,13 +111,13 @@ class BatchVecEnv(VecEnv):
         self.env.close()
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return an attribute of the batch, once per copy asked for."""
+        """Return an attribute of the batch, once per copy asked for; wrappers come first."""
         if attr_name == "render_mode":
             return [None for _ in self._get_indices(indices)]
-        try:
-            value = getattr(self.env.unwrapped, attr_name)
-        except AttributeError:
-            value = getattr(self.env, attr_name)
+        env = self.env
+        while not hasattr(env, attr_name) and hasattr(env, "env"):
+            env = env.env
+        value = getattr(env, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:

@@ -1,9 +1,15 @@
 """What the papers offer: their experiments, claims and checks, found by import.
 
-A paper is a package ``longfair.papers.<id>``. It may define ``EXPERIMENTS`` (a tuple of
-`longfair.runs.experiment.Experiment`) and ``CHECKS`` (a mapping of names to functions that
-return a `longfair.runs.claims.CheckResult`), and may ship a file ``claims.yaml``. Nothing else
-has to be registered anywhere.
+A paper is a package ``longfair.papers.<id>``, or a package elsewhere that its distribution names
+in the entry-point group ``longfair.papers``::
+
+    [project.entry-points."longfair.papers"]
+    mypaper = "my_package.my_paper"
+
+It may define ``EXPERIMENTS`` (a tuple of `longfair.runs.experiment.Experiment`) and ``CHECKS`` (a
+mapping of names to functions that return a `longfair.runs.claims.CheckResult`, or to text
+``"module:function"``, which is imported when the check is run), and may ship a file
+``claims.yaml``. Nothing else has to be registered anywhere.
 """
 
 from __future__ import annotations
@@ -11,20 +17,24 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
 import longfair.papers
 from longfair.errors import UsageError, near_misses
-from longfair.runs.claims import AllRule, Check, Claim, ExactRule, Rule, load_claims
+from longfair.papers.setting import resolved
+from longfair.runs.claims import AllRule, Check, CheckResult, Claim, ExactRule, Rule, load_claims
 from longfair.runs.claims import require_distinct as require_distinct_claims
 from longfair.runs.experiment import Experiment, require_known
+
+GROUP = "longfair.papers"
+"""Entry-point group in which other packages name their papers."""
 
 
 def papers() -> tuple[str, ...]:
     """Name the papers that have a package, sorted."""
-    found = pkgutil.iter_modules(longfair.papers.__path__)
-    return tuple(sorted(module.name for module in found if module.ispkg))
+    return tuple(sorted(_modules()))
 
 
 @cache
@@ -98,7 +108,7 @@ def checks() -> dict[str, Check]:
         for name, check in getattr(_package(paper), "CHECKS", {}).items():
             if name in found:
                 raise UsageError(f"check {name!r} of paper {paper!r} exists already: rename it")
-            found[name] = check
+            found[name] = _lazily(name, check) if isinstance(check, str) else check
     return found
 
 
@@ -150,8 +160,41 @@ def select_claims(names: list[str] | None = None, paper: str | None = None) -> l
     ]
 
 
+def _modules() -> dict[str, str]:
+    """Return where the package of every paper is, by paper."""
+    found = {
+        module.name: f"longfair.papers.{module.name}"
+        for module in pkgutil.iter_modules(longfair.papers.__path__)
+        if module.ispkg
+    }
+    for entry in entry_points(group=GROUP):
+        if found.setdefault(entry.name, entry.value) != entry.value:
+            raise UsageError(
+                f"paper {entry.name!r} of {entry.value} exists already in {found[entry.name]}: "
+                "rename the entry point"
+            )
+    return found
+
+
 def _package(paper: str) -> ModuleType:
-    return importlib.import_module(f"longfair.papers.{paper}")
+    place = _modules()[paper]
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
+            raise
+        raise UsageError(f"paper {paper!r}: there is no package {place}") from error
+
+
+def _lazily(name: str, place: str) -> Check:
+    """Return a check that imports its function when it is run."""
+
+    def check() -> CheckResult:
+        result: CheckResult = resolved("check", place, {})()
+        return result
+
+    check.__name__ = name
+    return check
 
 
 def _claims_file(paper: str) -> Path | None:

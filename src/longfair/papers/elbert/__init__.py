@@ -2,17 +2,16 @@
 
 from longfair.papers.elbert.ablations import ABLATIONS
 from longfair.papers.elbert.attention import ATTENTION, ATTENTION_HARDER
-from longfair.papers.elbert.bellman import no_bellman_equation
-from longfair.papers.elbert.checks import CHECKS as _METRIC_CHECKS
-from longfair.papers.elbert.gradient import policy_gradient_check
 from longfair.papers.elbert.infectious import INFECTIOUS, INFECTIOUS_HARDER
 from longfair.papers.elbert.lending import LENDING
 from longfair.papers.elbert.notions import EXTENSIONS
 
 CHECKS = {
-    **_METRIC_CHECKS,
-    "policy-gradient": policy_gradient_check,
-    "no-bellman-equation": no_bellman_equation,
+    "temporal-discrimination": "longfair.papers.elbert.checks:temporal_discrimination",
+    "soft-bias-bounds": "longfair.papers.elbert.checks:soft_bias_bounds",
+    "horizon-one": "longfair.papers.elbert.checks:horizon_one",
+    "policy-gradient": "longfair.papers.elbert.gradient:policy_gradient_check",
+    "no-bellman-equation": "longfair.papers.elbert.bellman:no_bellman_equation",
 }
 EXPERIMENTS = (
     LENDING,

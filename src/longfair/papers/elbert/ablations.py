@@ -10,23 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from types import MappingProxyType
 
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
-from longfair.papers.elbert import attention, infectious, lending, lending_world
-from longfair.papers.elbert.training import Learning, ReferenceConfig, TrainedConfig
-from longfair.runs.experiment import Arm, Experiment, Work
+from longfair.papers.elbert import attention, infectious, lending
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import PPO, Problem, References, Setting
+from longfair.runs.experiment import Arm, Experiment
 
 AS_CODED = "as_coded"
+ALPHA_HARDER = attention.ALPHA["elbert_harder"]
 
-Settings = Callable[[str, Strategy], TrainedConfig]
-"""Makes the settings of a run from the profile and the method."""
-
-Variations = Mapping[str, tuple[Any, str]]
-"""Method to settings, with a `TrainedConfig` in them, and description."""
+Variations = Mapping[str, tuple[Setting, str]]
+"""Method to settings and description."""
 
 ALPHAS_OF_FIGURE_5 = (50, 200, 1000, 5000, 20_000)
 BETAS_OF_FIGURE_8 = (1, 20, 100)
@@ -43,21 +41,14 @@ These are the value of the main experiment, a tenth and ten times of it.
 """
 
 
-def lending_settings(profile: str, strategy: Strategy) -> TrainedConfig:
-    """Return the settings of the lending experiment."""
-    main = lending.LEARNING[profile]
-    learning = Learning(
-        main.copies,
-        main.minibatch,
-        main.epochs,
-        main.learning_rate,
-        main.hidden,
-        main.total_steps,
-    )
-    return TrainedConfig(
-        "elbert", strategy, learning, lending.EVALUATING[profile], lending.EPISODE_LENGTH[profile]
-    )
-
+LENDING = replace(
+    lending.PROBLEM,
+    evaluating={
+        profile: replace(evaluating, measure="rates-and-extremes")
+        for profile, evaluating in lending.PROBLEM.evaluating.items()
+    },
+)
+"""Lending, reporting the best and the worst served group too."""
 
 _HARDER = attention.HARDER.learning
 SHORT_ATTENTION_HARDER = replace(
@@ -66,85 +57,78 @@ SHORT_ATTENTION_HARDER = replace(
 )
 """The harder attention environment; under `book` two of the five million steps, for their cost."""
 
-PROBLEMS: Mapping[str, tuple[Settings, Work]] = {
-    "lending": (lending_settings, lending_world.train_and_evaluate),
-    "attention": (
-        partial(attention.trained, attention.ORIGINAL),
-        attention.train_and_evaluate,
-    ),
-    "attention-harder": (
-        partial(attention.trained, SHORT_ATTENTION_HARDER),
-        attention.train_and_evaluate,
-    ),
-    "infectious": (
-        partial(infectious.trained, infectious.ORIGINAL),
-        infectious.train_and_evaluate,
-    ),
-    "infectious-harder": (
-        partial(infectious.trained, infectious.HARDER),
-        infectious.train_and_evaluate,
-    ),
+PROBLEMS: Mapping[str, Problem] = {
+    "lending": LENDING,
+    "attention": attention.ORIGINAL,
+    "attention-harder": SHORT_ATTENTION_HARDER,
+    "infectious": infectious.ORIGINAL,
+    "infectious-harder": infectious.HARDER,
 }
-"""Settings and work of the main experiments, by name; fewer steps in harder attention."""
+"""Settings of the main experiments, by name; fewer steps in harder attention."""
 
 
-def over_alpha(settings: Settings, alphas: tuple[int, ...], profile: str) -> Variations:
+def over_alpha(problem: Problem, alphas: tuple[int, ...], profile: str) -> Variations:
     """Return ELBERT-PO with several weights of the squared bias."""
     return {
         f"elbert-po-alpha-{alpha}": (
-            settings(profile, ElbertPO.as_coded(float(alpha))),
+            problem.learned(ElbertPO.as_coded(float(alpha)), profile),
             f"ELBERT-PO with alpha {alpha:,}",
         )
         for alpha in alphas
     }
 
 
-def over_beta(settings: Settings, profile: str) -> Variations:
+def over_beta(problem: Problem, profile: str) -> Variations:
     """Return ELBERT-PO with several sharpnesses of the soft bias."""
     return {
         f"elbert-po-beta-{beta}": (
-            settings(profile, ElbertPO.as_coded(attention.HARDER.alpha, float(beta))),
+            problem.learned(ElbertPO.as_coded(ALPHA_HARDER, float(beta)), profile),
             f"ELBERT-PO with beta {beta}",
         )
         for beta in BETAS_OF_FIGURE_8
     }
 
 
-def over_details(settings: Settings, elbert_po: ElbertPO, r_ppo: RPPO, profile: str) -> Variations:
+def over_details(problem: Problem, elbert_po: ElbertPO, r_ppo: RPPO, profile: str) -> Variations:
     """Return what the code does, with one of its habits changed at a time."""
-    main = settings(profile, elbert_po)
-    g_ppo = settings(profile, Strategy(train_unused_critics=True))
+    main = problem.learned(elbert_po, profile)
+    g_ppo = problem.learned(Strategy(train_unused_critics=True), profile)
     return {
         "elbert-po": (
             main,
             "ELBERT-PO as coded: every advantage standardised, one norm for all networks",
         ),
         "elbert-po-combined": (
-            replace(main, strategy=replace(elbert_po, standardise="combined")),
+            replace(main, method=replace(elbert_po, standardise="combined")),
             "ELBERT-PO, raw advantages combined, then standardised once",
         ),
         "elbert-po-raw": (
-            replace(main, strategy=replace(elbert_po, standardise="none")),
+            replace(main, method=replace(elbert_po, standardise="none")),
             "ELBERT-PO, raw advantages combined, as in Proposition 3.2",
         ),
         "elbert-po-separate": (
-            replace(main, clipping="separate"),
+            clipped_separately(main),
             "ELBERT-PO, the gradient of every network clipped on its own",
         ),
         "g-ppo": (g_ppo, "G-PPO as coded, training critics it does not use"),
         "g-ppo-separate": (
-            replace(g_ppo, clipping="separate"),
+            clipped_separately(g_ppo),
             "G-PPO, the gradient of every network clipped on its own",
         ),
-        "r-ppo": (settings(profile, r_ppo), "R-PPO as coded: the disparity is subtracted"),
+        "r-ppo": (problem.learned(r_ppo, profile), "R-PPO as coded: the disparity is subtracted"),
         "r-ppo-plus": (
-            settings(profile, replace(r_ppo, sign=1)),
+            problem.learned(replace(r_ppo, sign=1), profile),
             "R-PPO with Equation 27 as printed: the disparity is added",
         ),
     }
 
 
-def evaluated_on_training_length(config: TrainedConfig) -> TrainedConfig:
+def clipped_separately(setting: Setting) -> Setting:
+    """Return the same with the gradient of every network clipped on its own."""
+    return replace(setting, learning=replace(setting.learning, clipping="separate"))
+
+
+def evaluated_on_training_length(config: Setting) -> Setting:
     """Return the same training, evaluated on episodes as long as those of the training."""
     evaluating = replace(config.evaluating, episode_length=config.episode_length)
     return replace(config, evaluating=evaluating)
@@ -156,12 +140,12 @@ def over_episode_length(profile: str) -> Variations:
     As many long episodes make a rollout about five times as long, so that its updates move the
     policy about five times as far. With one long episode a rollout is about as long as coded.
     """
-    found: dict[str, tuple[TrainedConfig, str]] = {}
+    found: dict[str, tuple[Setting, str]] = {}
     for name, label, strategy in (
         ("g-ppo", "G-PPO", Strategy(train_unused_critics=True)),
         ("elbert-po", "ELBERT-PO", ElbertPO.as_coded(lending.ALPHA)),
     ):
-        short = lending_settings(profile, strategy)
+        short = LENDING.learned(strategy, profile)
         long = replace(short, episode_length=short.evaluating.episode_length)
         one = replace(long, learning=replace(long.learning, copies=1))
         found |= {
@@ -180,7 +164,7 @@ def over_episode_length(profile: str) -> Variations:
 
 
 LARGER_STEPS = {
-    "book": Learning(8, 256, 4, 1e-4, (64, 64), 1_200_000, annealed=True),
+    "book": PPO(8, 256, 4, 1e-4, (64, 64), 1_200_000, annealed=True),
     "smoke": attention.SMOKE,
 }
 """Larger rollouts and steps than ELBERT-PO bears in the harder attention environment."""
@@ -188,19 +172,16 @@ LARGER_STEPS = {
 
 def with_larger_steps(profile: str) -> Variations:
     """Return methods in the harder attention environment with steps that are too large."""
-    problem = attention.HARDER
-    elbert_po = replace(
-        attention.trained(problem, profile, ElbertPO.as_coded(problem.alpha, attention.BETA)),
-        learning=LARGER_STEPS[profile],
-    )
+    strategy = ElbertPO.as_coded(ALPHA_HARDER, attention.BETA)
+    elbert_po = replace(attention.HARDER.learned(strategy, profile), learning=LARGER_STEPS[profile])
     return {
         "elbert-po": (elbert_po, "ELBERT-PO as coded"),
         "elbert-po-separate": (
-            replace(elbert_po, clipping="separate"),
+            clipped_separately(elbert_po),
             "ELBERT-PO, the gradient of every network clipped on its own",
         ),
         "g-ppo": (
-            replace(elbert_po, strategy=Strategy(train_unused_critics=True)),
+            replace(elbert_po, method=Strategy(train_unused_critics=True)),
             "G-PPO as coded",
         ),
     }
@@ -215,12 +196,9 @@ AUTHORS_STEPS = {
 
 def with_authors_steps(profile: str) -> Variations:
     """Return ELBERT-PO in the harder attention environment, at the start of the authors' runs."""
-    problem = attention.HARDER
-    elbert_po = ElbertPO.as_coded(problem.alpha, attention.BETA)
-    config = replace(
-        attention.trained(problem, profile, elbert_po), learning=AUTHORS_STEPS[profile]
-    )
-    combined = replace(config, strategy=replace(elbert_po, standardise="combined"))
+    elbert_po = ElbertPO.as_coded(ALPHA_HARDER, attention.BETA)
+    config = replace(attention.HARDER.learned(elbert_po, profile), learning=AUTHORS_STEPS[profile])
+    combined = replace(config, method=replace(elbert_po, standardise="combined"))
     return {
         "elbert-po": (config, "ELBERT-PO as coded: every advantage standardised"),
         "elbert-po-combined": (combined, "raw advantages combined, then standardised once"),
@@ -230,7 +208,6 @@ def with_authors_steps(profile: str) -> Variations:
 def experiment(
     name: str,
     title: str,
-    work: Work,
     variations: Callable[[str], Variations],
     seeds: Mapping[str, int],
     reference: Callable[[str], tuple[Arm, ...]] = lambda profile: (),
@@ -241,8 +218,6 @@ def experiment(
     ----------
     name, title
         Of the experiment.
-    work
-        What runs one arm.
     variations
         Settings of the arms under a profile.
     seeds
@@ -257,7 +232,7 @@ def experiment(
         arms={
             profile: (
                 *(
-                    Arm(method, AS_CODED, config, work, description)
+                    Arm(method, AS_CODED, config, train_and_evaluate, description)
                     for method, (config, description) in found.items()
                 ),
                 *reference(profile),
@@ -266,17 +241,10 @@ def experiment(
         },
         seeds=seeds,
         horizon={
-            profile: _training(next(iter(found.values()))[0]).learning.total_steps
+            profile: next(iter(found.values()))[0].learning.total_steps
             for profile, found in by_profile.items()
         },
     )
-
-
-def _training(config: Any) -> TrainedConfig:
-    """Return the settings of training, which may be part of larger settings."""
-    found = config if isinstance(config, TrainedConfig) else config.training
-    assert isinstance(found, TrainedConfig)
-    return found
 
 
 SEEDS = {"smoke": 1, "book": 10}
@@ -284,50 +252,42 @@ WITH_PAPER = {**SEEDS, "paper": 3}
 
 
 def _over_alpha(name: str, alphas: tuple[int, ...], seeds: Mapping[str, int]) -> Experiment:
-    settings, work = PROBLEMS[name]
     return experiment(
         f"alpha-{name}",
         f"ELBERT-PO's weight of the bias, {name.replace('-', ' ')}",
-        work,
-        lambda profile: over_alpha(settings, alphas, profile),
+        lambda profile: over_alpha(PROBLEMS[name], alphas, profile),
         seeds,
     )
 
 
-def lending_static_optimum(profile: str) -> tuple[Arm, ...]:
-    """Return the lender whose two thresholds a search has found."""
-    arm = Arm(
-        "static-optimum",
-        "reference",
-        ReferenceConfig("elbert", "static-optimum", lending.EVALUATING[profile]),
-        lending_world.evaluate_static_optimum,
+STATIC_LENDER: References = {
+    "static-optimum": (
+        lending.STATIC_OPTIMUM,
         "accepts from a real score on, one per group, the best ones for ELBERT's objective",
     )
-    return (arm,)
+}
+"""The lender whose two thresholds a search has found."""
 
 
 def _over_details(
     name: str,
     elbert_po: ElbertPO,
-    r_ppo: Strategy,
-    reference: Callable[[str], tuple[Arm, ...]] = lambda profile: (),
+    r_ppo: RPPO,
+    references: References = MappingProxyType({}),
     methods: tuple[str, ...] = (),
 ) -> Experiment:
     """Make an experiment of all details, or of those of some methods."""
-    settings, work = PROBLEMS[name]
-    assert isinstance(r_ppo, RPPO)
 
     def chosen(profile: str) -> Variations:
-        found = over_details(settings, elbert_po, r_ppo, profile)
+        found = over_details(PROBLEMS[name], elbert_po, r_ppo, profile)
         return {method: found[method] for method in methods or found}
 
     return experiment(
         f"details-{name}",
         f"Habits of the authors' code changed one at a time, {name.replace('-', ' ')}",
-        work,
         chosen,
         SEEDS,
-        reference,
+        lambda profile: PROBLEMS[name].arms({}, references, profile),
     )
 
 
@@ -336,8 +296,7 @@ ABLATIONS = (
     experiment(
         "beta-attention-harder",
         "ELBERT-PO's sharpness of the soft bias, attention harder",
-        attention.train_and_evaluate,
-        lambda profile: over_beta(PROBLEMS["attention-harder"][0], profile),
+        lambda profile: over_beta(PROBLEMS["attention-harder"], profile),
         WITH_PAPER,
     ),
     *(_over_alpha(name, alphas, SEEDS) for name, alphas in ALPHAS.items()),
@@ -345,12 +304,12 @@ ABLATIONS = (
         "lending",
         ElbertPO.as_coded(lending.ALPHA),
         lending.METHODS["r-ppo", AS_CODED][0],
-        lending_static_optimum,
+        STATIC_LENDER,
     ),
     _over_details(
         "attention-harder",
-        ElbertPO.as_coded(attention.HARDER.alpha, attention.BETA),
-        attention.methods(attention.HARDER.alpha, attention.HARDER.penalty)["r-ppo", AS_CODED][0],
+        ElbertPO.as_coded(ALPHA_HARDER, attention.BETA),
+        attention.methods("elbert_harder")["r-ppo", AS_CODED][0],
         # A run takes long: the clipping, as the critics' gradients are largest here, and the form
         # that differs from the published one in its plain totals alone.
         methods=(
@@ -363,27 +322,24 @@ ABLATIONS = (
     ),
     _over_details(
         "infectious-harder",
-        ElbertPO.as_coded(infectious.HARDER.alpha[AS_CODED]),
-        infectious.methods(infectious.HARDER.alpha)["r-ppo", AS_CODED][0],
+        ElbertPO.as_coded(infectious.ALPHA["elbert_harder"][AS_CODED]),
+        infectious.methods("elbert_harder")["r-ppo", AS_CODED][0],
     ),
     experiment(
         "larger-steps-attention-harder",
         "Steps that are too large, attention harder",
-        attention.train_and_evaluate,
         with_larger_steps,
         SEEDS,
     ),
     experiment(
         "authors-steps-attention-harder",
         "The authors' settings for a million steps, attention harder",
-        attention.train_and_evaluate,
         with_authors_steps,
         SEEDS,
     ),
     experiment(
         "episodes-lending",
         "Training episodes as short as coded or as long as evaluated, lending",
-        lending_world.train_and_evaluate,
         over_episode_length,
         SEEDS,
     ),

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from longfair.agents.evaluation import acting_snapshots
 from longfair.agents.ppo import FairPPO
-from longfair.envs.sb3 import BatchVecEnv
-from longfair.papers.elbert import ablations, attention, infectious, lending
-from longfair.papers.elbert.attention import attention_world
-from longfair.papers.elbert.infectious import infectious_world
-from longfair.papers.elbert.lending_world import lending_world
-from longfair.papers.elbert.training import TrainedConfig, World
+from longfair.papers.elbert import attention, infectious, lending
+from longfair.papers.ppo_training import learner
+from longfair.papers.setting import Setting
 
 PUBLISHED_STEPS_PER_SECOND = {
     "elbert/lending": 351,
@@ -51,23 +48,12 @@ class TrainingCase:
     profile: str
     method: str
     variant: str
-    config: TrainedConfig
-    world: World
+    config: Setting
 
     def model(self) -> FairPPO:
         """Return the learner, ready for `learn`."""
-        learning = self.config.learning
-        return FairPPO(
-            "FairMlpPolicy",
-            BatchVecEnv(self.world.make(learning.copies, self.config.episode_length)),
-            self.config.strategy,
-            learning.hidden,
-            n_steps=self.config.episode_length,
-            batch_size=learning.minibatch,
-            n_epochs=learning.epochs,
-            learning_rate=learning.learning_rate,
-            seed=0,
-        )
+        learning = replace(self.config.learning, annealed=False)
+        return learner(learning, self.config, seed=0)
 
     def evaluation_seconds(self, model: FairPPO, steps: int = 20) -> float:
         """Return processor seconds of evaluation per rollout, all snapshots side by side.
@@ -80,17 +66,20 @@ class TrainingCase:
             Steps to time of each episode.
         """
         evaluating, learning = self.config.evaluating, self.config.learning
-        rollouts = learning.total_steps // (model.n_steps * model.n_envs)
+        length = evaluating.episode_length or model.n_steps
+        rollouts: int = learning.total_steps // (model.n_steps * model.n_envs)
         snapshots = [model.policy.actor()] * max(rollouts // evaluating.every, 1)
         generator = np.random.default_rng(0)
         act = acting_snapshots(snapshots, evaluating.episodes, model.action_space, generator)
-        env = self.world.make(len(snapshots) * evaluating.episodes, evaluating.episode_length)
+        env = self.config.world.make(
+            len(snapshots) * evaluating.episodes, evaluating.episode_length
+        )
         observation, info = env.reset(seed=0)
         started = time.process_time()
         for _ in range(steps):
             observation, _, _, _, info = env.step(act(observation, info))
         per_step = (time.process_time() - started) / steps
-        return per_step * evaluating.episode_length / rollouts
+        return per_step * length / rollouts
 
 
 def cases(profiles: tuple[str, ...] = ("paper", "book")) -> Iterator[TrainingCase]:
@@ -101,21 +90,15 @@ def cases(profiles: tuple[str, ...] = ("paper", "book")) -> Iterator[TrainingCas
     profiles
         Whose settings.
     """
+    experiments = (
+        lending.LENDING,
+        infectious.INFECTIOUS,
+        infectious.INFECTIOUS_HARDER,
+        attention.ATTENTION,
+        attention.ATTENTION_HARDER,
+    )
     for profile in profiles:
-        for method, variant in METHODS:
-            strategy, _ = lending.METHODS[method, variant]
-            config = ablations.lending_settings(profile, strategy)
-            world = lending_world(config.preset)
-            yield TrainingCase("elbert/lending", profile, method, variant, config, world)
-        for experiment, world_of in (
-            (infectious.INFECTIOUS, infectious_world),
-            (infectious.INFECTIOUS_HARDER, infectious_world),
-            (attention.ATTENTION, attention_world),
-            (attention.ATTENTION_HARDER, attention_world),
-        ):
-            for arm in experiment.arms[profile]:
-                if (arm.method, arm.variant) in METHODS:
-                    world = world_of(arm.config.preset)
-                    yield TrainingCase(
-                        experiment.id, profile, arm.method, arm.variant, arm.config, world
-                    )
+        for experiment in experiments:
+            arms = {(arm.method, arm.variant): arm.config for arm in experiment.arms[profile]}
+            for method, variant in METHODS:
+                yield TrainingCase(experiment.id, profile, method, variant, arms[method, variant])

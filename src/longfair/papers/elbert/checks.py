@@ -1,13 +1,12 @@
 """Exact statements of the ELBERT paper, checked by computing them.
 
-Nothing here is random or trained: a statement holds or it does not.  `CHECKS` maps the names used
-by the claims to the functions.
+Nothing here is random or trained: a statement holds or it does not. The package gives
+them the names that the claims use.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +18,7 @@ from longfair.metrics.aggregation import (
     two_trajectories,
 )
 from longfair.metrics.benefit import bias, long_term_benefit_rate, soft_bias
-from longfair.runs.claims import Check, CheckResult
+from longfair.runs.claims import CheckResult
 
 CROWD = 100
 """Size of the large crowds in the paper's example."""
@@ -190,10 +189,3 @@ def _floating_notions(trajectory: Trajectory) -> tuple[float, float, float]:
         float(squared_gap_sum(supply, demand)),
         float(bias(long_term_benefit_rate(supply, demand, axis=0))),
     )
-
-
-CHECKS: Mapping[str, Check] = {
-    "temporal-discrimination": temporal_discrimination,
-    "soft-bias-bounds": soft_bias_bounds,
-    "horizon-one": horizon_one,
-}

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
-
-import gymnasium
-import pandas as pd
-from gymnasium.vector import VectorEnv
-
-from longfair.agents.evaluation import Agent
-from longfair.agents.policies import (
-    VaccinateHighestDegree,
-    VaccinateMostExposed,
-    VaccinateNobody,
-    VaccinateUniformly,
-    VaccinationLottery,
-)
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
-from longfair.agents.ppo.strategy import Strategy
-from longfair.envs.epidemic import EpidemicParams
-from longfair.papers.elbert import training
-from longfair.papers.elbert.lending import Evaluating
-from longfair.papers.elbert.training import Learning, ReferenceConfig, TrainedConfig, World
-from longfair.runs.experiment import Arm, Experiment
+from longfair.papers.elbert.methods import four_methods
+from longfair.papers.setting import PPO, Evaluating, Methods, Problem, References, Untrained, World
 
 STATIC = {
     "elbert": {"static-reward": (1.0, 1.59), "static-optimum": (0.44, 1.49)},
@@ -38,62 +18,44 @@ Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
 """
 
 
-def infectious_world(preset: str) -> World:
-    """Say where methods are trained, and that wasted vaccines are counted."""
-    return World(partial(_batch, preset), counted=("wasted",))
+def world(preset: str) -> World:
+    """Say where one acts: agents see everybody's health."""
+    return World("longfair/Epidemic-v0", {"preset": preset})
 
 
-def train_and_evaluate(config: TrainedConfig, seed: int) -> pd.DataFrame:
-    """Train and evaluate a method; see `longfair.papers.elbert.training`."""
-    return training.train_and_evaluate(config, seed, infectious_world(config.preset))
+def references(preset: str) -> References:
+    """Return the policies that need no training for a preset."""
+    return {
+        "nobody": (Untrained("vaccinate-nobody"), "vaccinates nobody"),
+        "uniform": (
+            Untrained("vaccinate-uniformly"),
+            "anybody or nobody with equal chances, as an untrained policy draws",
+        ),
+        "highest-degree": (
+            Untrained("vaccinate-highest-degree"),
+            "the susceptible person with the most neighbours",
+        ),
+        "most-exposed": (
+            Untrained("vaccinate-most-exposed"),
+            "the susceptible person with the most infected neighbours",
+        ),
+        "static-reward": (
+            _lottery(preset, "static-reward"),
+            "a lottery between the groups, the best one for the reward alone",
+        ),
+        "static-optimum": (
+            _lottery(preset, "static-optimum"),
+            "a lottery between the groups, the best one for ELBERT's objective",
+        ),
+    }
 
 
-def evaluate_reference(config: ReferenceConfig, seed: int) -> pd.DataFrame:
-    """Evaluate a policy that needs no training; see `longfair.papers.elbert.training`."""
-    return training.evaluate_reference(
-        config, seed, infectious_world(config.preset), reference_policy
-    )
+def _lottery(preset: str, policy: str) -> Untrained:
+    chance, weight = STATIC[preset][policy]
+    return Untrained("vaccination-lottery", {"chance": chance, "exposure_weight": weight})
 
 
-def reference_policy(config: ReferenceConfig, seed: int) -> Agent:
-    """Return the reference policy of the settings."""
-    params = EpidemicParams()  # the presets share one network
-    if config.policy == "nobody":
-        return VaccinateNobody(len(params.group))
-    if config.policy == "uniform":
-        return VaccinateUniformly(len(params.group), seed=seed)
-    if config.policy == "highest-degree":
-        return VaccinateHighestDegree(params.adjacency())
-    if config.policy == "most-exposed":
-        return VaccinateMostExposed(params.adjacency())
-    chance, exposure_weight = STATIC[config.preset][config.policy]
-    chances = (1.0 - chance, chance)
-    return VaccinationLottery(params.adjacency(), params.group, chances, exposure_weight, seed)
-
-
-REFERENCE_POLICIES = {
-    "nobody": "vaccinates nobody",
-    "uniform": "anybody or nobody with equal chances, as an untrained policy draws",
-    "highest-degree": "the susceptible person with the most neighbours",
-    "most-exposed": "the susceptible person with the most infected neighbours",
-    "static-reward": "a lottery between the groups, the best one for the reward alone",
-    "static-optimum": "a lottery between the groups, the best one for ELBERT's objective",
-}
-"""Policies that need no training."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What sets the paper's two infectious disease environments apart."""
-
-    preset: str
-    alpha: dict[str, float]
-    """ELBERT-PO's weight of the squared bias, by variant."""
-    learning: dict[str, Learning]
-    """Settings by profile: the authors' own; ours; a few seconds."""
-
-
-SMOKE = Learning(
+SMOKE = PPO(
     copies=50,
     minibatch=250,
     epochs=2,
@@ -103,128 +65,76 @@ SMOKE = Learning(
     annealed=True,
 )
 
-HARDER = Problem(
-    preset="elbert_harder",
-    alpha={"as_coded": 50.0, "as_published": 50.0},
-    learning={
-        "paper": Learning(250, 64, 10, 1e-5, (512, 256), 5_000_000),
-        "book": Learning(250, 1000, 4, 4e-4, (64, 64), 1_500_000, annealed=True),
-        "smoke": SMOKE,
-    },
-)
-ORIGINAL = Problem(
-    preset="elbert",
-    alpha={"as_coded": 20.0, "as_published": 10.0},
-    learning={
-        "paper": Learning(250, 64, 10, 1e-5, (512, 256), 10_000_000),
-        "book": Learning(250, 1000, 4, 4e-4, (64, 64), 1_000_000, annealed=True),
-        "smoke": SMOKE,
-    },
-)
-"""Table 1 of the paper gives alpha 10 for the original environment, the authors' script 20."""
+
+def _evaluating(every: int, episodes: int, final_episodes: int) -> Evaluating:
+    """Report wasted vaccines beside the rates."""
+    return Evaluating(every, episodes, final_episodes, 20, "rates-and-extremes", ("wasted",))
+
 
 EVALUATING = {
-    "paper": Evaluating(every=5, episodes=200, final_episodes=2000, episode_length=20),
-    "book": Evaluating(every=6, episodes=200, final_episodes=2000, episode_length=20),
-    "smoke": Evaluating(every=1, episodes=20, final_episodes=50, episode_length=20),
+    "paper": _evaluating(every=5, episodes=200, final_episodes=2000),
+    "book": _evaluating(every=6, episodes=200, final_episodes=2000),
+    "smoke": _evaluating(every=1, episodes=20, final_episodes=50),
 }
+EPISODE_LENGTH = dict.fromkeys(EVALUATING, 20)
+
+HARDER = Problem(
+    world("elbert_harder"),
+    learning={
+        "paper": PPO(250, 64, 10, 1e-5, (512, 256), 5_000_000),
+        "book": PPO(250, 1000, 4, 4e-4, (64, 64), 1_500_000, annealed=True),
+        "smoke": SMOKE,
+    },
+    evaluating=EVALUATING,
+    episode_length=EPISODE_LENGTH,
+)
+ORIGINAL = Problem(
+    world("elbert"),
+    learning={
+        "paper": PPO(250, 64, 10, 1e-5, (512, 256), 10_000_000),
+        "book": PPO(250, 1000, 4, 4e-4, (64, 64), 1_000_000, annealed=True),
+        "smoke": SMOKE,
+    },
+    evaluating=EVALUATING,
+    episode_length=EPISODE_LENGTH,
+)
+
+ALPHA = {
+    "elbert": {"as_coded": 20.0, "as_published": 10.0},
+    "elbert_harder": {"as_coded": 50.0, "as_published": 50.0},
+}
+"""ELBERT-PO's weight of the squared bias, by preset and variant.
+
+Table 1 of the paper gives alpha 10 for the original environment, the authors' script 20.
+"""
 
 TOLERANCE = 0.05
 """Disparity that R-PPO and A-PPO leave alone."""
 
 
-def methods(alpha: dict[str, float]) -> dict[tuple[str, str], tuple[Strategy, str]]:
-    """Return the four methods in both variants.
-
-    Parameters
-    ----------
-    alpha
-        ELBERT-PO's weight of the squared bias, by variant.
-    """
-    r_ppo = RPPO(penalty=0.1, tolerance=TOLERANCE, offset=1.0)
-    a_ppo = APPO(level_weight=0.1, change_weight=0.1, tolerance=TOLERANCE, offset=1.0)
-    return {
-        ("g-ppo", "as_coded"): (
-            Strategy(train_unused_critics=True),
-            "PPO on the reward, training the fairness critics it does not use",
-        ),
-        ("g-ppo", "as_published"): (Strategy(), "PPO on the reward"),
-        ("r-ppo", "as_coded"): (
-            replace(r_ppo, train_unused_critics=True),
-            "penalises the whole disparity once it exceeds the tolerance",
-        ),
-        ("r-ppo", "as_published"): (
-            replace(r_ppo, excess_only=True),
-            "penalises what exceeds the tolerance",
-        ),
-        ("a-ppo", "as_coded"): (
-            replace(a_ppo, train_unused_critics=True),
-            "fairness terms in the advantage, scaled to [0, 1] per minibatch",
-        ),
-        ("a-ppo", "as_published"): (
-            replace(a_ppo, as_coded=False),
-            "raw fairness terms in the advantage, at the state before the step",
-        ),
-        ("elbert-po", "as_coded"): (
-            ElbertPO.as_coded(alpha["as_coded"]),
-            "every advantage standardised before the chain rule combines them",
-        ),
-        ("elbert-po", "as_published"): (
-            ElbertPO.as_published(alpha["as_published"]),
-            "raw advantages combined by the chain rule, discounted totals",
-        ),
-    }
-
-
-def trained(problem: Problem, profile: str, strategy: Strategy) -> TrainedConfig:
-    """Return the settings under which a profile trains a method on a problem."""
-    return TrainedConfig(
-        problem.preset,
-        strategy,
-        problem.learning[profile],
-        EVALUATING[profile],
-        EVALUATING[profile].episode_length,
+def methods(preset: str) -> Methods:
+    """Return the four methods in both variants, with the weights of a preset."""
+    return four_methods(
+        ElbertPO.as_coded(ALPHA[preset]["as_coded"]),
+        ElbertPO.as_published(ALPHA[preset]["as_published"]),
+        RPPO(penalty=0.1, tolerance=TOLERANCE, offset=1.0),
+        APPO(level_weight=0.1, change_weight=0.1, tolerance=TOLERANCE, offset=1.0),
     )
 
 
-def arms(problem: Problem, profile: str) -> tuple[Arm, ...]:
-    """Return the four methods in both variants, and the reference policies."""
-    learned = [
-        Arm(method, variant, trained(problem, profile, strategy), train_and_evaluate, description)
-        for (method, variant), (strategy, description) in methods(problem.alpha).items()
-    ]
-    reference = [
-        Arm(
-            policy,
-            "reference",
-            ReferenceConfig(problem.preset, policy, EVALUATING[profile]),
-            evaluate_reference,
-            description,
-        )
-        for policy, description in REFERENCE_POLICIES.items()
-    ]
-    return (*learned, *reference)
+SEEDS = {"smoke": 2, "book": 10, "paper": 1}
 
-
-def _batch(preset: str, copies: int, episode_length: int) -> VectorEnv[Any, Any, Any]:
-    return gymnasium.make_vec(
-        "longfair/Epidemic-v0", num_envs=copies, preset=preset, episode_length=episode_length
-    )
-
-
-def _experiment(name: str, title: str, problem: Problem, paper_seeds: int) -> Experiment:
-    return Experiment(
-        id=f"elbert/{name}",
-        title=title,
-        arms={profile: arms(problem, profile) for profile in problem.learning},
-        seeds={"smoke": 2, "book": 10, "paper": paper_seeds},
-        horizon={profile: learning.total_steps for profile, learning in problem.learning.items()},
-    )
-
-
-INFECTIOUS = _experiment(
-    "infectious", "An epidemic on a network: four methods beside untrained policies", ORIGINAL, 1
+INFECTIOUS = ORIGINAL.experiment(
+    "elbert/infectious",
+    "An epidemic on a network: four methods beside untrained policies",
+    methods("elbert"),
+    references("elbert"),
+    SEEDS,
 )
-INFECTIOUS_HARDER = _experiment(
-    "infectious-harder", "An epidemic on a network where immunity is lost again", HARDER, 1
+INFECTIOUS_HARDER = HARDER.experiment(
+    "elbert/infectious-harder",
+    "An epidemic on a network where immunity is lost again",
+    methods("elbert_harder"),
+    references("elbert_harder"),
+    SEEDS,
 )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
 from longfair.agents.policies import applicants
 from longfair.metrics.benefit import benefit_rate, bias
-from longfair.papers.elbert.lending import reference_policy
+from longfair.papers.elbert.lending import REFERENCES, WORLD
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
 
@@ -152,7 +152,7 @@ def play_reference(policy: str, episodes: int, episode_length: int, seed: int) -
         Sums over each episode.
     """
     for_agent, for_env = _two_seeds(seed)
-    act = acting(reference_policy(policy, for_agent))
+    act = acting(REFERENCES[policy][0].make(WORLD, for_agent))
     return play_episodes(act, _lending(episodes, episode_length), for_env)
 
 
@@ -182,7 +182,7 @@ def score_history(
         Shape (T, G, C): mean share of every score in every group.
     """
     for_agent, for_env = _two_seeds(seed)
-    act = acting(reference_policy(policy, for_agent))
+    act = acting(REFERENCES[policy][0].make(WORLD, for_agent))
     env = _lending(copies, episode_length)
     observation, info = env.reset(seed=for_env)
     looks = [info["group_state"].mean(axis=0)]

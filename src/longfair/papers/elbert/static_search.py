@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import differential_evolution
 
-from longfair.agents.evaluation import Agent, EpisodeTotals, acting, play_episodes
-from longfair.agents.policies import ProportionalToIncidents, VaccinationLottery
-from longfair.envs.epidemic import EpidemicParams
+from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
 from longfair.metrics.benefit import benefit_rate, bias
-from longfair.papers.elbert.attention import INCIDENTS, ROWS, SITES, attention_world
-from longfair.papers.elbert.infectious import infectious_world
-from longfair.papers.elbert.lending_world import lending_world, real_thresholds
-from longfair.papers.elbert.training import World
+from longfair.papers.elbert import attention, infectious, lending
+from longfair.papers.setting import Untrained, World
 
 FIRST_SEED = 2**40
 """Beyond the 32 bits of the seeds that results use."""
@@ -56,7 +53,7 @@ class Family(NamedTuple):
     """Policies that a few numbers describe."""
 
     bounds: list[tuple[float, float]]
-    agent: Callable[[NDArray[np.float64]], Agent]
+    policy: Callable[[NDArray[np.float64]], Untrained]
     world: World
     episode_length: int
     copies: int
@@ -66,30 +63,31 @@ class Family(NamedTuple):
 def attention_family(preset: str) -> Family:
     """Divide the units by weighted recent incidents: logarithms of the weights of sites 1 to 4."""
 
-    def agent(point: NDArray[np.float64]) -> Agent:
-        return ProportionalToIncidents(tuple(np.exp([0.0, *point])), INCIDENTS, ROWS)
+    def policy(point: NDArray[np.float64]) -> Untrained:
+        settings = {"logarithms": [0.0, *point], "rows": attention.ROWS}
+        return Untrained("proportional-to-incidents", settings)
 
-    return Family([(-2.0, 3.0)] * (SITES - 1), agent, attention_world(preset), 1024, copies=32)
+    bounds = [(-2.0, 3.0)] * (attention.SITES - 1)
+    return Family(bounds, policy, attention.world(preset), 1024, copies=32)
 
 
 def infectious_family(preset: str) -> Family:
     """Draw the group by lottery: chance of group 1, and weight of infected neighbours."""
-    params = EpidemicParams()
 
-    def agent(point: NDArray[np.float64]) -> Agent:
-        chances = (1.0 - point[0], point[0])
-        return VaccinationLottery(params.adjacency(), params.group, chances, point[1], seed=0)
+    def policy(point: NDArray[np.float64]) -> Untrained:
+        return Untrained("vaccination-lottery", {"chance": point[0], "exposure_weight": point[1]})
 
-    return Family([(0.0, 1.0), (0.0, 5.0)], agent, infectious_world(preset), 20, copies=4000)
+    return Family([(0.0, 1.0), (0.0, 5.0)], policy, infectious.world(preset), 20, copies=4000)
 
 
 def lending_family(preset: str) -> Family:
     """Lend from a real threshold on; its fraction is the chance to refuse the score below it."""
 
-    def agent(point: NDArray[np.float64]) -> Agent:
-        return real_thresholds(tuple(point), seed=0)
+    def policy(point: NDArray[np.float64]) -> Untrained:
+        return Untrained("real-thresholds", {"limits": tuple(point)})
 
-    return Family([(0.0, 5.0)] * 2, agent, lending_world(preset), 10_000, copies=128)
+    world = replace(lending.WORLD, parameters={"preset": preset})
+    return Family([(0.0, 5.0)] * 2, policy, world, 10_000, copies=128)
 
 
 FAMILIES = {
@@ -119,9 +117,9 @@ def search(family: Family, alpha: float, iterations: int) -> tuple[NDArray[np.fl
     """
 
     def play(point: NDArray[np.float64], seed: int, copies: int) -> Score:
-        totals = play_episodes(
-            acting(family.agent(point)), family.world.make(copies, family.episode_length), seed
-        )
+        agent = family.policy(point).make(family.world, seed=0)
+        env = family.world.make(copies, family.episode_length)
+        totals = play_episodes(acting(agent), env, seed)
         return score(totals, alpha)
 
     found = differential_evolution(

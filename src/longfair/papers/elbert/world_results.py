@@ -269,4 +269,4 @@ def settings_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
             config = next(arm.config for arm in arms if arm.method == "g-ppo")
             every = {"evaluated every": config.evaluating.every}
             columns[heading, profile] = vars(config.learning) | every
-    return pd.DataFrame(columns).rename_axis("setting")
+    return pd.DataFrame(columns).drop(["clipping", "discount"]).rename_axis("setting")

@@ -1,8 +1,15 @@
 """Fair decision problems: fairness constraints in Markov decision processes (Wen et al. 2021)."""
 
 from longfair.papers.fairmdp import cross_entropy, exploration, memory_learner, other_learners
-from longfair.papers.fairmdp.checks import CHECKS
 
+CHECKS = {
+    "fair-mdp-randomness": "longfair.papers.fairmdp.checks:randomness",
+    "fair-mdp-linear-program": "longfair.papers.fairmdp.checks:linear_program_is_exact",
+    "fair-mdp-price-as-coded": "longfair.papers.fairmdp.checks:price_as_coded",
+    "fair-mdp-price-as-published": "longfair.papers.fairmdp.checks:price_as_published",
+    "fair-mdp-appendix-g-gap": "longfair.papers.fairmdp.checks:appendix_g_gap",
+    "fair-mdp-appendix-g-level": "longfair.papers.fairmdp.checks:appendix_g_level",
+}
 EXPERIMENTS = (
     *cross_entropy.EXPERIMENTS,
     *exploration.EXPERIMENTS,

@@ -1,11 +1,9 @@
 """Exact statements of the fair MDP paper, checked by computing them.
 
-Nothing here is trained. `CHECKS` maps the names used by the claims to the functions.
+Nothing here is trained. The package gives the names that the claims use.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,7 +18,7 @@ from longfair.agents.fair_mdp.model import FairProblem, SeparableMDP, demographi
 from longfair.agents.fair_mdp.solution import NoFairPolicyError
 from longfair.papers.fairmdp.exact import best_in_episode, discounted_steps, finite_problem, program
 from longfair.papers.fairmdp.loans import Rates
-from longfair.runs.claims import Check, CheckResult
+from longfair.runs.claims import CheckResult
 
 ROUNDING = 1e-8
 """How far two exact solvers may differ."""
@@ -241,13 +239,3 @@ def _says_infeasible(problem: FairProblem, tolerance: float) -> bool:
     except NoFairPolicyError:
         return True
     return False
-
-
-CHECKS: Mapping[str, Check] = {
-    "fair-mdp-randomness": randomness,
-    "fair-mdp-linear-program": linear_program_is_exact,
-    "fair-mdp-price-as-coded": price_as_coded,
-    "fair-mdp-price-as-published": price_as_published,
-    "fair-mdp-appendix-g-gap": appendix_g_gap,
-    "fair-mdp-appendix-g-level": appendix_g_level,
-}

@@ -1,10 +1,17 @@
 """FairQCM: fairness with memory (Alamdari et al. 2024)."""
 
 from longfair.papers.fairqcm.beyond import EXPERIMENTS as _BEYOND
-from longfair.papers.fairqcm.checks import CHECKS
 from longfair.papers.fairqcm.deep import EXPERIMENTS as _DEEP
 from longfair.papers.fairqcm.tabular import EXPERIMENTS as _TABULAR
 
+CHECKS = {
+    "vaccine-shipments": "longfair.papers.fairqcm.checks:vaccine_shipments",
+    "bounded-covers-all": "longfair.papers.fairqcm.checks:bounded_covers_all",
+    "bounded-rewards": "longfair.papers.fairqcm.checks:bounded_rewards",
+    "memory-from-automata": "longfair.papers.fairqcm.memory_checks:memory_from_automata",
+    "automata-from-memory": "longfair.papers.fairqcm.memory_checks:automata_from_memory",
+    "unbounded-count": "longfair.papers.fairqcm.memory_checks:unbounded_count",
+}
 EXPERIMENTS = (*_TABULAR, *_DEEP, *_BEYOND)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

@@ -38,8 +38,7 @@ from longfair.metrics.memory_fairness import (
 )
 from longfair.metrics.memory_fairness.schemes import OverTime, Welfare
 from longfair.papers.fairqcm import counter
-from longfair.papers.fairqcm.memory_checks import MEMORY_CHECKS
-from longfair.runs.claims import Check, CheckResult
+from longfair.runs.claims import CheckResult
 
 THOUSAND = 1000.0
 MONTH = 20 * THOUSAND
@@ -285,11 +284,3 @@ def best_over_histories(scheme: FairnessScheme[np.ndarray], length: int) -> floa
     for _ in range(length):
         values = values.max(axis=-1) @ counter.state_probabilities()
     return float(values)
-
-
-CHECKS: Mapping[str, Check] = {
-    "vaccine-shipments": vaccine_shipments,
-    "bounded-covers-all": bounded_covers_all,
-    "bounded-rewards": bounded_rewards,
-    **MEMORY_CHECKS,
-}

@@ -8,7 +8,7 @@ received equally much, has two values only and needs a memory that grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,7 +31,7 @@ from longfair.metrics.memory_fairness import (
 )
 from longfair.papers.fairqcm import counter
 from longfair.papers.fairqcm.counter import FloatArray, IntArray
-from longfair.runs.claims import Check, CheckResult
+from longfair.runs.claims import CheckResult
 
 CAP = 2
 MODULUS = 3
@@ -326,10 +326,3 @@ def _spoiled(traces: IntArray) -> IntArray:
         generator.integers(counter.STATES, size=len(traces)),
     )
     return words
-
-
-MEMORY_CHECKS: Mapping[str, Check] = {
-    "memory-from-automata": memory_from_automata,
-    "automata-from-memory": automata_from_memory,
-    "unbounded-count": unbounded_count,
-}

@@ -1,0 +1,345 @@
+"""What a run is told: a world, a method, how it learns and how it is evaluated.
+
+Everything here is a frozen record of plain values, so that a stored result can tell what it was
+made with. Classes and functions are named, not imported, until a run needs them: declaring an
+experiment costs nothing. A name without a colon stands in one of the tables below; packages outside
+this one write ``"module:name"``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from longfair.errors import UsageError, near_misses
+from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count, Length, OneOf, Positive, Probability, validate
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from longfair.papers.protocol import Snapshots
+    from longfair.runs.checkpoints import Checkpoint
+
+WRAPPERS = {
+    "running-rates": "longfair.envs.wrappers:RunningRates",
+    "history": "longfair.envs.history:History",
+    "elapsed-time": "longfair.envs.elapsed:ElapsedTime",
+    "full-memory": "longfair.envs.memory:FullMemory",
+    "min-memory": "longfair.envs.memory:MinMemory",
+    "reset-memory": "longfair.envs.memory:ResetMemory",
+    "all-notions": "longfair.papers.elbert.notion_wrappers:AllNotions",
+    "some-notions": "longfair.papers.elbert.notion_wrappers:SomeNotions",
+    "belief-features": "longfair.papers.fairmdp.other_learners:Features",
+}
+"""What may stand between an environment and an agent."""
+
+MEASURES = {
+    "rates": "longfair.papers.elbert.measures:rates",
+    "rates-and-extremes": "longfair.papers.elbert.measures:rates_and_extremes",
+    "rates-by-notion": "longfair.papers.elbert.measures:rates_by_notion",
+    "shares": "longfair.papers.fairqcm.measures:shares",
+    "exact-lending": "longfair.papers.fairmdp.other_learners:exact_lending",
+}
+"""What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
+
+
+def resolved(what: str, name: str, known: Mapping[str, str]) -> Any:
+    """Return the class or function of a name.
+
+    Parameters
+    ----------
+    what
+        Kind of thing, for the message.
+    name
+        A key of `known`, or ``"module:name"``.
+    known
+        Names and where they are found.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown, or nothing is found where it points.
+    """
+    place = known.get(name, name)
+    module, colon, attribute = place.partition(":")
+    if not colon:
+        raise UsageError(f"unknown {what} {name!r}: {near_misses(name, known)}; or 'module:name'")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{what} {name!r} cannot be imported: {error}") from error
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """Something around an environment that changes what agents see."""
+
+    name: str
+    """A key of `WRAPPERS`, or ``"module:class"``."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments beside the environment."""
+
+    def around(self, env: VectorEnv[Any, Any, Any]) -> VectorEnv[Any, Any, Any]:
+        """Return the environment with the wrapper around it."""
+        wrapped: VectorEnv[Any, Any, Any] = self._class()(env, **self.settings)
+        return wrapped
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what decides numbers here, for a run's key."""
+        return (self._class(),)
+
+    def _class(self) -> Any:
+        return resolved("wrapper", self.name, WRAPPERS)
+
+
+@dataclass(frozen=True)
+class World:
+    """Where a method acts, and what it sees of it."""
+
+    environment: str
+    """Id of a Gymnasium environment."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `gymnasium.make_vec`, such as the preset and what differs from it."""
+    wrappers: tuple[Wrapper, ...] = ()
+    """From the inside to the outside."""
+
+    def make(self, copies: int, episode_length: int | None = None) -> VectorEnv[Any, Any, Any]:
+        """Make copies that are stepped together.
+
+        Parameters
+        ----------
+        copies
+            How many.
+        episode_length
+            Steps of an episode; the environment's own when not given.
+        """
+        import gymnasium
+
+        more = {} if episode_length is None else {"episode_length": episode_length}
+        env = gymnasium.make_vec(self.environment, num_envs=copies, **{**self.parameters, **more})
+        for wrapper in self.wrappers:
+            env = wrapper.around(env)
+        return env
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what decides numbers here, for a run's key."""
+        import gymnasium
+
+        entry = gymnasium.spec(self.environment).vector_entry_point
+        return (resolved("environment", entry, {}) if isinstance(entry, str) else entry,)
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """A method that learns nothing."""
+
+    policy: str
+    """A key of `longfair.papers.untrained.POLICIES`, or ``"module:function"``."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the policy."""
+    curve: int = 0
+    """Episodes of a learning curve, which is flat; none by default."""
+
+    def make(self, world: World, seed: int) -> Any:
+        """Return the policy.
+
+        Parameters
+        ----------
+        world
+            Where it will act.
+        seed
+            Seed of its own draws.
+        """
+        return self.parts()[0](world, seed, **self.settings)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what decides numbers here, for a run's key."""
+        from longfair.papers.untrained import POLICIES
+
+        return (POLICIES.get(self.policy) or resolved("policy", self.policy, {}),)
+
+    def shortened(self) -> Untrained:
+        """Return the same with a short curve."""
+        return replace(self, curve=min(self.curve, 20))
+
+
+@dataclass(frozen=True)
+class PPO:
+    """How methods of the PPO family learn; the defaults are those of ELBERT's lending script."""
+
+    copies: Count = 2
+    """Environments stepped together; the rollout is `copies` whole episodes."""
+    minibatch: Count = 64
+    epochs: Count = 10
+    learning_rate: Positive = 1e-5
+    hidden: Annotated[tuple[Count, ...], Length(1)] = (256, 128)
+    total_steps: Count = 2_000_000
+    annealed: bool = False
+    """Whether the learning rate falls to zero in a straight line; the authors keep it."""
+    clipping: Annotated[str, OneOf("joint", "separate")] = "joint"
+    """Whether one norm of the gradient is clipped, or that of every network."""
+    discount: Probability = 0.99
+
+    name: ClassVar[str] = "ppo"
+    revision: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.ppo_training.train`."""
+        from longfair.papers.ppo_training import train
+
+        return train(self, setting, seed, checkpoint)
+
+    def shortened(self, rollouts: int, episode_length: int) -> PPO:
+        """Return the same for some rollouts."""
+        return replace(self, total_steps=rollouts * self.copies * episode_length)
+
+
+@dataclass(frozen=True)
+class Evaluating:
+    """How policies are evaluated; the defaults are those of ELBERT's lending script."""
+
+    every: Count = 5
+    """Rollouts between two evaluations of the learning curve, the first before training."""
+    episodes: Count = 3
+    """Episodes per evaluation of the learning curve."""
+    final_episodes: Count = 100
+    """Episodes on which the last policy is evaluated."""
+    episode_length: Count | None = 10_000
+    """Steps of an episode; the environment's own if None."""
+    measure: str = "rates"
+    """A key of `MEASURES`, or ``"module:function"``."""
+    counted: tuple[str, ...] = ()
+    """Keys of the step's `info`, each one number per copy, that are added up too."""
+    draws: str = "end first"
+    """A key of `longfair.papers.protocol.DRAWS`: which streams of random numbers are used."""
+
+    rollouts: ClassVar[int] = 2
+    """Rollouts of `shortened`."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what decides numbers here, for a run's key."""
+        return (resolved("measure", self.measure, MEASURES),)
+
+    def shortened(self) -> Evaluating:
+        """Return the same for a look at every policy."""
+        length = None if self.episode_length is None else min(self.episode_length, 200)
+        return replace(self, every=1, episodes=1, final_episodes=2, episode_length=length)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that one run is told but its seed.
+
+    `longfair.papers.protocol.train_and_evaluate` runs any of them.
+    """
+
+    world: World
+    method: Any
+    """A `longfair.agents.ppo.strategy.Strategy`, settings of another learner, or `Untrained`."""
+    learning: Any
+    """`PPO`, or another record with the methods `train` and `shortened`; None: nothing is learned.
+    """
+    evaluating: Evaluating
+    episode_length: int | None = None
+    """Steps of a training episode; the environment's own if None."""
+    training: tuple[Wrapper, ...] = ()
+    """Wrappers around the world while training only."""
+
+    def shortened(self) -> Setting:
+        """Return the same settings for about two rollouts, to see whether anything changed."""
+        rollouts, evaluating = self.evaluating.rollouts, self.evaluating.shortened()
+        if self.learning is None:
+            return replace(self, method=self.method.shortened(), evaluating=evaluating)
+        length = self.episode_length or 0
+        learning = self.learning.shortened(rollouts, length)
+        return replace(self, learning=learning, evaluating=evaluating)
+
+
+Methods = Mapping[tuple[str, str], tuple[Any, str]]
+"""Method and variant to what is learned and a description."""
+
+References = Mapping[str, tuple[Untrained, str]]
+"""Name of a policy that learns nothing to the policy and a description."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A world, and by profile how one learns and is evaluated there, whatever the method."""
+
+    world: World
+    learning: Mapping[str, PPO]
+    """By profile: the authors' own; ours; a few seconds."""
+    evaluating: Mapping[str, Evaluating]
+    episode_length: Mapping[str, int]
+    """Steps of a training episode, by profile."""
+
+    def learned(self, method: Any, profile: str) -> Setting:
+        """Return the settings under which a profile trains a method."""
+        return Setting(
+            self.world,
+            method,
+            self.learning[profile],
+            self.evaluating[profile],
+            self.episode_length[profile],
+        )
+
+    def untrained(self, policy: Untrained, evaluating: str | Evaluating) -> Setting:
+        """Return the settings under which a profile, or another evaluation, plays a policy."""
+        found = self.evaluating[evaluating] if isinstance(evaluating, str) else evaluating
+        return Setting(self.world, policy, None, found)
+
+    def arms(self, methods: Methods, references: References, profile: str) -> tuple[Arm, ...]:
+        """Return an arm for every method and every reference policy."""
+        from longfair.papers.protocol import train_and_evaluate
+
+        learned = [
+            Arm(method, variant, self.learned(how, profile), train_and_evaluate, description)
+            for (method, variant), (how, description) in methods.items()
+        ]
+        reference = [
+            Arm(name, "reference", self.untrained(how, profile), train_and_evaluate, description)
+            for name, (how, description) in references.items()
+        ]
+        return (*learned, *reference)
+
+    def experiment(
+        self,
+        identity: str,
+        title: str,
+        methods: Methods,
+        references: References,
+        seeds: Mapping[str, int],
+    ) -> Experiment:
+        """Return the experiment of all methods and reference policies in this world.
+
+        Parameters
+        ----------
+        identity
+            Id of the experiment.
+        title
+            One line for tables.
+        methods, references
+            What is compared.
+        seeds
+            Profiles, and the number of seeds of each.
+        """
+        return Experiment(
+            id=identity,
+            title=title,
+            arms={profile: self.arms(methods, references, profile) for profile in seeds},
+            seeds=seeds,
+            horizon={profile: self.learning[profile].total_steps for profile in seeds},
+        )
