@@ -1,0 +1,54 @@
+"""All parameters of a torch module as one vector, and all their gradients as another."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+Float32Array = NDArray[np.float32]
+
+
+class FlatParameters:
+    """The parameters of a module on the CPU, in single precision, as one vector.
+
+    The module's parameters become views. Clipping, resetting and the optimiser's step are then one
+    operation each instead of one per parameter.
+
+    Parameters
+    ----------
+    module
+        Whose parameters. All of them get a gradient, zero at first.
+
+    Attributes
+    ----------
+    values
+        The vector of parameters, with its gradient in `values.grad`.
+    vector, gradient
+        The same two as NumPy arrays on the same memory.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        parameters = list(module.parameters())
+        self.values = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
+        gradient = torch.zeros_like(self.values)
+        self.values.grad = gradient
+        sizes = [p.numel() for p in parameters]
+        flat = (self.values.detach(), gradient)
+        parts = zip(*(torch.split(vector, sizes) for vector in flat), strict=True)
+        for parameter, (value, own_gradient) in zip(parameters, parts, strict=True):
+            parameter.data = value.view_as(parameter)
+            parameter.grad = own_gradient.view_as(parameter)
+        self.vector: Float32Array = self.values.detach().numpy()
+        self.gradient: Float32Array = gradient.numpy()
+
+    def clip_gradient(self, max_norm: float) -> None:
+        """Scale the gradient down to at most `max_norm`, as `torch.nn.utils` does."""
+        gradient = self.values.grad
+        assert gradient is not None
+        norm = math.sqrt(torch.dot(gradient, gradient).item())
+        if norm + 1e-6 > max_norm:
+            gradient.mul_(max_norm / (norm + 1e-6))
