@@ -192,6 +192,24 @@ def test_runs_depend_on_their_seed_only() -> None:
     assert not np.array_equal(first.values, other.values)
 
 
+def test_what_is_saved_decides_alike_and_goes_on(tmp_path) -> None:
+    learner = agent("real")
+    learner.learn(500)
+    learner.save(tmp_path / "bank.npz")
+    fixed = {"problem": SHORT, "step_weights": WEIGHTS}
+    again = MemoryQLearning.load(tmp_path / "bank.npz", **fixed, seed=1)
+    assert np.array_equal(again.values, learner.values)
+    assert (again.books, again.settings, again.balance) == (
+        learner.books,
+        learner.settings,
+        learner.balance,
+    )
+    again.learn(10)
+    assert not np.array_equal(again.values, learner.values)
+    with pytest.raises(UsageError, match="give problem="):
+        MemoryQLearning.load(tmp_path / "bank.npz")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

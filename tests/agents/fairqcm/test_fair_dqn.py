@@ -239,10 +239,10 @@ def test_what_is_no_saved_agent_is_refused(tmp_path: Any):
     model = agent()
     model.online.vector[3] = np.nan
     model.save(tmp_path / "broken.npz")
-    with pytest.raises(UsageError, match="finite numbers"):
+    with pytest.raises(UsageError, match="not a finite number"):
         FairDQN.load(tmp_path / "broken.npz")
     agent().save(tmp_path / "agent.npz")
-    with pytest.raises(UsageError, match="is not a saved LedgerDQN"):
+    with pytest.raises(UsageError, match="is not a model saved by LedgerDQN"):
         LedgerDQN.load(tmp_path / "agent.npz")
 
 

@@ -238,6 +238,8 @@ def test_saved_and_loaded(tmp_path: Any) -> None:
     np.testing.assert_array_equal(agent.values, again.values)
     assert (again.settings, again.num_timesteps) == (agent.settings, 500)
     assert again.learn(5).num_timesteps == 505
+    with pytest.raises(UsageError, match="give env"):
+        TabularQLearning.load(tmp_path / "agent.npz")
     with pytest.raises(UsageError, match="make the same environment"):
         TabularQLearning.load(tmp_path / "agent.npz", doughnuts(replace(SMALL, smoothing=0.0)))
 

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from longfair.agents.fairqcm.networks import (
-    Adam,
     ReluStack,
     orthogonal_start,
     relu_layers,
@@ -81,21 +80,6 @@ def test_stepping_a_recurrent_network_is_running_it_over_the_sequence():
         state = after
         stepped.append(values)
     np.testing.assert_allclose(stepped, shared.outputs(observations), atol=1e-6)
-
-
-def test_adam_moves_as_torchs_adam_does():
-    torch.manual_seed(0)
-    module = relu_layers((6, 8, 3))
-    shared = ReluStack(module)
-    reference = [nn.Parameter(torch.from_numpy(shared.vector.copy()))]
-    theirs, ours = torch.optim.Adam(reference, lr=1e-2), Adam(shared, 1e-2)
-    for _ in range(50):
-        slope = torch.randn(len(shared.vector)) * 10.0 ** torch.randint(-4, 2, ())
-        reference[0].grad = slope
-        shared.gradient[:] = slope.numpy()
-        theirs.step()
-        ours.step()
-    np.testing.assert_allclose(shared.vector, reference[0].detach(), rtol=1e-4, atol=1e-5)
 
 
 def test_a_frozen_copy_does_not_follow_the_network_and_a_copy_takes_all_of_it():

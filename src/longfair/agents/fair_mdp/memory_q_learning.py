@@ -36,13 +36,14 @@ can be learned for all levels at once (Equation 2 of the FairQCM paper), with an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.applicants import LoanProblem
+from longfair.agents.learning import saving
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, Positive, Probability, Range, validate
 
@@ -149,7 +150,7 @@ class Values(NamedTuple):
     """(S, K, 2): how often each was learned; all levels in column 0 if they are imagined."""
 
 
-class MemoryQLearning:
+class MemoryQLearning(saving.Saved):
     """Q-learning on the loan problem with a balance as memory.
 
     Parameters
@@ -262,6 +263,30 @@ class MemoryQLearning:
         levels = self.outcomes()
         share = readings if len(levels.sums) > 1 else np.ones(1)
         return levels.mixed(share)
+
+    def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
+        settings = {
+            "books": asdict(self.books),
+            "settings": asdict(self.settings),
+            "balance": float(self.balance),
+        }
+        return self._values._asdict(), settings
+
+    @classmethod
+    def _from_saved(
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+    ) -> Self:
+        """Return the agent, given the same `problem` and `step_weights` again."""
+        if env is not None or not {"problem", "step_weights"} <= kwargs.keys():
+            raise UsageError("it plays a loan problem: give problem= and step_weights=, and no env")
+        records = {
+            "books": Books(**settings["books"]),
+            "settings": QLearning(**settings["settings"]),
+        }
+        agent = cls(**{**records, **kwargs})
+        saving.fill(agent._values._asdict(), arrays)
+        agent.balance = settings["balance"]
+        return agent
 
     def _ledger(self) -> Ledger:
         return Ledger(

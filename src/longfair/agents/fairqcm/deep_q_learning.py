@@ -30,7 +30,6 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -40,11 +39,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 from torch import nn
 
-from longfair.agents.fairqcm.networks import Adam, ReluStack, seeded
+from longfair.agents.fairqcm.networks import ReluStack, seeded
 from longfair.agents.fairqcm.presets import Exploration
 from longfair.agents.fairqcm.recurrent_network import RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray, Step
-from longfair.agents.ppo import saving
+from longfair.agents.learning import saving
+from longfair.agents.learning.adam import Adam
 from longfair.errors import UsageError
 
 
@@ -99,7 +99,7 @@ Callback = Callable[[Any], bool | None]
 """Called with the agent; returning False ends the learning."""
 
 
-class DeepQLearning(ABC):
+class DeepQLearning(saving.Saved, ABC):
     """Deep Q-learning on a batch environment.
 
     Parameters
@@ -151,7 +151,7 @@ class DeepQLearning(ABC):
         self.num_updates = 0
         # The environment's generator starts from the seed itself: this must be another stream.
         self.rng = np.random.default_rng(None if seed is None else (seed, 1))
-        self._adam = Adam(self.online, pace.learning_rate)
+        self._adam = Adam(self.online.vector, self.online.gradient, pace.learning_rate)
         self._unused_seed = seed
         self._seen: Any = None
         self._state: Any = None
@@ -310,63 +310,31 @@ class DeepQLearning(ABC):
     def _arguments(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """Return arguments from what `_settings` returned."""
 
-    def save(self, path: str | Path) -> None:
-        """Save networks, settings and counters without pickling anything."""
-        observed, actions = self.env.single_observation_space, self.env.single_action_space
-        arrays = {"online": self.online.vector, "target": self.target.vector}
+    def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
         settings = {
             "arguments": self._settings(),
             "counters": {name: getattr(self, name) for name in _COUNTERS},
-            "spaces": [saving.space_to_json(observed), saving.space_to_json(actions)],
+            "spaces": list(map(saving.space_to_json, spaces_of(self.env))),
         }
-        saving.write(Path(path), arrays, settings)
+        return {"online": self.online.vector, "target": self.target.vector}, settings
 
     @classmethod
-    def load(
-        cls, path: str | Path, env: VectorEnv[Any, Any, Any] | None = None, **changes: Any
+    def _from_saved(
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
     ) -> Self:
-        """Load an agent saved by `save`.
-
-        Parameters
-        ----------
-        path
-            File to read.
-        env
-            Environment to go on learning in; none is needed to predict.
-        **changes
-            Arguments to replace. An agent that goes on learning from counterfactuals needs its
-            `imagination` again.
-
-        Notes
-        -----
-        Neither what was kept nor the optimiser's moments are saved: learning goes on with fresh
-        ones.
-        """
-        arrays, saved = saving.read(Path(path))
-        try:
-            observed, actions = (saving.space_from_json(space) for space in saved["spaces"])
-            arguments = {**cls._arguments(saved["arguments"]), **changes}
-            counters = {name: saved["counters"][name] for name in _COUNTERS}
-        except (KeyError, TypeError) as error:
-            raise UsageError(f"{path} is not a saved {cls.__name__}: {error}") from error
+        """Return the agent; one that learns from counterfactuals needs its `imagination` again."""
+        observed, actions = map(saving.space_from_json, settings["spaces"])
         if env is None:
-            world: Any = OnlySpaces(observed, actions)
-        elif (env.single_observation_space, env.single_action_space) != (observed, actions):
+            env = OnlySpaces(observed, actions)
+        elif spaces_of(env) != (observed, actions):
             raise UsageError(
-                f"{path} was trained on {observed} and {actions}, the environment has "
+                f"it was trained on {observed} and {actions}, the environment has "
                 f"{env.single_observation_space} and {env.single_action_space}"
             )
-        else:
-            world = env
-        agent = cls(world, **arguments)
-        for name in ("online", "target"):
-            vector = getattr(agent, name).vector
-            given = arrays.get(name, np.zeros(0))
-            if given.shape != vector.shape or not np.isfinite(given).all():
-                raise UsageError(f"{path}: {name} is no network of {len(vector)} finite numbers")
-            vector[:] = given
-        for name, value in counters.items():
-            setattr(agent, name, value)
+        agent = cls(**{"env": env, **cls._arguments(settings["arguments"]), **kwargs})
+        saving.fill({"online": agent.online.vector, "target": agent.target.vector}, arrays)
+        for name in _COUNTERS:
+            setattr(agent, name, settings["counters"][name])
         return agent
 
 
@@ -386,6 +354,11 @@ class OnlySpaces(NamedTuple):
         raise UsageError("the agent was loaded without an environment: give load an env to learn")
 
 
+def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
+    """Return the spaces of one copy's observations and actions."""
+    return env.single_observation_space, env.single_action_space
+
+
 def sizes_of(env: VectorEnv[Any, Any, Any]) -> tuple[int, int]:
     """Return how many numbers are observed of an environment, and its number of actions.
 
@@ -394,7 +367,7 @@ def sizes_of(env: VectorEnv[Any, Any, Any]) -> tuple[int, int]:
     UsageError
         When observations are not flat, or actions not numbered.
     """
-    observed, actions = env.single_observation_space, env.single_action_space
+    observed, actions = spaces_of(env)
     if not isinstance(actions, spaces.Discrete):
         raise UsageError(f"actions are {actions}: deep Q-learning needs a Discrete space")
     if not isinstance(observed, spaces.Box) or len(observed.shape) != 1:

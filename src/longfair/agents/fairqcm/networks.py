@@ -2,8 +2,8 @@
 
 The networks of FairQCM have two thousand parameters. At 64 samples a minibatch, recording and
 replaying a graph costs several times the arithmetic, and so does calling torch for one observation
-at a time. So the parameters belong to a torch module, while values, gradients and the optimiser's
-step are computed by NumPy and numba on the same memory. Tests compare them with torch's own.
+at a time. So the parameters belong to a torch module, while values and gradients are computed by
+NumPy and numba on the same memory. Tests compare them with torch's own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import nn
 
-from longfair.agents.ppo.networks import FlatParameters
+from longfair.agents.learning.flat import FlatParameters
 
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -25,7 +25,7 @@ Layer = tuple[Float32Array, Float32Array]
 """Weight (after, before) and bias (after,)."""
 
 
-class SharedParameters:
+class SharedParameters(FlatParameters):
     """The parameters of a torch module as one vector, with NumPy views of every part.
 
     Parameters
@@ -35,16 +35,12 @@ class SharedParameters:
 
     Attributes
     ----------
-    vector, gradient
-        The vector and its gradient: what an optimiser reads and moves.
     arrays, gradients
         One view per parameter of the module, in the module's order.
     """
 
     def __init__(self, module: nn.Module) -> None:
-        flat = FlatParameters(module).values
-        self.vector: Float32Array = flat.detach().numpy()
-        self.gradient: Float32Array = flat.grad.numpy()  # type: ignore[union-attr]  # FlatParameters has set it
+        super().__init__(module)
         parameters = list(module.parameters())
         self.arrays: list[Float32Array] = [p.detach().numpy() for p in parameters]
         self.gradients: list[Float32Array] = [p.grad.numpy() for p in parameters]  # type: ignore[union-attr]  # FlatParameters has set them
@@ -52,61 +48,6 @@ class SharedParameters:
     def copy_from(self, other: SharedParameters) -> None:
         """Take over the values of another module of the same shape."""
         self.vector[:] = other.vector
-
-
-class Adam:
-    """Adam with torch's defaults, for one vector of parameters.
-
-    Parameters
-    ----------
-    parameters
-        What is moved, by the gradient it carries.
-    learning_rate
-        Step size.
-
-    Notes
-    -----
-    torch's own takes ten times as long for a vector of this length, most of it for bookkeeping.
-    """
-
-    def __init__(self, parameters: SharedParameters, learning_rate: float) -> None:
-        self._parameters = parameters
-        self.learning_rate = learning_rate
-        self._moments = np.zeros((2, len(parameters.vector)), np.float32)
-        self._steps = 0
-
-    def step(self) -> None:
-        """Move the parameters one step."""
-        self._steps += 1
-        shared = self._parameters
-        rate = self.learning_rate / (1.0 - _DECAY[0] ** self._steps)
-        scale = np.sqrt(1.0 - _DECAY[1] ** self._steps)
-        first, second = self._moments
-        _adam_step(
-            shared.vector, shared.gradient, first, second, np.float32(rate), np.float32(scale)
-        )
-
-
-_DECAY = (0.9, 0.999)
-_FIRST, _SECOND = np.float32(_DECAY[0]), np.float32(_DECAY[1])
-_TINY = np.float32(1e-8)
-
-
-@njit(cache=True)
-def _adam_step(
-    vector: Float32Array,
-    gradient: Float32Array,
-    first: Float32Array,
-    second: Float32Array,
-    rate: np.float32,
-    scale: np.float32,
-) -> None:
-    """Update moments and parameters; `rate` and `scale` correct the moments' start at zero."""
-    one = np.float32(1.0)
-    for i in range(len(vector)):
-        first[i] += (one - _FIRST) * (gradient[i] - first[i])
-        second[i] = _SECOND * second[i] + (one - _SECOND) * gradient[i] * gradient[i]
-        vector[i] -= rate * first[i] / (np.sqrt(second[i]) / scale + _TINY)
 
 
 class ReluValues:

@@ -36,13 +36,13 @@ Implementation details, with their source
 from __future__ import annotations
 
 from dataclasses import asdict
-from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.learning import saving
 from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +60,7 @@ class EpisodeScores(NamedTuple):
     """(E,): doughnuts that were taken."""
 
 
-class TabularQLearning:
+class TabularQLearning(saving.Saved):
     """Q-learning, or FairQCM, on the doughnut problem with tables of action values.
 
     Parameters
@@ -173,38 +173,36 @@ class TabularQLearning:
             return best.argmax(axis=1), None
         return (best * self._ties.random(best.shape)).argmax(axis=1), None
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Save tables and settings as an `.npz` file, which holds numbers and text only."""
-        numbers = {**self._tables._asdict(), **self.problem._asdict()}
-        settings = {f"settings_{name}": value for name, value in asdict(self.settings).items()}
-        np.savez_compressed(path, num_timesteps=self.num_timesteps, **numbers, **settings)
+    def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
+        settings = {
+            "settings": asdict(self.settings),
+            "problem": {name: np.asarray(value).tolist() for name, value in self._facts.items()},
+            "num_timesteps": self.num_timesteps,
+        }
+        return self._tables._asdict(), settings
 
     @classmethod
-    def load(cls, path: str | PathLike[str], env: Any, seed: int | None = None) -> Self:
-        """Load what `save` wrote; learning goes on with new random numbers.
-
-        Raises
-        ------
-        UsageError
-            When the environment is not the one the tables were learned for.
-        """
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        settings = {
-            name.removeprefix("settings_"): value.item()
-            for name, value in stored.items()
-            if name.startswith("settings_")
-        }
-        agent = cls(env, QLearningSettings(**settings), seed)
-        for name, value in agent.problem._asdict().items():
-            if not np.array_equal(stored[name], value):
+    def _from_saved(
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+    ) -> Self:
+        """Return the agent; learning goes on with new random numbers."""
+        if env is None:
+            raise UsageError("tables belong to a problem: give env, the doughnuts they are for")
+        agent = cls(**{"env": env, "settings": QLearningSettings(**settings["settings"]), **kwargs})
+        for name, learned in settings["problem"].items():
+            if not np.array_equal(learned, agent._facts[name]):
                 raise UsageError(
-                    f"the environment has {name} {value}, the tables were learned with "
-                    f"{stored[name]}: make the same environment"
+                    f"the environment has {name} {agent._facts[name]}, the tables were learned "
+                    f"with {learned}: make the same environment"
                 )
-        agent._tables = agent._tables._make(stored[name] for name in agent._tables._fields)
-        agent.num_timesteps = int(stored["num_timesteps"])
+        saving.fill(agent._tables._asdict(), arrays)
+        agent.num_timesteps = settings["num_timesteps"]
         return agent
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = self.problem._asdict()
+        return facts
 
     def _play(self, episodes: int, scores: FloatArray, evaluation_seed: int = 0) -> None:
         """Learn for some episodes; where `scores` (3, E) has room, evaluate after each."""
