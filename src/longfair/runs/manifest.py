@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
 from longfair.errors import UsageError
+from longfair.runs.machine import class_of
 
 FILE = "MANIFEST"
 _DIGITS = 16
@@ -37,10 +38,11 @@ def digest_of_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def line_of(path: Path, provenance: Mapping[str, object]) -> Line:
-    """Return the line for a result that was just written."""
-    key, processor = str(provenance["key"])[:_DIGITS], provenance.get("processor_class")
-    return Line(digest_of_file(path), key, str(processor or "unknown").replace(" ", "_"))
+def line_of(path: Path, provenance: Mapping[str, Any]) -> Line:
+    """Return the line that a result and its provenance make."""
+    processor = class_of(provenance) if "processor" in provenance else "unknown"
+    key = str(provenance["key"])[:_DIGITS]
+    return Line(digest_of_file(path), key, processor.replace(" ", "_"))
 
 
 def read(root: Path) -> dict[str, Line]:

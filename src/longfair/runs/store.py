@@ -367,14 +367,17 @@ class Store:
         first = [name for name in _IDENTITY if name in table.columns]
         return table[[*first, *(name for name in table.columns if name not in first)]]
 
+    def result_paths(self) -> list[Path]:
+        """Return all files named like results, sorted."""
+        found = (Path(entry.path) for entry in result_files(self.root))
+        return [path for path in found if _LIKE_A_RUN.fullmatch(path.name)]
+
     def damaged(self) -> list[str]:
         """One line per file of the store that cannot be trusted."""
         lines = []
-        for entry in self.index.entries():
-            if not _LIKE_A_RUN.fullmatch(Path(entry.path).name):
-                continue
+        for path in self.result_paths():
             try:
-                files.read(self.root / entry.path)
+                files.read(path)
             except DamagedResultError as error:
                 lines.append(str(error))
         return lines

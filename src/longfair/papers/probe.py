@@ -1,0 +1,62 @@
+"""Describe and probe all arms of the code that is imported: ``python -m longfair.papers.probe``.
+
+`longfair.papers.verification` starts this in two states of the code and compares what it prints.
+
+``describe`` prints what every arm declares. ``run NAMES`` reads names of arms from a file, one per
+line, and prints the digest of every probe's table; arms with the same settings are probed once.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from longfair.papers import registry
+from longfair.runs.experiment import Arm
+from longfair.runs.keys import canonical_json
+from longfair.runs.runner import default_workers
+from longfair.runs.verify import described, probe
+from longfair.runs.worker import THREAD_VARIABLES, one_line
+
+
+def _find(name: str) -> tuple[Arm, str]:
+    folder, _, arm_name = name.rpartition("/")
+    experiment, _, profile = folder.rpartition("/")
+    arms = registry.experiment(experiment).arms[profile]
+    return next(arm for arm in arms if arm.name == arm_name), profile
+
+
+def _question(name: str) -> str:
+    """Say what a probe computes: arms with the same answer need one probe."""
+    arm, profile = _find(name)
+    kind = "smoke" if profile == "smoke" else "shortened"
+    return f"{kind} {arm.work.__module__}.{arm.work.__qualname__} {canonical_json(arm.config)}"
+
+
+def _answer(name: str) -> str | None:
+    arm, profile = _find(name)
+    try:
+        return probe(arm, profile)
+    except Exception as error:  # a probe that fails must fail alike in both states
+        return f"error: {one_line(error)}"
+
+
+def _run(names: list[str]) -> dict[str, str | None]:
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    questions = {name: _question(name) for name in names}
+    first = {question: name for name, question in reversed(questions.items())}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(default_workers(), mp_context=context) as pool:
+        found = dict(zip(first, pool.map(_answer, first.values(), chunksize=4), strict=True))
+    return {name: found[question] for name, question in questions.items()}
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "describe":
+        print(json.dumps({name: part for name, part in described(registry.experiments()).items()}))
+    else:
+        print(json.dumps(_run(Path(sys.argv[2]).read_text(encoding="utf-8").split())))

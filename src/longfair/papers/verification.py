@@ -1,0 +1,135 @@
+"""Hold the present code against an older commit: same bits, or a declared revision."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import longfair
+from longfair.errors import UsageError
+from longfair.papers import registry
+from longfair.runs import ledger
+from longfair.runs.store import Store
+from longfair.runs.verdicts import judge_all
+from longfair.runs.verify import Comparison, Described, compared, described, proof_of
+
+MODULE = "longfair.papers.probe"
+
+
+class Outcome(NamedTuple):
+    """What holding the code against a commit found."""
+
+    comparison: Comparison
+    different: list[str]
+    """Arms that give other bits although they declare the same revisions."""
+    without: int
+    """Arms of longer settings that have no probe; their smoke runs were probed."""
+    revisions: dict[str, dict[str, int]]
+    """Declared revisions of every arm that differs."""
+
+
+def against(revision: str, store: Store, *, everything: bool = False) -> Outcome:
+    """Run the probes of the present code and of a commit, and enter a proof into the ledger.
+
+    Parameters
+    ----------
+    revision
+        Any name of a commit.
+    store
+        Its ledger gets a line if every probe gave the same bits.
+    everything
+        Probe also the arms whose source is the same text.
+
+    Returns
+    -------
+    Outcome
+        What was found.
+
+    Raises
+    ------
+    UsageError
+        If there is no repository or no such commit, or its code cannot be probed.
+    """
+    after = described(registry.experiments())
+    with _checked_out(revision) as (commit, tree):
+        told = _ask(tree, revision, "describe")
+        before = {name: Described(*parts) for name, parts in told.items()}
+        comparison = compared(before, after)
+        names = comparison.to_probe + (comparison.untouched if everything else [])
+        then, now = (_bits(path, revision, names) for path in (tree, _own_tree()))
+    different = [name for name in names if then[name] != now[name]]
+    if names and not different:
+        day = datetime.now(UTC).date().isoformat()
+        ledger.add(store.root, proof_of(commit, day, names, now, before, after))
+    return Outcome(
+        comparison,
+        different,
+        sum(now[name] is None for name in names),
+        {name: after[name].revisions for name in different},
+    )
+
+
+def words_of_verdicts(store: Store, experiment: str, profile: str) -> Mapping[str, str]:
+    """Judge all claims of an experiment; return the words by claim and variant."""
+    claims = [claim for claim in registry.claims() if claim.experiment == experiment]
+    verdicts = judge_all(claims, store, profile, registry.checks())
+    return {f"{verdict.claim.id} ({verdict.variant})": verdict.word for verdict in verdicts}
+
+
+@contextlib.contextmanager
+def _checked_out(revision: str) -> Iterator[tuple[str, Path]]:
+    repository = _own_tree().parent
+    commit = _git(repository, revision, "rev-parse", "--verify", f"{revision}^{{commit}}")
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        archive = subprocess.run(
+            ["git", "-C", str(repository), "archive", commit, "src"], capture_output=True, check=True
+        )
+        tree.mkdir()
+        subprocess.run(["tar", "-x", "-C", str(tree)], input=archive.stdout, check=True)
+        yield commit, tree / "src"
+
+
+def _git(repository: Path, revision: str, *arguments: str) -> str:
+    command = ["git", "-C", str(repository), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UsageError(
+            f"git knows no commit {revision!r} in {repository}: give one that 'git log' shows"
+        )
+    return done.stdout.strip()
+
+
+def _own_tree() -> Path:
+    return Path(longfair.__file__).resolve().parents[1]
+
+
+def _bits(tree: Path, revision: str, names: Sequence[str]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "names"
+        file.write_text("\n".join(names), encoding="utf-8")
+        return _ask(tree, revision, "run", str(file)) if names else {}
+
+
+def _ask(tree: Path, revision: str, *arguments: str) -> dict[str, Any]:
+    """Ask the code of a tree; other packages that add papers are left out."""
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", MODULE, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UsageError(f"the code of {revision} cannot be probed ({last}): give a later commit")
+    return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -1,0 +1,90 @@
+"""The ledger: which changes of the code were proven to change no number.
+
+Every line of the file is one call of ``longfair verify --against``. It says which commit the code
+was held against, how many probes gave the same bits, and from which digests of the source to which
+others the arms went. A result whose recorded digest leads to the present one needs no other proof.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from longfair.errors import UsageError
+
+FILE = "ledger.jsonl"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One comparison of two states of the code that gave the same bits everywhere.
+
+    Parameters
+    ----------
+    against
+        Commit of the older state.
+    date
+        Day of the proof.
+    processor_class
+        Where both were run.
+    probes
+        Number of probes that were run in both.
+    bits
+        Digest over the digests of all their tables.
+    same
+        Pairs of source digests, older and newer, that were proven to give the same numbers.
+    """
+
+    against: str
+    date: str
+    processor_class: str
+    probes: int
+    bits: str
+    same: list[list[str]]
+
+
+def read(root: Path) -> list[Proof]:
+    """Read the ledger of a store; empty if there is none.
+
+    Raises
+    ------
+    UsageError
+        If a line is malformed.
+    """
+    path = root / FILE
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    proofs = []
+    for number, line in enumerate(lines, 1):
+        try:
+            proofs.append(Proof(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{path}, line {number} is no proof: restore it from git") from error
+    return proofs
+
+
+def add(root: Path, proof: Proof) -> None:
+    """Append a proof."""
+    with (root / FILE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(proof), sort_keys=True) + "\n")
+
+
+def proven(proofs: Iterable[Proof], older: str) -> set[str]:
+    """Return the digests that a digest leads to, itself included."""
+    steps: dict[str, set[str]] = defaultdict(set)
+    for proof in proofs:
+        for before, after in proof.same:
+            steps[before].add(after)
+    found: set[str] = set()
+    waiting = [older]
+    while waiting:
+        digest = waiting.pop()
+        if digest not in found:
+            found.add(digest)
+            waiting += steps[digest]
+    return found

@@ -1,0 +1,381 @@
+"""Prove that stored results are what they say, and that the code still gives them.
+
+Three questions, from cheap to dear. *Is the store whole?* Every file is read and its digests, its
+key and its line of the manifest are checked, and every change of the code since must be proven.
+*Does a run come out again?* Some stored runs are executed once more. On the class of processor they
+were computed on every bit must agree. Elsewhere libraries choose other kernels, and chaotic learning
+makes much of a last digit: there a number must lie within `SPREAD` standard deviations of what
+the arm's seeds gave, and no verdict may change. *Did an edit change a number?* Short probes of
+every arm are run in two states of the code on this machine; see `against`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from longfair.errors import UsageError
+from longfair.runs import files, ledger, manifest
+from longfair.runs.experiment import Arm, Experiment, Run
+from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.machine import class_of, this_machine
+from longfair.runs.sources import arm_digest
+from longfair.runs.store import Store
+from longfair.runs.tables import ALL_GROUPS, SCHEMA, checked
+from longfair.runs.worker import use_one_thread
+
+SPREAD = 4.0
+"""How many standard deviations over seeds a final number may be off on another processor."""
+
+SLACK = 1e-6
+"""How far, relatively, where seeds do not differ."""
+
+FEWEST_SEEDS = 3
+"""Stored seeds that a spread is estimated from, at least."""
+
+
+# Is the store whole? ----------------------------------------------------------------------------
+
+
+def problems(store: Store) -> Iterator[str]:
+    """Check every file of a store, and the manifest.
+
+    Parameters
+    ----------
+    store
+        The store.
+
+    Yields
+    ------
+    str
+        One line per file that is damaged, missing, or not the one in the manifest.
+    """
+    lines = manifest.read(store.root)
+    for path in store.result_paths():
+        name = path.relative_to(store.root).as_posix()
+        line = lines.pop(name, None)
+        try:
+            _, provenance = files.read(path)
+        except DamagedResultError as error:
+            yield str(error)
+            continue
+        if line is None:
+            yield f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
+        elif line != manifest.line_of(path, provenance):
+            yield (
+                f"{path} is not the file in the manifest: restore it from git, or have "
+                "'longfair verify --write' enter what is there, which git then shows"
+            )
+    for name in lines:
+        yield f"{store.root / name} is in the manifest and missing: restore it from git"
+
+
+def write_manifest(store: Store) -> int:
+    """Enter what the store holds into the manifest; return the number of results.
+
+    Raises
+    ------
+    DamagedResultError
+        If a file cannot be trusted.
+    """
+    lines = {}
+    for path in store.result_paths():
+        _, provenance = files.read(path)
+        lines[path.relative_to(store.root).as_posix()] = manifest.line_of(path, provenance)
+    manifest.write(store.root, lines)
+    return len(lines)
+
+
+def unproven(store: Store, experiments: Mapping[str, Experiment]) -> list[str]:
+    """Name the arms whose code has changed since their results, without a proof.
+
+    Parameters
+    ----------
+    store
+        The store.
+    experiments
+        Experiments by id.
+
+    Returns
+    -------
+    list of str
+        Sorted names, ``<experiment>/<profile>/<arm>``.
+    """
+    proofs = ledger.read(store.root)
+    known: dict[str, set[str]] = {}
+    recorded: dict[str, set[str]] = defaultdict(set)
+    for entry in store.index.entries():
+        if not entry.problem:
+            recorded[entry.path.rsplit(".", 2)[0]].add(entry.provenance.get("source", ""))
+    found = []
+    for name, arm in _arms(experiments):
+        now = arm_digest(arm) if name in recorded else ""
+        for then in recorded.get(name, ()):
+            if then not in known:
+                known[then] = ledger.proven(proofs, then)
+            if now not in known[then]:
+                found.append(name)
+    return sorted(set(found))
+
+
+# Does a run come out again? ---------------------------------------------------------------------
+
+
+class Rerun(NamedTuple):
+    """How the second execution of a stored run compares with the first."""
+
+    name: str
+    sound: bool
+    """Whether it agrees as well as it must."""
+    line: str
+    """What was found."""
+
+
+Judge = Callable[[Store, str, str], Mapping[str, str]]
+"""Gives the words of all verdicts of an experiment, by claim, from store, experiment, profile."""
+
+
+def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
+    """Choose stored runs to execute again, others at every turn.
+
+    Parameters
+    ----------
+    store
+        The store.
+    number
+        How many, at most.
+    turn
+        Any text; decides which.
+    seconds
+        Only runs that took no longer than this.
+
+    Returns
+    -------
+    list of str
+        Names of runs.
+    """
+    names = [
+        entry.path.removesuffix(ENDING)
+        for entry in store.index.entries()
+        if not entry.problem and entry.provenance.get("core_seconds", 0.0) <= seconds
+    ]
+    return sorted(names, key=lambda name: hashlib.sha256(f"{turn} {name}".encode()).digest())[
+        :number
+    ]
+
+
+def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
+    """Execute a stored run once more and compare.
+
+    Parameters
+    ----------
+    store
+        Where it is stored.
+    run
+        The run.
+    judge
+        Judges the claims of an experiment.
+
+    Returns
+    -------
+    Rerun
+        Every bit must agree on the same class of processor, see the module elsewhere.
+    """
+    use_one_thread()
+    stored, provenance = files.read(store.path(run))
+    table = checked(run.arm.work(run.arm.config, run.seed), run.name)
+    again = pa.Table.from_pandas(table, SCHEMA, preserve_index=False)
+    if files.content_digest(stored) == files.content_digest(again):
+        return Rerun(run.name, True, "every bit agrees")
+    here = asdict(this_machine())
+    if _same_class(provenance, here):
+        return Rerun(run.name, False, f"other bits on {class_of(here)}: {_largest(stored, again)}")
+    far = _beyond_spread(store, run, table)
+    if far:
+        return Rerun(run.name, False, f"beyond the spread over seeds: {far}")
+    changed = _changed_verdicts(store, run, again, provenance, judge)
+    if changed:
+        return Rerun(run.name, False, f"the verdict changes: {changed}")
+    then = class_of(provenance)
+    return Rerun(run.name, True, f"within the spread over seeds; computed on {then}")
+
+
+def _same_class(provenance: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
+    if provenance.get("features"):
+        return class_of(provenance) == class_of(here)
+    return bool(provenance["processor"] == here["processor"])
+
+
+def _largest(stored: pa.Table, again: pa.Table) -> str:
+    """Say which number is off most, relatively."""
+    if stored.num_rows != again.num_rows:
+        return f"{stored.num_rows} rows then, {again.num_rows} now"
+    then, now = stored.column("value").to_numpy(), again.column("value").to_numpy()
+    off = np.abs(now - then) / np.maximum(np.abs(then), 1e-300)
+    row = int(off.argmax())
+    metric = stored.column("metric")[row].as_py()
+    return f"{int((now != then).sum())} of {len(then)} numbers, {metric} {then[row]} then, {now[row]} now"
+
+
+def _beyond_spread(store: Store, run: Run, table: pd.DataFrame) -> str:
+    """Name a final number that the arm's stored seeds make implausible; empty if there is none."""
+    seeds = store.load(
+        experiment=run.experiment,
+        profile=run.profile,
+        methods=[run.arm.method],
+        variants=[run.arm.variant],
+    )
+    final = seeds[seeds["phase"] == "final"].groupby(["metric", "group"])["value"]
+    for row in table[table["phase"] == "final"].itertuples():
+        values = final.get_group((row.metric, row.group)).to_numpy()
+        if len(values) < FEWEST_SEEDS:
+            continue
+        allowed = max(SPREAD * values.std(ddof=1), SLACK * np.abs(values).max())
+        if abs(row.value - values.mean()) > allowed:
+            group = "" if row.group == ALL_GROUPS else f" of group {row.group}"
+            return f"{row.metric}{group} is {row.value:.6g}, seeds give {values.mean():.6g}"
+    return ""
+
+
+def _changed_verdicts(
+    store: Store, run: Run, again: pa.Table, provenance: Mapping[str, Any], judge: Judge
+) -> str:
+    """Judge with the new table in place of the stored one; name a claim whose word changes."""
+    before = judge(store, run.experiment, run.profile)
+    with tempfile.TemporaryDirectory() as folder:
+        other = Store(folder)
+        target = other.path(run)
+        shutil.copytree(store.path(run).parent, target.parent)
+        target.unlink()
+        files.write(target, again, provenance)
+        after = judge(other, run.experiment, run.profile)
+    changed = [name for name, word in before.items() if after.get(name) != word]
+    return f"{changed[0]}, {before[changed[0]]} then, {after.get(changed[0])} now" if changed else ""
+
+
+# Did an edit change a number? -------------------------------------------------------------------
+
+
+class Described(NamedTuple):
+    """What one state of the code says of an arm."""
+
+    source: str
+    """Digest of the source."""
+    settings: str
+    """Settings as canonical JSON."""
+    revisions: dict[str, int]
+    """Declared revisions of its parts."""
+
+
+class Comparison(NamedTuple):
+    """What holding two states of the code against each other asks for, and finds."""
+
+    untouched: list[str]
+    """Arms whose source is the same text: nothing to prove."""
+    declared: list[str]
+    """Arms whose settings or revisions are declared to be others."""
+    new: list[str]
+    """Arms that only one of the states has."""
+    to_probe: list[str]
+    """Arms whose code changed although they declare the same: to be proven."""
+
+
+def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
+    """Describe all arms of the present code, by name."""
+    from longfair.runs.keys import canonical_json, revisions_of
+
+    return {
+        name: Described(arm_digest(arm), canonical_json(arm.config), revisions_of(arm))
+        for name, arm in _arms(experiments)
+    }
+
+
+def compared(before: Mapping[str, Described], after: Mapping[str, Described]) -> Comparison:
+    """Sort arms by what must be proven of them."""
+    comparison = Comparison([], [], sorted(set(before) ^ set(after)), [])
+    for name in sorted(set(before) & set(after)):
+        then, now = before[name], after[name]
+        if then[1:] != now[1:]:
+            comparison.declared.append(name)
+        elif then.source == now.source:
+            comparison.untouched.append(name)
+        else:
+            comparison.to_probe.append(name)
+    return comparison
+
+
+def probe(arm: Arm, profile: str) -> str | None:
+    """Run the probe of an arm and return the digest of its table.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    profile
+        The smoke profile is its own probe. Longer settings are probed by what their method
+        ``shortened`` makes of them, about two rollouts.
+
+    Returns
+    -------
+    str or None
+        None if the settings cannot be shortened.
+    """
+    config = arm.config
+    if profile != "smoke":
+        shortened = getattr(config, "shortened", None)
+        if shortened is None:
+            return None
+        config = shortened()
+    use_one_thread()
+    table = checked(arm.work(config, 0), arm.name)
+    return files.content_digest(pa.Table.from_pandas(table, SCHEMA, preserve_index=False))
+
+
+def proof_of(
+    against: str, date: str, names: Sequence[str], bits: Mapping[str, str | None],
+    before: Mapping[str, Described], after: Mapping[str, Described],
+) -> ledger.Proof:  # fmt: skip
+    """Make the ledger's line for probes that gave the same bits in both states."""
+    pairs = {(before[name].source, after[name].source) for name in names}
+    digest = hashlib.sha256(json.dumps(dict(sorted(bits.items()))).encode()).hexdigest()
+    probes = sum(bits[name] is not None for name in names)
+    here = class_of(asdict(this_machine()))
+    return ledger.Proof(against, date, here, probes, digest, [list(p) for p in sorted(pairs)])
+
+
+def by_name(experiments: Mapping[str, Experiment], names: Iterable[str]) -> list[Run]:
+    """Return runs by their names.
+
+    Raises
+    ------
+    UsageError
+        If a name belongs to no arm of the present code.
+    """
+    arms = dict(_arms(experiments))
+    runs = []
+    for name in names:
+        arm, _, seed = name.rpartition(".")
+        if arm not in arms:
+            raise UsageError(f"no experiment has the run {name}: it may be of an older commit")
+        experiment, _, rest = arm.rpartition("/")
+        experiment, _, profile = experiment.rpartition("/")
+        runs.append(Run(experiment, profile, arms[arm], int(seed)))
+    return runs
+
+
+def _arms(experiments: Mapping[str, Experiment]) -> Iterator[tuple[str, Arm]]:
+    for experiment in experiments.values():
+        for profile, arms in experiment.arms.items():
+            for arm in arms:
+                yield f"{experiment.id}/{profile}/{arm.name}", arm
