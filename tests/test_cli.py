@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -16,7 +17,9 @@ import pytest
 
 import longfair.papers
 from longfair.cli import main
-from longfair.papers import registry
+from longfair.papers import registry, verification
+from longfair.papers.verification import Outcome
+from longfair.runs.verify import Comparison
 
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
@@ -127,7 +130,11 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert "toy-1 (as_coded, 100 steps): (1) reproduced: bias of fair is" in out
 
 
-def test_claims_without_results_are_not_attempted(command: Command) -> None:
+def test_claims_without_results_are_not_attempted(command: Command, tmp_path: Path) -> None:
+    code, _, err = command("claims", "toy-1")
+    assert code == 2
+    assert "results does not exist: give an existing folder" in one_line(err)
+    (tmp_path / "results").mkdir()
     code, out, _ = command("claims", "toy-1", "--paper", "toy", "--json")
     assert code == 0
     (claim,) = json.loads(out)
@@ -181,6 +188,17 @@ def test_stale_results_are_judged_but_named(
         (["claims", "toy-3"], "unknown claim 'toy-3': did you mean 'toy-"),
         (["claims", "--paper", "tyo"], "unknown paper 'tyo': did you mean 'toy'"),
         (["claims", "--profile", "bok"], "unknown profile 'bok': did you mean 'book'"),
+        (["nonsense"], "No such command 'nonsense'. See 'longfair --help'."),
+        (["run"], "Missing argument 'experiments'. See 'longfair run --help'."),
+        (["run", "toy/lending", "--seeds", "2.5"], "Invalid value for '--seeds': .*valid integer"),
+        (["run", "toy/lending", "--workers", "abc"], "Invalid value for '--workers'"),
+        (["run", "toy/lending", "--store", ""], "'' is not a folder: give a path"),
+        (["run", "toy/lending", "--store", "a\0b"], "is not a folder: give a path"),
+        (["list", "extra"], r"Got unexpected extra argument\(s\) \(extra\)"),
+        (["list", "--unknown"], "No such option: --unknown"),
+        (["bench", "nope"], "No such command 'nope'"),
+        (["verify", "--sample", "-1"], "Invalid value for '--sample'"),
+        (["verify", "--store", "nowhere"], "the store nowhere does not exist"),
     ],
 )
 def test_unknown_names_and_bad_numbers(
@@ -234,7 +252,7 @@ def test_a_result_that_is_not_a_number(command: Command, papers: Path) -> None:
     )
     (papers / "toy" / "claims.yaml").unlink()
     code, out, _ = command("run", "toy/lending", "--seeds", "1", "--methods", "fair")
-    assert code == 2
+    assert code == 1
     assert "fair.as_coded.000: bias (curve) at step 50 is nan" in out
 
 
@@ -271,7 +289,10 @@ def test_claims_that_name_what_does_not_exist(command: Command, papers: Path) ->
     assert "unknown check 'halfs' of claim toy-2: did you mean 'halves'" in one_line(err)
 
 
-def test_an_experiment_must_belong_to_its_paper(command: Command, papers: Path) -> None:
+def test_an_experiment_must_belong_to_its_paper(
+    command: Command, papers: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "results").mkdir()
     (papers / "toy").rename(papers / "other")
     code, _, err = command("list")
     assert code == 2
@@ -314,6 +335,44 @@ def test_doctor_finds_nothing_wrong_with_a_new_store(command: Command) -> None:
     assert "distributed" in out
 
 
+# --- verify -----------------------------------------------------------------------------------
+
+
+def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: Path) -> None:
+    command("run", "toy/lending")
+    code, out, err = command("verify", "--sample", "2", "--turn", "any")
+    assert (code, err) == (0, "")
+    assert "6 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
+    assert out.count("every bit agrees") == 2
+    (path,) = tmp_path.rglob("smoke/fair.as_coded.001.parquet")
+    path.unlink()
+    code, out, err = command("verify")
+    assert code == 1
+    assert "is in the manifest and missing" in one_line(err)
+    assert command("verify", "--write")[0] == 0
+    assert command("verify")[0] == 0
+
+
+def test_verify_against_names_arms_with_other_numbers(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "results").mkdir()
+    comparison = Comparison(["a"], ["b"], [], ["c", "d"])
+    different = Outcome(comparison, ["c"], 1, {"c": {"Lending": 1}})
+    monkeypatch.setattr(verification, "against", lambda *_, **__: different)
+    code, out, err = command("verify", "--against", "abc")
+    assert code == 1
+    assert "c gives other numbers than at abc: raise a revision (Lending 1) or undo" in one_line(
+        err
+    )
+    assert "2 arms with changed code probed, 1 differ; 1 with the same source" in out
+
+
+def test_the_version_is_printed(command: Command) -> None:
+    code, out, _ = command("--version")
+    assert (code, out) == (0, f"longfair {importlib.metadata.version('longfair')}\n")
+
+
 # --- as a process -----------------------------------------------------------------------------
 
 
@@ -335,13 +394,31 @@ def test_python_m_longfair_is_the_command(tmp_path: Path) -> None:
         assert found is not None
         script = Path(found)
     for arguments in (["--help"], ["run", "--help"], ["run", "no/such"], ["list", "--json"]):
-        store = str(tmp_path / "results")
+        store = str(tmp_path)
         by_name = process(str(script), *arguments, LONGFAIR_STORE=store)
         by_module = process(sys.executable, "-m", "longfair", *arguments, LONGFAIR_STORE=store)
         assert by_name.returncode == by_module.returncode
         assert by_name.stdout == by_module.stdout
         assert by_name.stderr == by_module.stderr
         assert by_name.returncode == (2 if "no/such" in arguments else 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_or_closed_output_ends_in_one_line_or_none(tmp_path: Path) -> None:
+    longfair_list = [sys.executable, "-m", "longfair", "list", "--store", str(tmp_path)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            longfair_list, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120
+        )
+    assert (done.returncode, one_line(done.stderr)) == (1, "longfair: No space left on device\n")
+    with subprocess.Popen(
+        longfair_list, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as closed:
+        assert closed.stdout is not None
+        assert closed.stderr is not None
+        closed.stdout.close()
+        assert closed.stderr.read() == ""
+    assert closed.returncode == 1
 
 
 def test_help_is_quick_and_does_not_load_torch() -> None:

@@ -6,7 +6,11 @@ Bad input is answered with one line on standard error and exit code 2.
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
+import io
 import json
+import os
 import signal
 import sys
 from collections import Counter
@@ -38,9 +42,24 @@ bench_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 
+_SHOWN = 20
+"""Lines about damaged files that are printed, at most."""
+
+
+def _folder(text: str) -> Path:
+    if not text or "\0" in text:
+        raise typer.BadParameter(f"{text!r} is not a folder: give a path, or leave --store away")
+    return Path(text)
+
+
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", help="Folder of results. [default: LONGFAIR_STORE, else results]"),
+    typer.Option(
+        "--store",
+        parser=_folder,
+        metavar="PATH",
+        help="Folder of results. [default: LONGFAIR_STORE, else results]",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and settings.")]
@@ -57,27 +76,80 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises
     ------
     SystemExit
-        Always. Code 0: done. 1: something failed. 2: bad input. 130: interrupted.
+        Always. Code 0: done. 1: something failed. 2: bad input. 128 and the number of a signal:
+        stopped by it.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    given = None if arguments is None else list(arguments)
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="longfair")
+        code = app(args=given, prog_name="longfair", standalone_mode=False) or 0
+        sys.stdout.flush()
     except UsageError as error:
-        print(f"longfair: {' '.join(str(error).split())}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _say(" ".join(str(error).split()))
+        code = 2
+    except typer.Abort:
+        code = 130
+    except OSError as error:
+        code = _blamed(error)
+    except Exception as error:
+        code = _explained(error)
+    raise SystemExit(code)
+
+
+def _explained(error: Exception) -> int:
+    """Put what typer says of wrong arguments into one line; raise whatever is not typer's."""
+    format_message = getattr(error, "format_message", None)
+    if format_message is None:
+        raise error
+    text = " ".join(format_message().split())
+    if "Usage:" in text:  # a command that was given nothing shows its help
+        print(format_message())
+    else:
+        context = getattr(error, "ctx", None)
+        _say(f"{text.rstrip('.')}. See '{context.command_path if context else 'longfair'} --help'.")
+    return 2
+
+
+def _blamed(error: OSError) -> int:
+    """Say in one line what the system refused; nothing when the reader of a pipe has left."""
+    if not isinstance(error, BrokenPipeError):
+        with contextlib.suppress(OSError):
+            _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    # What is still in the buffer must not be tried once more when the interpreter ends.
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"longfair {importlib.metadata.version('longfair')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Long-term fairness in sequential decision making: run, remember, judge."""
 
 
 @app.command("list")
 def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List experiments, their profiles and methods, and what the store holds of them."""
+    """List experiments and their profiles, and what the store holds of them."""
     from longfair.papers import registry
     from longfair.runs.experiment import plan
-    from longfair.runs.store import Store
 
-    folder = Store(store)
+    folder = _existing(store)
     rows = []
     for experiment in registry.experiments().values():
         for profile in experiment.arms:
-            counts = Counter(folder.status(run) for run in plan(experiment, profile))
+            states = folder.states_of(plan(experiment, profile))
+            counts = Counter(state.status for _, state in states)
             rows.append(
                 {
                     "experiment": experiment.id,
@@ -94,13 +166,9 @@ def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> 
     if as_json:
         _print_json(rows)
         return
-    for experiment in registry.experiments().values():
-        _line(f"{experiment.id}: {experiment.title}")
-        for profile in experiment.arms:
-            _line(f"  {profile}: {', '.join(arm.name for arm in experiment.arms[profile])}")
     hidden = ("title", "methods", "variants")
     _print_table("runs", [{k: v for k, v in row.items() if k not in hidden} for row in rows])
-    _line(f"store: {folder.root}")
+    _line(f"store: {folder.root}; 'longfair list --json' tells methods and variants too")
 
 
 @app.command()
@@ -160,13 +228,12 @@ def claims(
 ) -> None:
     """Judge claims by the results in the store."""
     from longfair.papers import registry
-    from longfair.runs.store import Store
-    from longfair.runs.verdicts import judge_all
+    from longfair.runs import board
 
     chosen = registry.select_claims(names, paper)
     _require_profile(profile)
-    folder = Store(store)
-    verdicts = judge_all(chosen, folder, profile, registry.checks())
+    folder = _existing(store)
+    verdicts = board.verdicts(chosen, folder, profile, registry.checks())
     for line in _stale_lines(verdicts, folder, profile):
         _say(line)
     if as_json:
@@ -200,6 +267,97 @@ def bench_networks(quick: QuickOption = False, as_json: JsonOption = False) -> N
 
 
 @app.command()
+def verify(
+    against: Annotated[
+        str | None, typer.Option(help="A commit: prove that no number changed since.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --against: probe unchanged source too.")
+    ] = False,
+    sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
+    seconds: Annotated[float, typer.Option(help="With --sample: runs of so much work.")] = 60.0,
+    turn: Annotated[str, typer.Option(help="With --sample: which ones. [default: commit]")] = "",
+    write: Annotated[
+        bool, typer.Option("--write", help="Enter what the store holds into the manifest.")
+    ] = False,
+    store: StoreOption = None,
+) -> None:
+    """Prove that stored results are whole, come out again, and that no edit changed a number.
+
+    Without options it checks every file, its digests and the manifest, and that every change of
+    the code since the results is proven. Exit code 1 if anything is wrong.
+    """
+    folder = _existing(store)
+    if against is not None:
+        raise typer.Exit(_verify_against(against, folder, everything))
+    if write:
+        from longfair.runs.verify import write_manifest
+
+        _line(f"{write_manifest(folder):,} results entered into {folder.root / 'MANIFEST'}")
+    sound = _verify_store(folder)
+    if sample:
+        sound &= _verify_sample(folder, sample, turn, seconds)
+    raise typer.Exit(0 if sound else 1)
+
+
+def _verify_store(folder: Store) -> bool:
+    from longfair.papers import registry
+    from longfair.runs.verify import problems, unproven
+
+    wrong = list(problems(folder))
+    for line in wrong[:_SHOWN]:
+        _say(line)
+    if len(wrong) > _SHOWN:
+        _say(f"... and {len(wrong) - _SHOWN} more like these")
+    changed = unproven(folder, registry.experiments())
+    if changed:
+        _say(
+            f"the code of {len(changed)} arms ({changed[0]}, ...) changed since their results and "
+            "nobody proved that numbers stay: 'longfair verify --against COMMIT', with the last "
+            "commit that was proven"
+        )
+    _line(
+        f"{len(folder.result_paths()):,} results, {len(wrong)} damaged or not in the manifest; "
+        f"code of {len(changed)} arms not proven; store: {folder.root}"
+    )
+    return not wrong and not changed
+
+
+def _verify_sample(folder: Store, number: int, turn: str, seconds: float) -> bool:
+    from longfair.papers import registry
+    from longfair.papers.verification import words_of_verdicts
+    from longfair.runs.machine import commit_of
+    from longfair.runs.verify import by_name, choose, rerun
+
+    chosen_by = turn or commit_of(Path(__file__).parent).name or ""
+    names = choose(folder, number, chosen_by, seconds)
+    sound = True
+    for stored in by_name(registry.experiments(), names):
+        result = rerun(folder, stored, words_of_verdicts)
+        sound &= result.sound
+        _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
+    return sound
+
+
+def _verify_against(revision: str, folder: Store, everything: bool) -> int:
+    from longfair.papers.verification import against
+
+    outcome = against(revision, folder, everything=everything)
+    parts = outcome.comparison
+    for name in outcome.different:
+        declared = ", ".join(f"{part} {n}" for part, n in outcome.revisions[name].items())
+        _say(
+            f"{name} gives other numbers than at {revision}: raise a revision ({declared}) or undo"
+        )
+    _line(
+        f"{len(parts.to_probe)} arms with changed code probed, {len(outcome.different)} differ; "
+        f"{len(parts.untouched)} with the same source, {len(parts.declared)} declared to differ, "
+        f"{len(parts.new)} in one state only; {outcome.without} longer settings have no probe"
+    )
+    return 1 if outcome.different else 0
+
+
+@app.command()
 def doctor(store: StoreOption = None) -> None:
     """Check this installation and the store, and say what to do."""
     from longfair.papers import registry
@@ -210,6 +368,14 @@ def doctor(store: StoreOption = None) -> None:
     for finding in findings:
         _line(f"{'ok  ' if finding.sound else 'FIX '} {finding.line}")
     raise typer.Exit(0 if all(finding.sound for finding in findings) else 1)
+
+
+def _existing(path: Path | None) -> Store:
+    from longfair.runs.store import Store
+
+    folder = Store(path)
+    folder.require_existing()
+    return folder
 
 
 def _benchmarks() -> Any:
@@ -248,13 +414,12 @@ def _stale_lines(verdicts: Sequence[Verdict], folder: Store, profile: str) -> li
         experiment = registry.experiments().get(name or "")
         if experiment is None or profile not in experiment.arms:
             continue
-        states = folder.states(plan(experiment, profile))
-        stale = states[states["status"] == "stale"]
-        if not stale.empty:
+        states = [state for _, state in folder.states_of(plan(experiment, profile))]
+        stale = [state.reason for state in states if state.status == "stale"]
+        if stale:
             lines.append(
                 f"{len(stale)} of {len(states)} results of {name} under {profile} are stale "
-                f"({stale['reason'].iloc[0]}): 'longfair run {name} --profile {profile}' "
-                "computes them again"
+                f"({stale[0]}): 'longfair run {name} --profile {profile}' computes them again"
             )
     return lines
 

@@ -57,6 +57,6 @@ def _run(names: list[str]) -> dict[str, str | None]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "describe":
-        print(json.dumps({name: part for name, part in described(registry.experiments()).items()}))
+        print(json.dumps(described(registry.experiments())))
     else:
         print(json.dumps(_run(Path(sys.argv[2]).read_text(encoding="utf-8").split())))

@@ -91,7 +91,9 @@ def _checked_out(revision: str) -> Iterator[tuple[str, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         archive = subprocess.run(
-            ["git", "-C", str(repository), "archive", commit, "src"], capture_output=True, check=True
+            ["git", "-C", str(repository), "archive", commit, "src"],
+            capture_output=True,
+            check=True,
         )
         tree.mkdir()
         subprocess.run(["tar", "-x", "-C", str(tree)], input=archive.stdout, check=True)

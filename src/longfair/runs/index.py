@@ -39,6 +39,8 @@ class Entry(NamedTuple):
     """Why the file cannot be trusted; empty if it can."""
     words: str
     """The provenance as JSON; empty if the file is damaged."""
+    stamp: str = ""
+    """Size and times of the file."""
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -67,9 +69,9 @@ class Index:
         name = path.relative_to(self.root).as_posix()
         row = self._one("select stamp, key, problem, provenance from files where path = ?", name)
         if row is not None and row[0] == stamp:
-            return Entry(name, *row[1:])
-        entry = _read(path, name)
-        self._write([(stamp, entry)])
+            return Entry(name, *row[1:], stamp)
+        entry = _read(path, name, stamp)
+        self._write([entry])
         return entry
 
     def entries(self, folder: str = "") -> Iterator[Entry]:
@@ -86,16 +88,16 @@ class Index:
             Sorted by path.
         """
         known = self._known(folder)
-        fresh: list[tuple[str, Entry]] = []
+        fresh: list[Entry] = []
         found = []
         for path in result_files(self.root, folder):
             name, stamp = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/"), _of(path)
             row = known.pop(name, None)
             if row is None or row[0] != stamp:
-                entry = _read(Path(path.path), name)
-                fresh.append((stamp, entry))
+                entry = _read(Path(path.path), name, stamp)
+                fresh.append(entry)
             else:
-                entry = Entry(name, *row[1:])
+                entry = Entry(name, *row[1:], stamp)
             found.append(entry)
         self._write(fresh)
         self._forget(known)
@@ -128,13 +130,13 @@ class Index:
     def _known(self, folder: str) -> dict[str, tuple[str, ...]]:
         rows = self._all(
             "select path, stamp, key, problem, provenance from files where path >= ? and path < ?",
-            folder,
-            f"{folder}\U0010ffff",
+            f"{folder}/" if folder else "",
+            f"{folder}/\U0010ffff" if folder else "\U0010ffff",
         )
         return {row[0]: row[1:] for row in rows}
 
-    def _write(self, fresh: list[tuple[str, Entry]]) -> None:
-        rows = [(e.path, stamp, e.key, e.problem, e.words) for stamp, e in fresh]
+    def _write(self, fresh: list[Entry]) -> None:
+        rows = [(e.path, e.stamp, e.key, e.problem, e.words) for e in fresh]
         self._many("insert or replace into files values (?, ?, ?, ?, ?)", rows)
 
     def _forget(self, names: Mapping[str, Any]) -> None:
@@ -216,12 +218,12 @@ def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _read(path: Path, name: str) -> Entry:
+def _read(path: Path, name: str, stamp: str) -> Entry:
     try:
         _, provenance = read(path)
     except DamagedResultError as error:
-        return Entry(name, "", str(error), "")
-    return Entry(name, provenance["key"], "", json.dumps(provenance))
+        return Entry(name, "", str(error), "", stamp)
+    return Entry(name, provenance["key"], "", json.dumps(provenance), stamp)
 
 
 def _stamp(path: Path) -> str | None:

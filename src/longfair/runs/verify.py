@@ -3,9 +3,9 @@
 Three questions, from cheap to dear. *Is the store whole?* Every file is read and its digests, its
 key and its line of the manifest are checked, and every change of the code since must be proven.
 *Does a run come out again?* Some stored runs are executed once more. On the class of processor they
-were computed on every bit must agree. Elsewhere libraries choose other kernels, and chaotic learning
-makes much of a last digit: there a number must lie within `SPREAD` standard deviations of what
-the arm's seeds gave, and no verdict may change. *Did an edit change a number?* Short probes of
+were computed on every bit must agree. Elsewhere libraries choose other kernels, and learning makes
+much of a last digit: there a number must lie within `SPREAD` standard deviations of what the arm's
+seeds gave, and no verdict may change. *Did an edit change a number?* Short probes of
 every arm are run in two states of the code on this machine; see `against`.
 """
 
@@ -18,7 +18,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from longfair.errors import UsageError
 from longfair.runs import files, ledger, manifest
 from longfair.runs.experiment import Arm, Experiment, Run
 from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine
 from longfair.runs.sources import arm_digest
 from longfair.runs.store import Store
@@ -199,7 +199,7 @@ def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
     if files.content_digest(stored) == files.content_digest(again):
         return Rerun(run.name, True, "every bit agrees")
     here = asdict(this_machine())
-    if _same_class(provenance, here):
+    if class_of(provenance) == class_of(here):
         return Rerun(run.name, False, f"other bits on {class_of(here)}: {_largest(stored, again)}")
     far = _beyond_spread(store, run, table)
     if far:
@@ -211,12 +211,6 @@ def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
     return Rerun(run.name, True, f"within the spread over seeds; computed on {then}")
 
 
-def _same_class(provenance: Mapping[str, Any], here: Mapping[str, Any]) -> bool:
-    if provenance.get("features"):
-        return class_of(provenance) == class_of(here)
-    return bool(provenance["processor"] == here["processor"])
-
-
 def _largest(stored: pa.Table, again: pa.Table) -> str:
     """Say which number is off most, relatively."""
     if stored.num_rows != again.num_rows:
@@ -225,7 +219,8 @@ def _largest(stored: pa.Table, again: pa.Table) -> str:
     off = np.abs(now - then) / np.maximum(np.abs(then), 1e-300)
     row = int(off.argmax())
     metric = stored.column("metric")[row].as_py()
-    return f"{int((now != then).sum())} of {len(then)} numbers, {metric} {then[row]} then, {now[row]} now"
+    changed = int((now != then).sum())
+    return f"{changed} of {len(then)} numbers, {metric} {then[row]} then, {now[row]} now"
 
 
 def _beyond_spread(store: Store, run: Run, table: pd.DataFrame) -> str:
@@ -261,7 +256,9 @@ def _changed_verdicts(
         files.write(target, again, provenance)
         after = judge(other, run.experiment, run.profile)
     changed = [name for name, word in before.items() if after.get(name) != word]
-    return f"{changed[0]}, {before[changed[0]]} then, {after.get(changed[0])} now" if changed else ""
+    return (
+        f"{changed[0]}, {before[changed[0]]} then, {after.get(changed[0])} now" if changed else ""
+    )
 
 
 # Did an edit change a number? -------------------------------------------------------------------
@@ -293,8 +290,6 @@ class Comparison(NamedTuple):
 
 def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
     """Describe all arms of the present code, by name."""
-    from longfair.runs.keys import canonical_json, revisions_of
-
     return {
         name: Described(arm_digest(arm), canonical_json(arm.config), revisions_of(arm))
         for name, arm in _arms(experiments)
@@ -368,8 +363,7 @@ def by_name(experiments: Mapping[str, Experiment], names: Iterable[str]) -> list
         arm, _, seed = name.rpartition(".")
         if arm not in arms:
             raise UsageError(f"no experiment has the run {name}: it may be of an older commit")
-        experiment, _, rest = arm.rpartition("/")
-        experiment, _, profile = experiment.rpartition("/")
+        experiment, profile, _ = arm.rsplit("/", 2)
         runs.append(Run(experiment, profile, arms[arm], int(seed)))
     return runs
 

@@ -1,0 +1,117 @@
+"""The index remembers what files say, notices every change, and may be deleted at any time."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from toy_experiment import provenance_of, toy_experiment, toy_table
+
+from longfair.runs import index as module
+from longfair.runs.experiment import Run, plan
+from longfair.runs.index import FILE, Index
+from longfair.runs.keys import run_key
+from longfair.runs.store import Store
+
+
+@pytest.fixture
+def runs() -> list[Run]:
+    return plan(toy_experiment(), "smoke", seeds=2)
+
+
+@pytest.fixture
+def store(tmp_path: Path, runs: list[Run]) -> Store:
+    folder = Store(tmp_path / "results")
+    for run in runs:
+        folder.write(run, toy_table(0.25), provenance_of(run))
+    return folder
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that were opened."""
+    opened: list[Path] = []
+    original = module.read
+
+    def counted(path: Path) -> object:
+        opened.append(path)
+        return original(path)
+
+    monkeypatch.setattr(module, "read", counted)
+    return opened
+
+
+def test_a_file_is_read_once_also_by_the_next_process(store: Store, reads: list[Path]) -> None:
+    entries = list(Index(store.root).entries())
+    assert len(entries) == 6
+    assert reads == []
+    assert [entry.path for entry in entries] == sorted(entry.path for entry in entries)
+
+
+def test_a_changed_file_is_read_again(store: Store, runs: list[Run], reads: list[Path]) -> None:
+    path = store.path(runs[0])
+    status = path.stat()
+    content = bytearray(path.read_bytes())
+    content[40] ^= 0xFF
+    path.write_bytes(bytes(content))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # as if nothing had happened
+    assert "cannot be read" in store.state(runs[0]).reason
+    assert reads == [path]
+    assert store.state(runs[1]).status == "fresh"
+
+
+def test_a_removed_file_is_forgotten(store: Store, runs: list[Run]) -> None:
+    store.path(runs[0]).unlink()
+    assert len(list(store.index.entries())) == 5
+    assert store.state(runs[0]).status == "missing"
+    assert store.index.with_key(run_key(runs[0]).digest) == []
+
+
+def test_a_folder_of_the_store_can_be_looked_at_alone(store: Store, runs: list[Run]) -> None:
+    assert len(list(store.index.entries("toy/lending/smoke"))) == 6
+    assert len(list(store.index.entries("toy/lending"))) == 6
+    assert list(store.index.entries("toy/lend")) == []
+    assert len(store.index.with_key(run_key(runs[0]).digest)) == 1
+
+
+@pytest.mark.parametrize("damage", ["delete", "nonsense", "folder"])
+def test_the_index_is_safe_to_delete(store: Store, runs: list[Run], damage: str) -> None:
+    file = store.root / FILE
+    store.index.close()
+    file.unlink()
+    if damage == "nonsense":
+        file.write_bytes(b"nonsense" * 1000)
+    if damage == "folder":
+        file.mkdir()
+    fresh = Store(store.root)
+    assert all(fresh.status(run) == "fresh" for run in runs)
+    assert len(list(fresh.index.entries())) == 6
+
+
+def test_answers_are_remembered(store: Store) -> None:
+    assert store.index.answer("what?") is None
+    store.index.remember({"what?": [1, {"a": None}]})
+    assert Index(store.root).answer("what?") == [1, {"a": None}]
+
+
+def test_a_store_that_does_not_exist_is_empty(tmp_path: Path) -> None:
+    store = Store(tmp_path / "nowhere")
+    assert list(store.index.entries()) == []
+    assert not store.root.exists()
+
+
+def test_looking_up_a_run_costs_the_same_in_a_large_store(tmp_path: Path, runs: list[Run]) -> None:
+    seconds = []
+    for number in (100, 20_000):
+        store = Store(tmp_path / str(number))
+        store.write(runs[0], toy_table(0.25), provenance_of(runs[0]))
+        rows = [(f"a/b/c/{n}", "1 2 3", f"{n}", "", "{}") for n in range(number)]
+        store.index._many("insert into files values (?, ?, ?, ?, ?)", rows)
+        start = time.process_time()
+        for _ in range(300):
+            store.index.entry(store.path(runs[0]))
+            store.index.with_key(run_key(runs[1]).digest)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 3 * seconds[0] + 0.05

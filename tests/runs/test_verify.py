@@ -1,0 +1,231 @@
+"""Stored results are whole, come out again, and no edit changed a number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from toy_experiment import ToySettings, toy_experiment, toy_table, toy_work
+
+from longfair.errors import UsageError
+from longfair.runs import files, ledger, manifest, verify
+from longfair.runs.experiment import Arm, Experiment, Run, plan, protocol
+from longfair.runs.runner import run_all
+from longfair.runs.store import Store
+from longfair.runs.verify import Described
+
+TOY = toy_experiment()
+ALL = {TOY.id: TOY}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Four seeds of the toy experiment."""
+    folder = Store(tmp_path / "results")
+    with ThreadPoolExecutor(1) as executor:
+        run_all(plan(TOY, "smoke", seeds=4), folder, executor=executor, workers=1)
+    return folder
+
+
+def first_path(store: Store) -> Path:
+    return store.path(plan(TOY, "smoke")[0])
+
+
+def rewrite(path: Path, factor: float = 1.0, **words: Any) -> None:
+    """Forge a result: other numbers or words, with the digests that go with them."""
+    table, provenance = files.read(path)
+    column = table.column("value").to_numpy() * factor
+    at = table.schema.get_field_index("value")
+    files.write(path, table.set_column(at, table.schema.field(at), [column]), provenance | words)
+
+
+# Whole ------------------------------------------------------------------------------------------
+
+
+def test_a_store_as_it_was_written_has_no_problem(store: Store) -> None:
+    assert list(verify.problems(store)) == []
+
+
+def test_a_forgery_with_its_own_digests_is_not_the_file_in_the_manifest(store: Store) -> None:
+    path = first_path(store)
+    rewrite(path, factor=1.5)
+    files.read(path)  # the file alone looks right
+    (line,) = verify.problems(store)
+    assert f"{path} is not the file in the manifest" in line
+    assert verify.write_manifest(store) == 12
+    assert list(verify.problems(store)) == []
+
+
+def test_a_file_more_or_less_than_in_the_manifest_is_named(store: Store) -> None:
+    path = first_path(store)
+    content = path.read_bytes()
+    path.unlink()
+    (line,) = verify.problems(store)
+    assert line == f"{path} is in the manifest and missing: restore it from git"
+    manifest.tidy(store.root)
+    path.write_bytes(content)
+    (line,) = verify.problems(store)
+    assert line.startswith(f"{path} is not in the manifest")
+
+
+def test_a_damaged_file_is_named_once(store: Store) -> None:
+    first_path(store).write_bytes(b"nonsense")
+    (line,) = verify.problems(store)
+    assert line.startswith(f"damaged result {first_path(store)}")
+
+
+def test_a_malformed_manifest_is_explained(store: Store) -> None:
+    (store.root / manifest.FILE).write_text("one two\n")
+    with pytest.raises(UsageError, match="line 1: 'one two' is not"):
+        manifest.read(store.root)
+
+
+# Proven -----------------------------------------------------------------------------------------
+
+
+def test_changed_code_is_unproven_until_the_ledger_says_otherwise(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert verify.unproven(store, ALL) == []
+    old = files.read(first_path(store))[1]["source"]
+    monkeypatch.setattr(verify, "arm_digest", lambda arm: "newest")
+    assert len(verify.unproven(store, ALL)) == 3
+    for pair in ([old, "newer"], ["newer", "newest"]):
+        assert "toy/lending/smoke/fair.as_coded" in verify.unproven(store, ALL)
+        ledger.add(store.root, ledger.Proof("abc", "2026-01-31", "x", 1, "b", [pair]))
+    assert verify.unproven(store, ALL) == []
+    assert [proof.against for proof in ledger.read(store.root)] == ["abc", "abc"]
+
+
+def test_a_damaged_ledger_is_explained(tmp_path: Path) -> None:
+    (tmp_path / ledger.FILE).write_text('{"against": "abc"}\n')
+    with pytest.raises(UsageError, match="line 1 is no proof"):
+        ledger.read(tmp_path)
+
+
+def test_arms_are_sorted_by_what_must_be_proven() -> None:
+    before = {
+        "same": Described("s", "{}", {"a": 1}),
+        "edited": Described("s", "{}", {"a": 1}),
+        "raised": Described("s", "{}", {"a": 1}),
+        "other settings": Described("s", "{}", {"a": 1}),
+        "gone": Described("s", "{}", {"a": 1}),
+    }
+    after = {
+        "same": before["same"],
+        "edited": before["edited"]._replace(source="t"),
+        "raised": Described("t", "{}", {"a": 2}),
+        "other settings": before["other settings"]._replace(settings="[]"),
+        "new": before["gone"],
+    }
+    assert verify.compared(before, after) == verify.Comparison(
+        untouched=["same"],
+        declared=["other settings", "raised"],
+        new=["gone", "new"],
+        to_probe=["edited"],
+    )
+
+
+@dataclass(frozen=True)
+class Long(ToySettings):
+    def shortened(self) -> Long:
+        return replace(self, bias=self.bias / 2)
+
+
+def test_longer_settings_are_probed_shortened() -> None:
+    smoke, long = Arm("fair", "x", Long(), toy_work), Arm("fair", "x", Long(bias=0.05), toy_work)
+    assert verify.probe(smoke, "book") == verify.probe(long, "smoke")
+    assert verify.probe(smoke, "book") != verify.probe(smoke, "smoke")
+    assert verify.probe(Arm("fair", "x", ToySettings(), toy_work), "book") is None
+
+
+# Again ------------------------------------------------------------------------------------------
+
+
+def words(store: Store, experiment: str, profile: str) -> Mapping[str, str]:
+    """A verdict that hangs on every seed."""
+    values = store.load(experiment=experiment, profile=profile, methods=["fair"])["value"]
+    return {"toy-1": "reproduced" if values.max() < 0.25 else "contradicted"}
+
+
+def test_a_sample_changes_with_the_turn(store: Store) -> None:
+    first, second = (verify.choose(store, 3, turn, 60.0) for turn in ("a", "b"))
+    assert len(first) == 3
+    assert first != second
+    assert first == verify.choose(store, 3, "a", 60.0)
+    assert verify.choose(store, 3, "a", -1.0) == []
+    runs = verify.by_name(ALL, first)
+    assert [run.name for run in runs] == first
+    with pytest.raises(UsageError, match="no experiment has the run"):
+        verify.by_name(ALL, ["toy/lending/smoke/foul.as_coded.000"])
+
+
+def test_a_run_that_comes_out_again_is_sound(store: Store) -> None:
+    result = verify.rerun(store, plan(TOY, "smoke")[0], words)
+    assert result == ("toy/lending/smoke/fair.as_coded.000", True, "every bit agrees")
+
+
+def test_other_bits_on_the_same_processor_are_not_sound(store: Store) -> None:
+    rewrite(first_path(store), factor=1 + 1e-15)
+    result = verify.rerun(store, plan(TOY, "smoke")[0], words)
+    assert not result.sound
+    assert "other bits on" in result.line
+
+
+@pytest.mark.parametrize(
+    ("factor", "sound", "line"),
+    [
+        (1 + 1e-12, True, "within the spread over seeds; computed on Other avx2"),
+        (5.0, True, "within the spread"),
+    ],
+)
+def test_elsewhere_a_number_must_lie_within_the_spread(
+    store: Store, factor: float, sound: bool, line: str
+) -> None:
+    rewrite(first_path(store), factor=factor, features="Other avx2", kernels={})
+    result = verify.rerun(store, plan(TOY, "smoke")[0], lambda *_: {})
+    assert (result.sound, result.line[: len(line)]) == (sound, line)
+
+
+def drifting_work(settings: ToySettings, seed: int) -> pd.DataFrame:
+    """Give what the seeds gave when they were stored, and something far off now."""
+    return toy_table(settings.bias + 0.01 * seed + DRIFT[0])
+
+
+DRIFT = [0.0]
+
+
+@pytest.mark.parametrize(
+    ("drift", "expected"),
+    [(0.001, "the verdict changes: toy-1, reproduced then, contradicted now"), (1.0, "beyond")],
+)
+def test_elsewhere_implausible_numbers_and_changed_verdicts_are_not_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drift: float, expected: str
+) -> None:
+    work = protocol("drifting")(drifting_work)
+    arm = Arm("fair", "as_coded", ToySettings(), work)
+    one = {"smoke": 4}
+    experiment = Experiment("toy/drift", "Drift", {"smoke": (arm,)}, one, one)
+    store = Store(tmp_path / "drifting")
+    runs = plan(experiment, "smoke")
+    with ThreadPoolExecutor(1) as executor:
+        run_all(runs, store, executor=executor, workers=1)
+    path = store.path(runs[3])
+    rewrite(path, features="Other avx2", kernels={})
+    monkeypatch.setattr(sys.modules[__name__], "DRIFT", [drift])
+
+    def judged(folder: Store, name: str, profile: str) -> Mapping[str, str]:
+        final = folder.load(experiment=name, profile=profile, seeds=[3])["value"].iloc[-1]
+        return {"toy-1": "reproduced" if final <= 0.13 else "contradicted"}
+
+    result = verify.rerun(store, Run("toy/drift", "smoke", arm, 3), judged)
+    assert not result.sound
+    assert result.line.startswith(expected)
+    assert np.isclose(files.read(path)[0].column("value")[2].as_py(), 0.13)  # left as it was
