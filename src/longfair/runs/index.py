@@ -69,7 +69,7 @@ class Index:
         name = path.relative_to(self.root).as_posix()
         row = self._one("select stamp, key, problem, provenance from files where path = ?", name)
         if row is not None and row[0] == stamp:
-            return Entry(name, *row[1:], stamp)
+            return Entry(name, row[1], row[2], row[3], stamp)
         entry = _read(path, name, stamp)
         self._write([entry])
         return entry
@@ -97,7 +97,7 @@ class Index:
                 entry = _read(Path(path.path), name, stamp)
                 fresh.append(entry)
             else:
-                entry = Entry(name, *row[1:], stamp)
+                entry = Entry(name, row[1], row[2], row[3], stamp)
             found.append(entry)
         self._write(fresh)
         self._forget(known)
