@@ -64,6 +64,6 @@ def test_changed_code_judges_again(
     store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board.verdicts(CLAIMS, store, "smoke", CHECKS)
-    monkeypatch.setattr(board, "_library", lambda: "other code")
+    monkeypatch.setattr(board, "library_stamp", lambda: "other code")
     board.verdicts(CLAIMS, store, "smoke", CHECKS)
     assert judged == [len(CLAIMS), len(CLAIMS)]

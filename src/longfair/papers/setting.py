@@ -128,8 +128,12 @@ class World:
         """Return what decides numbers here, for a run's key."""
         import gymnasium
 
-        entry = gymnasium.spec(self.environment).vector_entry_point
-        return (resolved("environment", entry, {}) if isinstance(entry, str) else entry,)
+        from longfair.envs.making import environment_class, make_vector
+
+        spec = gymnasium.spec(self.environment)
+        entry = spec.vector_entry_point
+        made_by = resolved("environment", entry, {}) if isinstance(entry, str) else entry
+        return (environment_class(**spec.kwargs) if made_by is make_vector else made_by,)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,13 @@ at the board costs nothing, and a new run costs the claims of its experiment.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import longfair
 from longfair.runs.claims import Check, Claim
-from longfair.runs.keys import package_versions, sha256
+from longfair.runs.keys import sha256
+from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_all
 
@@ -68,20 +65,9 @@ def _results(store: Store, experiment: str, profile: str) -> str:
     return sha256("\n".join(f"{entry.path} {entry.stamp} {entry.problem}" for entry in entries))
 
 
-@cache
-def _library() -> str:
-    """Digest of names, sizes and times of the library's files, and of the packages it uses."""
-    root = Path(longfair.__file__).parent
-    found = []
-    for folder, _, names in os.walk(root):
-        found += [Path(folder) / name for name in names if name.endswith((".py", ".yaml", ".csv"))]
-    stamps = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(found))
-    return sha256("\n".join([*stamps, str(dict(package_versions()))]))
-
-
 def _code(checks: Mapping[str, Check]) -> str:
     """Digest of the judging code; checks of other packages count by their names only."""
-    return sha256(_library() + " ".join(sorted(checks)))
+    return sha256(library_stamp() + " ".join(sorted(checks)))
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:

@@ -15,10 +15,10 @@ import hashlib
 import importlib.metadata
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from longfair.errors import UsageError
 from longfair.runs.experiment import Arm, Run
@@ -28,6 +28,19 @@ PACKAGES_THAT_DECIDE = (
     "POT", "networkx",
 )  # fmt: skip
 """Distributions whose version can change a number in a result."""
+
+
+_KEPT = "_key_parts"
+
+
+class Answers(Protocol):
+    """Remembers answers, plain values, to questions."""
+
+    def answer(self, question: str) -> Any:
+        """Return what was remembered; None if nothing was."""
+
+    def remember(self, answers: Mapping[str, Any]) -> None:
+        """Remember answers by question."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +132,36 @@ def package_versions() -> Mapping[str, str]:
 
 def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
     """Return settings as JSON, and revisions; kept on the arm, which many seeds share."""
-    kept = arm.__dict__.get("_key_parts")
+    kept = arm.__dict__.get(_KEPT)
     if kept is None:
         kept = canonical_json(arm.config), revisions_of(arm)
-        arm.__dict__["_key_parts"] = kept
+        arm.__dict__[_KEPT] = kept
     return kept
+
+
+def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
+    """Spare arms the import of their parts, which only says what it said the last time.
+
+    Parameters
+    ----------
+    arms
+        Arms whose keys will be asked for.
+    answers
+        Remembers answers to questions, see `longfair.runs.index.Index`.
+    code
+        Stamp of the installed code; other code is asked anew.
+    """
+    found: dict[str, Any] = {}
+    for arm in arms:
+        if _KEPT in arm.__dict__ or not arm.work.__module__.startswith("longfair."):
+            continue
+        config = canonical_json(arm.config)
+        question = sha256(f"revisions {code} {_work_name(arm.work)} {config}")
+        known = answers.answer(question)
+        if known is None:
+            known = found[question] = revisions_of(arm)
+        arm.__dict__[_KEPT] = config, known
+    answers.remember(found)
 
 
 def revisions_of(arm: Arm) -> dict[str, int]:

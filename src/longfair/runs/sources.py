@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,9 +23,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import longfair
 from longfair.errors import UsageError
 from longfair.runs.experiment import Arm
-from longfair.runs.keys import classes_of, parts_of, sha256
+from longfair.runs.keys import classes_of, package_versions, parts_of, sha256
 
 _OWN_PACKAGE = "longfair"
 _ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "__main__")
@@ -57,6 +59,21 @@ def source_digest(*roots: Any) -> str:
         SHA-256 in hexadecimal.
     """
     return _digest_of(frozenset(root.__module__ for root in roots))
+
+
+@cache
+def library_stamp() -> str:
+    """Digest of names, sizes and times of the library's files, and of the packages it uses.
+
+    It changes with every edit, and costs a few milliseconds: what is remembered under it was
+    worked out by the very code that is installed now.
+    """
+    root = Path(longfair.__file__).parent
+    found = []
+    for folder, _, names in os.walk(root):
+        found += [Path(folder) / name for name in names if name.endswith((".py", ".yaml", ".csv"))]
+    stamps = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(found))
+    return sha256("\n".join([*stamps, str(dict(package_versions()))]))
 
 
 def source_modules(*roots: Any) -> list[str]:

@@ -26,7 +26,8 @@ from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.experiment import Run, split_id
 from longfair.runs.files import ENDING, DamagedResultError
 from longfair.runs.index import Entry, Index, result_files
-from longfair.runs.keys import run_key
+from longfair.runs.keys import recall_revisions, run_key
+from longfair.runs.sources import library_stamp
 from longfair.runs.tables import SCHEMA, checked
 
 ENVIRONMENT_VARIABLE = "LONGFAIR_STORE"
@@ -216,6 +217,10 @@ class Store:
     def states_of(self, runs: Iterable[Run]) -> Iterator[tuple[Run, State]]:
         """Yield every run with its state, looking into each folder of the store once."""
         entries: dict[str, dict[str, Entry]] = {}
+        runs = list(runs)
+        recall_revisions(
+            {id(run.arm): run.arm for run in runs}.values(), self.index, library_stamp()
+        )
         for run in runs:
             folder = f"{run.experiment}/{run.profile}"
             if folder not in entries:
