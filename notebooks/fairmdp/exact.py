@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
-from longfair.agents.fair_mdp.linear_program import fairness_rows, flow_equations
+from longfair.agents.finite import column_generation, lagrangian, linear_program
+from longfair.agents.finite.linear_program import fairness_rows, flow_equations
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.figures import claim_box, line_chart, show, source_of
 from longfair.figures.style import VARIANT_NAMES

@@ -33,8 +33,8 @@ from longfair.agents.fair_mdp.examples import (
     deterministic_policies,
     needs_randomness,
 )
-from longfair.agents.fair_mdp.lagrangian import frontier
-from longfair.agents.fair_mdp.model import deterministic, value_of
+from longfair.agents.finite.lagrangian import frontier
+from longfair.agents.finite.problem import deterministic, value_of
 from longfair.figures import claim_box, line_chart, show, source_of
 from longfair.papers import registry
 from longfair.papers.fairmdp import exact_results as tidy
@@ -357,7 +357,7 @@ print("chance of action 1:", found.policy[:, 1].round(3).tolist())
 # %% tags=["nbval-check-output"]
 from dataclasses import replace
 
-from longfair.agents.fair_mdp.linear_program import smallest_tolerance
+from longfair.agents.finite.linear_program import smallest_tolerance
 
 rewards = np.array([[0.0, 0.75], [1.0, 1.0]])
 changed = demographic_parity(replace(cannot_be_fair(), individual_reward=rewards))

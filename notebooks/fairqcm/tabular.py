@@ -29,9 +29,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from longfair.agents.dynamic_programming import backward_induction
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
+from longfair.agents.finite import FiniteProblem
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut.compiled import (
     learn_episode,
@@ -717,7 +717,7 @@ show(
 # The exact values come from backward induction:
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(backward_induction, ExactValues.distances)
+source_of(FiniteProblem.backward_induction, ExactValues.distances)
 
 # %% [markdown]
 # A first look, live. Over all reachable combinations of moment, people there, memory and action:

@@ -9,20 +9,15 @@ import numpy as np
 import pytest
 
 from longfair.agents import fair_mdp
-from longfair.agents.fair_mdp import column_generation, linear_systems
 from longfair.agents.fair_mdp.batch_decisions import batch_problem, joint_actions
 from longfair.agents.fair_mdp.examples import (
     cannot_be_fair,
     deterministic_policies,
     needs_randomness,
 )
-from longfair.agents.fair_mdp.model import (
-    SeparableMDP,
-    demographic_parity,
-    equal_opportunity,
-    evaluate,
-    occupancy,
-)
+from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity, equal_opportunity
+from longfair.agents.finite import column_generation, linear_systems
+from longfair.agents.finite.problem import evaluate, occupancy
 from longfair.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.dynamic_programming import backward_induction, policy_values
+from longfair.agents.finite import FiniteProblem
 from longfair.envs import doughnut
 from longfair.envs.doughnut.exact import (
     Controller,
@@ -29,7 +29,7 @@ def test_serving_the_least_served_is_optimal_at_every_decision_point(
     discount: float, value: float
 ) -> None:
     model = doughnut.tabular()
-    solution = backward_induction(model.transition, model.reward, model.horizon, discount)
+    solution = FiniteProblem.of_face(model).backward_induction(model.horizon, discount)
     assert model.initial_distribution @ solution.values[0] == pytest.approx(value, abs=5e-5)
     present, counts = model.states[:, :3], model.states[:, 3:]
     served = np.where(present == 1, counts, 99).argmin(axis=1)
@@ -127,7 +127,7 @@ def test_both_ways_to_an_exact_score_agree() -> None:
         strict_rotation: np.stack([np.eye(3)[np.full(len(present), t % 3)] for t in range(5)]),
     }
     for policy, table in policies.items():
-        values = policy_values(model.transition, model.reward, table, model.horizon)
+        values = FiniteProblem.of_face(model).policy_values(table, model.horizon)
         exact = controller_score(policy(chances), 5, 0.01).reward
         assert model.initial_distribution @ values[0] == pytest.approx(exact, rel=1e-12)
 

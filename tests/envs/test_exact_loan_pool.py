@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.dynamic_programming import backward_induction, policy_values
 from longfair.agents.evaluation import acting, play_episodes
+from longfair.agents.finite import FiniteProblem
 from longfair.envs import loan_pool
 from longfair.envs.loan_pool.exact import (
     OptimalLender,
@@ -50,11 +50,11 @@ def test_the_reduced_state_loses_nothing() -> None:
     coarse = short(lowest_repayment=0.3, highest_repayment=0.9, credit_step=0.3)
     for pool in (SHORT, short(margin=0.6), short(invalid_grant_cost=0.1), coarse):
         model = loan_pool.tabular(params=pool.params)
-        solution = backward_induction(model.transition, model.reward, model.horizon)
+        solution = FiniteProblem.of_face(model).backward_induction(model.horizon)
         best = model.initial_distribution @ solution.values[0]
         assert loan_pool_value(pool) == pytest.approx(best, rel=1e-12)
         anybody = np.full(model.reward.shape, 0.25)
-        values = policy_values(model.transition, model.reward, anybody, model.horizon)
+        values = FiniteProblem.of_face(model).policy_values(anybody, model.horizon)
         assert loan_pool_value(pool, anybody_is_lent_to) == pytest.approx(
             model.initial_distribution @ values[0], rel=1e-12
         )
@@ -75,7 +75,7 @@ def test_the_heuristics_are_evaluated_as_they_play() -> None:
         (lagging_group_best_credit, np.eye(4)[chosen]),
         (somebody_asking_at_random, among),
     ):
-        values = policy_values(model.transition, model.reward, table, model.horizon)
+        values = FiniteProblem.of_face(model).policy_values(table, model.horizon)
         expected = model.initial_distribution @ values[0]
         assert loan_pool_value(SHORT, rule) == pytest.approx(expected, rel=1e-12)
 

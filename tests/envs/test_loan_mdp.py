@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.stats import beta
 
-from longfair.agents.dynamic_programming import backward_induction
+from longfair.agents.finite import FiniteProblem
 from longfair.envs.loan_mdp import (
     LoanMDPParams,
     LoanMDPVectorEnv,
@@ -41,7 +41,7 @@ def written_out(preset: str) -> TabularModel:
 def best_policy() -> tuple[float, Any]:
     """Return value and actions (51, S) of the best policy of the continuous problem."""
     model = written_out("fico")
-    solution = backward_induction(model.transition, model.reward, model.horizon, FICO.discount)
+    solution = FiniteProblem.of_face(model).backward_induction(model.horizon, FICO.discount)
     return float(solution.values[0] @ model.initial_distribution), solution.actions
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import longfair.papers.fairmdp.checks as fairmdp_checks
-from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
-from longfair.agents.fair_mdp.model import value_of
+from longfair.agents.finite import column_generation, lagrangian, linear_program
+from longfair.agents.finite.problem import value_of
 from longfair.envs.loan_mdp import LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem, evaluate
 from longfair.papers import registry

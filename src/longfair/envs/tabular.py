@@ -32,6 +32,8 @@ class TabularModel:
     """(S * A, S), sparse: row `state * A + action` holds the probabilities of the next state."""
     reward: NDArray[np.float64]
     """(S, A): expected reward."""
+    supply: NDArray[np.float64]
+    """(G, S, A): what each group is expected to receive."""
     horizon: int
     """Steps of an episode."""
 

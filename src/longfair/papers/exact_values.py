@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from longfair.agents.dynamic_programming import backward_induction, policy_values
+from longfair.agents.finite import FiniteProblem
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import exact as exact_doughnut
 from longfair.envs.loan_mdp import LoanMDPParams
@@ -69,11 +69,11 @@ def loan_mdp() -> Values:
     for preset in LoanMDPParams.PRESETS:
         params: LoanMDPParams = getattr(LoanMDPParams, preset)()
         model = loan_mdp_written_out(preset)
-        problem = (model.transition, model.reward)
+        problem = FiniteProblem.of_face(model)
         always = np.tile([0.0, 1.0], (len(model.states), 1))
         for discount, note in ((1.0, ""), (params.discount, f", discount {params.discount:g}")):
-            best = backward_induction(*problem, model.horizon, discount).values[0]
-            granted = policy_values(*problem, always, model.horizon, discount)[0]
+            best = problem.backward_induction(model.horizon, discount).values[0]
+            granted = problem.policy_values(always, model.horizon, discount)[0]
             yield preset, f"best{note}", float(model.initial_distribution @ best)
             yield preset, f"lend to everybody{note}", float(model.initial_distribution @ granted)
 

@@ -23,20 +23,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, kron
 
-from longfair.agents.fair_mdp.model import (
-    BoolArray,
-    FairProblem,
-    FloatArray,
-    IntArray,
-    SeparableMDP,
-)
+from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
+from longfair.agents.finite.problem import FiniteProblem
 from longfair.errors import UsageError
 
 LARGEST_JOINT = 2_000_000
 """Joint problems with more pairs of states and actions than this are refused."""
 
 
-def batch_problem(mdp: SeparableMDP, people: int, allowed: ArrayLike | None = None) -> FairProblem:
+def batch_problem(
+    mdp: SeparableMDP, people: int, allowed: ArrayLike | None = None
+) -> FiniteProblem:
     """Return the problem of deciding on several people of one kind together.
 
     They start, and move, independently of each other. The reward is the mean of their rewards.
@@ -53,7 +50,7 @@ def batch_problem(mdp: SeparableMDP, people: int, allowed: ArrayLike | None = No
 
     Returns
     -------
-    FairProblem
+    FiniteProblem
         S^k states, in the order of `numpy.ndindex`, the last person's state moving fastest.
 
     Raises
@@ -77,7 +74,7 @@ def batch_problem(mdp: SeparableMDP, people: int, allowed: ArrayLike | None = No
     shares = np.meshgrid(*[mdp.initial_distribution] * people, indexing="ij")
     start: FloatArray = np.prod(shares, axis=0).ravel()
     visits = np.indices((states,) * people).reshape(people, -1)
-    return FairProblem(
+    return FiniteProblem(
         continuation=csr_array(mdp.discount * csr_array(transition)[rows]),
         inflow=(1.0 - mdp.discount) * start,
         reward=_mean_over_people(mdp.reward, visits, taken[chosen]),

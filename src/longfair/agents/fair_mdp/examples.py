@@ -13,14 +13,8 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
-    FloatArray,
-    PolicyValue,
-    SeparableMDP,
-    deterministic,
-    evaluate,
-)
+from longfair.agents.fair_mdp.model import FloatArray, SeparableMDP
+from longfair.agents.finite.problem import FiniteProblem, PolicyValue, deterministic, evaluate
 from longfair.errors import UsageError
 
 MOST_POLICIES = 100_000
@@ -41,7 +35,7 @@ def cannot_be_fair() -> SeparableMDP:
     return _two_states(individual_reward=np.array([[0.0, 0.0], [1.0, 1.0]]))
 
 
-def deterministic_policies(problem: FairProblem) -> Iterator[tuple[tuple[int, ...], PolicyValue]]:
+def deterministic_policies(problem: FiniteProblem) -> Iterator[tuple[tuple[int, ...], PolicyValue]]:
     """Yield the actions of every deterministic policy and what it is worth.
 
     Raises

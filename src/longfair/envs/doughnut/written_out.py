@@ -11,9 +11,7 @@ from scipy.sparse import csr_array
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
-from longfair.envs.vector import (
-    IntArray,
-)
+from longfair.envs.vector import BoolArray, FloatArray, IntArray
 
 
 def tabular(
@@ -67,8 +65,14 @@ def tabular(
         initial_distribution=np.concatenate([chance, np.zeros(size - len(patterns))]),
         transition=transition,
         reward=(welfare[after] * served).reshape(size, people),
+        supply=_received(served.reshape(size, people)),
         horizon=length,
     )
+
+
+def _received(served: BoolArray) -> FloatArray:
+    """Return (P, S, P): one doughnut for the person chosen, where it is taken (S, P)."""
+    return np.eye(served.shape[1])[:, None, :] * served
 
 
 def _count_vectors(people: int, total: int) -> IntArray:

@@ -60,6 +60,7 @@ def tabular(
         ),
         transition=_sparse_rows(targets, np.concatenate([part.chances for part in parts]), size),
         reward=np.concatenate([part.reward for part in parts]),
+        supply=_lent(parts),
         horizon=chosen.episode_length,
     )
 
@@ -78,6 +79,8 @@ class _GroupPart:
     """(S, 2)."""
     initial: FloatArray
     """(S,)."""
+    deciding: BoolArray
+    """(S,): whether there is still something to decide."""
 
 
 def _group_part(model: LoanModel, group: int, law: FloatArray) -> _GroupPart:
@@ -106,7 +109,7 @@ def _group_part(model: LoanModel, group: int, law: FloatArray) -> _GroupPart:
     initial = np.zeros(len(counts))
     repayments = np.arange(loans + 1)
     initial[row[repayments, loans - repayments, 0]] = law[: loans + 1]
-    return _GroupPart(counts, targets, chances, reward * ~over[:, None], initial)
+    return _GroupPart(counts, targets, chances, reward * ~over[:, None], initial, ~over)
 
 
 def _bounded_counts(params: LoanMDPParams) -> BoolArray:
@@ -124,6 +127,15 @@ def _reachable_counts(loans: int, length: int) -> BoolArray:
     lent = repayments + defaults
     reachable: BoolArray = (lent >= loans) & (lent + denials <= loans + length)
     return reachable
+
+
+def _lent(parts: list[_GroupPart]) -> FloatArray:
+    """Return (G, S, 2): one loan for the group of a state, where it is granted."""
+    group = np.repeat(np.arange(len(parts)), [len(part.counts) for part in parts])
+    deciding = np.concatenate([part.deciding for part in parts])
+    lent = np.zeros((len(parts), len(group), 2))
+    lent[group, np.arange(len(group)), 1] = deciding
+    return lent
 
 
 def _sparse_rows(targets: IntArray, chances: FloatArray, size: int) -> csr_array:

@@ -78,6 +78,8 @@ def _written_out(params: LoanPoolParams) -> TabularModel:
         shape=(rows, size),
     )
     transition.sum_duplicates()
+    playing = cores.states[:, 0] < params.episode_length
+    granted = asked[..., 0] & playing[:, None, None]
     reward = np.where(asked, cores.reward_loan[:, None], cores.reward_none[:, None, None, None])
     people_fields = [f"{name}_{i}" for name in ("credit_level", "request") for i in range(people)]
     return TabularModel(
@@ -89,6 +91,7 @@ def _written_out(params: LoanPoolParams) -> TabularModel:
         initial_distribution=np.concatenate([chance, np.zeros(size - len(patterns))]),
         transition=transition,
         reward=(reward * weight).sum(axis=3).reshape(size, people),
+        supply=np.eye(people)[:, None, :] * granted.reshape(size, people),
         horizon=params.episode_length,
     )
 

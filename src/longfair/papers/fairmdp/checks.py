@@ -8,14 +8,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
 from longfair.agents.fair_mdp.examples import (
     cannot_be_fair,
     deterministic_policies,
     needs_randomness,
 )
-from longfair.agents.fair_mdp.model import FairProblem, SeparableMDP, demographic_parity
-from longfair.agents.fair_mdp.solution import NoFairPolicyError
+from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity
+from longfair.agents.finite import column_generation, lagrangian, linear_program
+from longfair.agents.finite.problem import FiniteProblem
+from longfair.agents.finite.solution import NoFairPolicyError
 from longfair.papers.fairmdp.exact import best_in_episode, discounted_steps, finite_problem, program
 from longfair.papers.fairmdp.loans import Rates
 from longfair.runs.claims import CheckResult
@@ -224,7 +225,7 @@ def _appendix_g() -> dict[str, float]:
     }
 
 
-def _compared(problem: FairProblem, tolerance: float) -> tuple[float, float]:
+def _compared(problem: FiniteProblem, tolerance: float) -> tuple[float, float]:
     """Return how far three solvers differ in reward, and the excess of the gap."""
     found = [
         solver.solve(problem, tolerance).value
@@ -233,7 +234,7 @@ def _compared(problem: FairProblem, tolerance: float) -> tuple[float, float]:
     return float(np.ptp([value.reward for value in found])), found[0].gap - tolerance
 
 
-def _says_infeasible(problem: FairProblem, tolerance: float) -> bool:
+def _says_infeasible(problem: FiniteProblem, tolerance: float) -> bool:
     try:
         linear_program.solve(problem, tolerance)
     except NoFairPolicyError:

@@ -14,17 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
 
-from longfair.agents.fair_mdp import lagrangian, linear_program
-from longfair.agents.fair_mdp.dynamic_programs import best_actions
-from longfair.agents.fair_mdp.lagrangian import Frontier
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
-    FloatArray,
-    demographic_parity,
-    equal_opportunity,
-    value_of,
-)
-from longfair.agents.fair_mdp.solution import FairSolution
+from longfair.agents.fair_mdp.model import FloatArray, demographic_parity, equal_opportunity
+from longfair.agents.finite import lagrangian, linear_program
+from longfair.agents.finite.dynamic_programs import best_actions
+from longfair.agents.finite.lagrangian import Frontier
+from longfair.agents.finite.problem import FiniteProblem, value_of
+from longfair.agents.finite.solution import FairSolution
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.papers.fairmdp.loans import (
     LoanEpisode,
@@ -56,7 +51,7 @@ def episode() -> LoanEpisode:
 
 
 @cache
-def episode_problem(notion: Notion, rates: Rates) -> FairProblem:
+def episode_problem(notion: Notion, rates: Rates) -> FiniteProblem:
     """Return the fair problem of the first figure for a notion and weights of the steps."""
     return episode().problem(notion, rates)
 
@@ -130,7 +125,7 @@ def _corners(
 
 
 @cache
-def finite_problem(notion: Notion) -> FairProblem:
+def finite_problem(notion: Notion) -> FiniteProblem:
     """Return the problem with bounded counts and an infinite horizon, for Algorithm 1."""
     mdp, model = finite_loan_problem()
     if notion == "dp":

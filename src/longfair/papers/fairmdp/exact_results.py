@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.examples import deterministic_policies
-from longfair.agents.fair_mdp.lagrangian import frontier
-from longfair.agents.fair_mdp.model import FairProblem, FloatArray, occupancy
+from longfair.agents.fair_mdp.model import FloatArray
+from longfair.agents.finite.lagrangian import frontier
+from longfair.agents.finite.problem import FiniteProblem, occupancy
 from longfair.papers.fairmdp.exact import episode, episode_problem
 from longfair.papers.fairmdp.loans import Rates, offset_total
 from longfair.runs.store import Store
@@ -158,7 +159,7 @@ def lending_over_time(policy: FloatArray, rates: Rates) -> NDArray[np.float64]:
 
 
 def deterministic_and_stochastic(
-    problem: FairProblem, tolerances: Sequence[float] | FloatArray
+    problem: FiniteProblem, tolerances: Sequence[float] | FloatArray
 ) -> pd.DataFrame:
     """Compare the best reward with and without randomness, for small problems.
 

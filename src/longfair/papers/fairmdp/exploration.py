@@ -15,9 +15,10 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from longfair.agents.fair_mdp import lagrangian
 from longfair.agents.fair_mdp.explore_then_commit import estimate_strangers, explore
-from longfair.agents.fair_mdp.model import FairProblem, FloatArray
+from longfair.agents.fair_mdp.model import FloatArray
+from longfair.agents.finite import lagrangian
+from longfair.agents.finite.problem import FiniteProblem
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem, Outcome, evaluate
 from longfair.papers.fairmdp.loans import LoanEpisode, Rates, loan_episode
@@ -171,7 +172,7 @@ def _true_problem(setting: Setting) -> LoanProblem:
 
 
 @cache
-def _true_fair_problem(setting: Setting) -> FairProblem:
+def _true_fair_problem(setting: Setting) -> FiniteProblem:
     return loan_episode(setting.params).problem("dp", setting.rates)
 
 

@@ -15,7 +15,7 @@ from longfair.agents.fair_mdp.explore_then_commit import (
     transition_error,
     value_error,
 )
-from longfair.agents.fair_mdp.model import occupancy
+from longfair.agents.finite.problem import occupancy
 from longfair.envs.loan_mdp import LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.papers.fairmdp.exploration import COIN, Setting

@@ -20,14 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import block_diag, csr_array
 
-from longfair.agents.fair_mdp.model import (
-    BoolArray,
-    FairProblem,
-    FloatArray,
-    IntArray,
-    SeparableMDP,
-    occupancy,
-)
+from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
+from longfair.agents.finite.problem import FiniteProblem, occupancy
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel, tabular
 from longfair.envs.tabular import TabularModel
 
@@ -53,7 +47,7 @@ class LoanEpisode:
     step: IntArray
     """(S,): decisions taken before."""
     stages: tuple[int, ...]
-    """Offsets of the steps; see `FairProblem.stages`."""
+    """Offsets of the steps; see `FiniteProblem.stages`."""
     transition: csr_array
     """(S * 2, S): the last step leads nowhere."""
     reward: FloatArray
@@ -63,7 +57,7 @@ class LoanEpisode:
     qualified: BoolArray
     """(S,): whether an applicant who starts here is qualified."""
 
-    def problem(self, notion: Notion = "dp", rates: Rates = "as_coded") -> FairProblem:
+    def problem(self, notion: Notion = "dp", rates: Rates = "as_coded") -> FiniteProblem:
         """Return the problem in which the groups' lending rates are to be equal.
 
         Parameters
@@ -82,7 +76,7 @@ class LoanEpisode:
         reward = self.reward * discounted[:, None]
         if notion == "dp":
             share = np.array(self.params.group_probability)
-            return FairProblem(
+            return FiniteProblem(
                 continuation=self.transition,
                 inflow=self.initial_distribution,
                 reward=reward,
@@ -92,7 +86,7 @@ class LoanEpisode:
         starts = self.initial_distribution * np.stack([~self.qualified, self.qualified])
         share = np.bincount(group, weights=starts[1]).astype(np.float64)
         values = _per_member(lent, group, share)
-        double = FairProblem(
+        double = FiniteProblem(
             continuation=csr_array(block_diag([self.transition] * 2, format="csr")),
             inflow=starts.ravel(),
             reward=np.concatenate([reward, reward]),
@@ -100,7 +94,7 @@ class LoanEpisode:
         )
         order = self.order_with_qualification()
         pairs = (2 * order[:, None] + np.arange(2)).ravel()
-        return FairProblem(
+        return FiniteProblem(
             continuation=csr_array(double.continuation[pairs][:, order]),
             inflow=double.inflow[order],
             reward=double.reward[order],

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
-from longfair.agents.fair_mdp.model import FairProblem, SeparableMDP, demographic_parity
+from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity
+from longfair.agents.finite import column_generation, lagrangian, linear_program
+from longfair.agents.finite.problem import FiniteProblem
 from longfair.papers.fairmdp.exact import FINITE, episode_problem
 from longfair.papers.fairmdp.loans import finite_loan_problem
 
@@ -27,12 +28,12 @@ LARGEST_PROGRAM = 4000
 TOLERANCE = 0.05
 
 
-def counted_loans(bound: int) -> FairProblem:
+def counted_loans(bound: int) -> FiniteProblem:
     """Return the loan problem with counts up to a bound: 4 (bound + 1)^2 pairs."""
     return demographic_parity(finite_loan_problem(replace(FINITE, largest_count=bound))[0])
 
 
-def random_network(states: int, seed: int = 0) -> FairProblem:
+def random_network(states: int, seed: int = 0) -> FiniteProblem:
     """Return a problem in which every action leads to three states of the group drawn at random.
 
     Its states have no order that a factorisation could use.
@@ -62,7 +63,7 @@ def random_network(states: int, seed: int = 0) -> FairProblem:
     )
 
 
-PROBLEMS: dict[str, Callable[[], FairProblem]] = {
+PROBLEMS: dict[str, Callable[[], FiniteProblem]] = {
     "loans counted up to 30": lambda: counted_loans(30),
     "loans counted up to 158": lambda: counted_loans(158),
     "loans of an episode": lambda: episode_problem("dp", "discounted"),

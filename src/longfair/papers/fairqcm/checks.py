@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from longfair.agents.dynamic_programming import backward_induction
+from longfair.agents.finite import FiniteProblem
 from longfair.metrics.memory_fairness import (
     FairnessScheme,
     MemoryAugmentation,
@@ -232,7 +232,8 @@ def bounded_rewards() -> CheckResult:
     arrival = counter.state_probabilities()
     transition = np.tile(arrival, (counter.STATES, counter.PEOPLE, 1))
     pairs = memory.augmented(transition)
-    solution = backward_induction(pairs, pairs @ np.tile(reward, counter.STATES), LENGTH)
+    expected = pairs @ np.tile(reward, counter.STATES)
+    solution = FiniteProblem.of(pairs, expected).backward_induction(LENGTH)
     beginnings = np.arange(counter.STATES) * len(held)
     computed = {
         "largest_difference": float(np.abs(returns - scores).max()),

@@ -9,8 +9,8 @@ import gymnasium
 import numpy as np
 import pandas as pd
 
-from longfair.agents.dynamic_programming import policy_values
 from longfair.agents.evaluation import acting
+from longfair.agents.finite import FiniteProblem
 from longfair.agents.policies import (
     AnybodyAtRandom,
     LeastServedThere,
@@ -168,7 +168,7 @@ def _score_of(policy: FloatArray) -> float:
     pairs = memory.augmented(np.tile(arrival, (counter.STATES, counter.PEOPLE, 1)))
     flat = policy.reshape(-1, counter.PEOPLE)
     expected = pairs @ np.tile(reward, counter.STATES)
-    values = policy_values(pairs, expected, flat, LENGTH)[0]
+    values = FiniteProblem.of(pairs, expected).policy_values(flat, LENGTH)[0]
     return float(arrival @ values.reshape(counter.STATES, -1)[:, 0])
 
 

@@ -12,14 +12,10 @@ import pandas as pd
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from longfair.agents.dynamic_programming import (
-    FiniteHorizonSolution,
-    backward_induction,
-    policy_values,
-)
 from longfair.agents.evaluation import acting
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import EpisodeScores, TabularQLearning
+from longfair.agents.finite import FiniteHorizonSolution, FiniteProblem
 from longfair.agents.policies import (
     AllocationPolicy,
     AnybodyAtRandom,
@@ -236,8 +232,9 @@ class ExactValues:
     def __init__(self, params: DoughnutParams, discount: float) -> None:
         self.model: TabularModel = written_out(params=params)
         self.discount = discount
-        self.solution: FiniteHorizonSolution = backward_induction(
-            self.model.transition, self.model.reward, self.model.horizon, discount
+        self.problem = FiniteProblem.of_face(self.model)
+        self.solution: FiniteHorizonSolution = self.problem.backward_induction(
+            self.model.horizon, discount
         )
         people = len(params.presence_probability)
         present, counts = self.model.states[:, :people], self.model.states[:, people:]
@@ -267,9 +264,7 @@ class ExactValues:
     def value_of(self, learned: FloatArray) -> float:
         """Return the exact value of choosing the largest of learned values (H, S, A)."""
         policy = np.eye(learned.shape[2])[learned.argmax(axis=2)]
-        values = policy_values(
-            self.model.transition, self.model.reward, policy, self.model.horizon, self.discount
-        )
+        values = self.problem.policy_values(policy, self.model.horizon, self.discount)
         return self._start(values[0])
 
     def _start(self, values: FloatArray) -> float:

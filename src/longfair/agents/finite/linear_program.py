@@ -26,8 +26,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
-from longfair.agents.fair_mdp.model import FairProblem, FloatArray
-from longfair.agents.fair_mdp.solution import (
+from longfair.agents.finite.problem import FiniteProblem, FloatArray
+from longfair.agents.finite.solution import (
     SMALLEST_OCCUPANCY,
     FairSolution,
     NoFairPolicyError,
@@ -42,7 +42,7 @@ OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 _OPTIMAL, _INFEASIBLE = 0, 2
 
 
-def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
+def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
     """Return the best policy whose group values differ by at most the tolerance.
 
     Parameters
@@ -74,7 +74,7 @@ def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
     return solution(problem, visited, tolerance, price, SMALLEST_OCCUPANCY)
 
 
-def smallest_tolerance(problem: FairProblem) -> float:
+def smallest_tolerance(problem: FiniteProblem) -> float:
     """Return the smallest gap that any policy reaches, by a linear program of its own.
 
     The gap is one more variable, bounded from below by every difference of two groups.
@@ -89,13 +89,13 @@ def smallest_tolerance(problem: FairProblem) -> float:
     return float(found.fun)
 
 
-def flow_equations(problem: FairProblem) -> csr_array:
+def flow_equations(problem: FiniteProblem) -> csr_array:
     """Return the left side (S, S * A) of the flow equations: what leaves less what comes back."""
     leaves = kron(eye_array(problem.states), np.ones((1, problem.actions)), format="csr")
     return csr_array(leaves - problem.continuation.T)
 
 
-def fairness_rows(problem: FairProblem) -> csr_array:
+def fairness_rows(problem: FiniteProblem) -> csr_array:
     """Return one row (S * A) for every ordered pair of groups: value of one less the other's."""
     values = problem.group_values.reshape(len(problem.group_values), -1)
     pairs = permutations(range(len(values)), 2)

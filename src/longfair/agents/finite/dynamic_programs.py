@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from longfair.agents.fair_mdp.linear_systems import fixed_point
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
+from longfair.agents.finite.linear_systems import fixed_point
+from longfair.agents.finite.problem import (
+    FiniteProblem,
     FloatArray,
     IntArray,
     deterministic,
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 """Relative gains below this are rounding errors."""
 
 
-def best_actions(problem: FairProblem, reward: FloatArray) -> IntArray:
+def best_actions(problem: FiniteProblem, reward: FloatArray) -> IntArray:
     """Return the best action (S,) in every state for a reward (S, A), without any constraint.
 
     Groups never mix, so each of them is a dynamic program of its own; both are solved side by side.
@@ -39,7 +39,7 @@ def best_actions(problem: FairProblem, reward: FloatArray) -> IntArray:
     return _policy_iteration(problem, reward)
 
 
-def _backward_induction(problem: FairProblem, reward: FloatArray) -> IntArray:
+def _backward_induction(problem: FiniteProblem, reward: FloatArray) -> IntArray:
     assert problem.stages is not None
     actions = np.zeros(problem.states, dtype=np.int64)
     cuts = problem.stages
@@ -54,7 +54,7 @@ def _backward_induction(problem: FairProblem, reward: FloatArray) -> IntArray:
     return actions
 
 
-def _policy_iteration(problem: FairProblem, reward: FloatArray) -> IntArray:
+def _policy_iteration(problem: FiniteProblem, reward: FloatArray) -> IntArray:
     """Improve a policy until no state has an action that is better by more than rounding."""
     states = np.arange(problem.states)
     actions: IntArray = reward.argmax(axis=1)

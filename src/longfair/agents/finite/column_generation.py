@@ -24,10 +24,10 @@ from itertools import permutations
 import numpy as np
 from scipy.optimize import linprog
 
-from longfair.agents.fair_mdp.dynamic_programs import best_actions
-from longfair.agents.fair_mdp.linear_program import OPTIONS
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
+from longfair.agents.finite.dynamic_programs import best_actions
+from longfair.agents.finite.linear_program import OPTIONS
+from longfair.agents.finite.problem import (
+    FiniteProblem,
     FloatArray,
     IntArray,
     PolicyValue,
@@ -35,7 +35,7 @@ from longfair.agents.fair_mdp.model import (
     occupancy,
     value_of,
 )
-from longfair.agents.fair_mdp.solution import (
+from longfair.agents.finite.solution import (
     FairSolution,
     NoFairPolicyError,
     require_tolerance,
@@ -73,7 +73,7 @@ class _Mixture:
     """(G (G - 1),): multipliers of the fairness rows."""
 
 
-def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
+def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
     """Return the best policy whose group values differ by at most the tolerance.
 
     Parameters
@@ -113,14 +113,14 @@ def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
     return solution(problem, np.asarray(visited), tolerance, float(mixture.prices.sum()))
 
 
-def smallest_tolerance(problem: FairProblem) -> float:
+def smallest_tolerance(problem: FiniteProblem) -> float:
     """Return the smallest gap that any policy reaches."""
     columns = [_column(problem, problem.reward)]
     return _add_fair_policies(problem, columns, 0.0, raises=False)
 
 
 def _add_fair_policies(
-    problem: FairProblem, columns: list[_Column], tolerance: float, raises: bool = True
+    problem: FiniteProblem, columns: list[_Column], tolerance: float, raises: bool = True
 ) -> float:
     """Add policies until a mixture keeps the tolerance; return the gap reached."""
     while True:
@@ -166,14 +166,14 @@ def _smallest_gap(columns: list[_Column]) -> _Mixture:
     return _Mixture(found.x[:-1], float(found.fun), -np.asarray(found.ineqlin.marginals))
 
 
-def _column(problem: FairProblem, reward: FloatArray) -> _Column:
+def _column(problem: FiniteProblem, reward: FloatArray) -> _Column:
     """Return the best policy for a reward (S, A), and what it is worth in the problem."""
     actions = best_actions(problem, reward)
     value = value_of(problem, occupancy(problem, deterministic(problem, actions)))
     return _Column(actions, value)
 
 
-def _priced(problem: FairProblem, prices: FloatArray) -> FloatArray:
+def _priced(problem: FiniteProblem, prices: FloatArray) -> FloatArray:
     """Return what every action (S, A) adds to the differences of groups, at their prices."""
     weights = np.zeros(len(problem.group_values))
     for price, (one, other) in zip(prices, _pairs(len(weights)), strict=True):

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longfair.agents.fair_mdp.dynamic_programs import best_actions
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
+from longfair.agents.finite.dynamic_programs import best_actions
+from longfair.agents.finite.problem import (
+    FiniteProblem,
     FloatArray,
     IntArray,
     PolicyValue,
@@ -35,7 +35,7 @@ from longfair.agents.fair_mdp.model import (
     occupancy,
     value_of,
 )
-from longfair.agents.fair_mdp.solution import (
+from longfair.agents.finite.solution import (
     FairSolution,
     NoFairPolicyError,
     require_tolerance,
@@ -96,7 +96,7 @@ class Frontier:
         return float(np.interp(tolerance, self.gap, self.reward))
 
 
-def corner(problem: FairProblem, price: float, sign: int = 1) -> Corner:
+def corner(problem: FiniteProblem, price: float, sign: int = 1) -> Corner:
     """Return the best policy at a price of the gap: the inner maximum of the dual.
 
     Parameters
@@ -115,7 +115,7 @@ def corner(problem: FairProblem, price: float, sign: int = 1) -> Corner:
     return Corner(actions, value, sign * float(value.group_values[1] - value.group_values[0]))
 
 
-def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
+def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
     """Return the best policy whose two group values differ by at most the tolerance.
 
     Parameters
@@ -150,7 +150,7 @@ def solve(problem: FairProblem, tolerance: float | None = None) -> FairSolution:
     return solution(problem, mixed, tolerance, price)
 
 
-def frontier(problem: FairProblem, resolution: float = 0.0) -> Frontier:
+def frontier(problem: FiniteProblem, resolution: float = 0.0) -> Frontier:
     """Return the best reward for every tolerance, from the smallest one that can be kept.
 
     Parameters
@@ -196,7 +196,7 @@ def _from_zero(points: list[tuple[float, float]], error: float) -> Frontier:
     return Frontier(gap, reward, error)
 
 
-def _without_constraint(problem: FairProblem) -> tuple[int, Corner]:
+def _without_constraint(problem: FiniteProblem) -> tuple[int, Corner]:
     """Return which group is ahead under the best policy (1 or -1), and this policy."""
     if len(problem.group_values) != 2:
         raise UsageError(
@@ -220,5 +220,5 @@ def _above(middle: Corner, left: Corner, right: Corner) -> bool:
     return height > _ROUNDING * scale
 
 
-def _visited(problem: FairProblem, of: Corner) -> FloatArray:
+def _visited(problem: FiniteProblem, of: Corner) -> FloatArray:
     return occupancy(problem, deterministic(problem, of.actions))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
+from longfair.agents.finite.problem import (
+    FiniteProblem,
     FloatArray,
     IntArray,
     PolicyValue,
@@ -86,7 +86,7 @@ def policy_of(visited: FloatArray, smallest: float = 0.0) -> FloatArray:
 
 
 def solution(
-    problem: FairProblem,
+    problem: FiniteProblem,
     visited: FloatArray,
     tolerance: float | None,
     price: float,

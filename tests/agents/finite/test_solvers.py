@@ -12,22 +12,17 @@ import pytest
 from scipy.sparse import csr_array
 
 from longfair.agents import fair_mdp
-from longfair.agents.fair_mdp import column_generation, lagrangian, linear_program
-from longfair.agents.fair_mdp.model import (
-    FairProblem,
-    SeparableMDP,
-    demographic_parity,
-    deterministic,
-    evaluate,
-    occupancy,
-)
-from longfair.agents.fair_mdp.solution import NoFairPolicyError, policy_of
+from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity
+from longfair.agents.finite import column_generation, lagrangian, linear_program
+from longfair.agents.finite import problem as finite_problem
+from longfair.agents.finite.problem import FiniteProblem, deterministic, evaluate, occupancy
+from longfair.agents.finite.solution import NoFairPolicyError, policy_of
 from longfair.errors import UsageError
 
 SOLVERS = [linear_program, column_generation, lagrangian]
 
 
-def problem_of(seed: int, groups: int = 2, size: int = 3, ahead: float = 0.5) -> FairProblem:
+def problem_of(seed: int, groups: int = 2, size: int = 3, ahead: float = 0.5) -> FiniteProblem:
     """Draw a problem in which later groups are better off."""
     generator = np.random.default_rng(seed)
     states = groups * size
@@ -48,7 +43,7 @@ def problem_of(seed: int, groups: int = 2, size: int = 3, ahead: float = 0.5) ->
     )
 
 
-def corners(problem: FairProblem) -> Any:
+def corners(problem: FiniteProblem) -> Any:
     """Return (gap, reward) of all deterministic policies; the gap has a sign."""
     points = []
     for actions in product(range(problem.actions), repeat=problem.states):
@@ -57,7 +52,7 @@ def corners(problem: FairProblem) -> Any:
     return np.array(points)
 
 
-def best_of_mixtures(problem: FairProblem, tolerance: float) -> float:
+def best_of_mixtures(problem: FiniteProblem, tolerance: float) -> float:
     """Return the best mixture of two deterministic policies within the tolerance.
 
     Occupancies form a polytope whose corners are deterministic, and there is one constraint, so no
@@ -167,7 +162,7 @@ def test_episodes_are_solved_step_by_step() -> None:
     inflow = np.concatenate([generator.dirichlet(np.ones(size)), np.zeros(states - size)])
     share = np.bincount(group, weights=inflow)
     member = (group == np.arange(2)[:, None]) / share[:, None]
-    blind = FairProblem(
+    blind = FiniteProblem(
         continuation=csr_array(rows.reshape(-1, states)),
         inflow=inflow,
         reward=generator.normal(size=(states, 2)),
@@ -244,5 +239,5 @@ def test_large_problems_go_to_column_generation(monkeypatch: pytest.MonkeyPatch)
     problem = problem_of(0)
     small = fair_mdp.solve(problem, 0.6).value.reward
     monkeypatch.setattr(linear_program, "solve", None)
-    monkeypatch.setattr(fair_mdp, "LARGEST_DIRECT", 11)
+    monkeypatch.setattr(finite_problem, "LARGEST_DIRECT", 11)
     assert fair_mdp.solve(problem, 0.6).value.reward == pytest.approx(small, abs=1e-10)
