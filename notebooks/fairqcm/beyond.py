@@ -63,15 +63,15 @@ from longfair.papers.fairqcm.beyond import (
     BEYOND_DOUGHNUTS,
     BEYOND_LENDING,
     COMPLETE,
-    LedgerConfig,
-    ReferenceConfig,
-    evaluate_reference,
     ladder,
+    learned,
     observed,
-    train_and_evaluate,
+    reference,
     without,
 )
-from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING, play
+from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING
+from longfair.papers.fairqcm.measures import play
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import training_curves
 from longfair.runs import tidy
 from longfair.runs.origin import origin
@@ -300,13 +300,13 @@ recipes = {
     "bits": without("doughnuts")["by-person"][0],
 }
 live = pd.concat(
-    train_and_evaluate(LedgerConfig("doughnuts", recipe, episodes), run_number).assign(
+    train_and_evaluate(learned("doughnuts", recipe, episodes), run_number).assign(
         method=name, variant="live", seed=run_number
     )
     for name, recipe in recipes.items()
 )
 free = {
-    name: evaluate_reference(ReferenceConfig("doughnuts", name, 300), run_number)
+    name: train_and_evaluate(reference("doughnuts", name, 300), run_number)
     for name in ("oracle", "random-present")
 }
 score = {
@@ -347,7 +347,8 @@ show(
 
 # %% tags=["nbval-ignore-output"]
 training_seed = int(np.random.SeedSequence(run_number).generate_state(2)[0]) % 2**31
-agent = LedgerDQN(observed("doughnuts", 10), doughnut_ledger, recipes["all"], seed=training_seed)
+env = observed("doughnuts").make(10)
+agent = LedgerDQN(env, doughnut_ledger, recipes["all"], seed=training_seed)
 agent.learn(episodes * doughnut_ledger.length)
 counts = np.array([9, 10, 10, 11, 10])
 seen = np.array([[1, 1, 1, 1, 1, *counts, 0.5], [0, 1, 1, 1, 1, *counts, 0.5]], np.float32)
@@ -369,7 +370,7 @@ pd.DataFrame(
 # And over whole episodes: how often does it serve somebody who, of those there, has had least?
 
 # %% tags=["nbval-ignore-output"]
-env = observed("doughnuts", 300)
+env = observed("doughnuts").make(300)
 observation, _ = env.reset(seed=run_number)
 shares = []
 for _ in range(doughnut_ledger.length):
@@ -767,7 +768,7 @@ lenders = {
 }
 rows = {}
 for name, recipe in lenders.items():
-    config = LedgerConfig("lending", recipe, episodes=150, last_episodes=1000)
+    config = learned("lending", recipe, episodes=150, last=1000)
     table = train_and_evaluate(config, run_number)
     rows[name] = table[table["phase"] == "final"].set_index("metric")["value"][
         ["return_all", "last_policy_return"]

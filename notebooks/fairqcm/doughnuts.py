@@ -57,12 +57,12 @@ from longfair.papers.fairqcm.deep import (
     CHANGES,
     DOUGHNUTS,
     UPDATES_PER_EPISODE,
-    ReferenceConfig,
+    DeepLearning,
     config_of,
     episode_length,
-    evaluate_reference,
-    train_and_evaluate,
+    reference,
 )
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import training_curves
 from longfair.runs import tidy
 from longfair.runs.origin import origin
@@ -204,7 +204,7 @@ source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
 # %% tags=["nbval-check-output", "hide-input"]
 free = {}
 for name in ("oracle", "rotation", "random-present", "random"):
-    table = evaluate_reference(ReferenceConfig("doughnuts", name, 2000), 1000)
+    table = train_and_evaluate(reference("doughnuts", name, 2000), 1000)
     values = table[table["phase"] == "curve"].groupby("metric")["value"].mean()
     free[name] = values[["return", "allocated", "invalid"]]
 labelled(pd.DataFrame(free).T).rename(
@@ -317,7 +317,8 @@ episodes, run_number = 100, 1000
 def quick(method, **changes):
     """Settings of a short run that explores as little as a late one."""
     config = config_of("doughnuts", method, "as_published")
-    return replace(config, episodes=episodes, learning=replace(config.learning, **changes))
+    learning = replace(config.learning.settings, **changes)
+    return replace(config, learning=DeepLearning(learning, episodes))
 
 
 live = pd.concat(
@@ -884,7 +885,8 @@ table.round(1)
 
 # %% tags=["nbval-ignore-output"]
 correct = quick("fairqcm", exploration_factor=0.97, batch=64)  # small, to save time
-false = replace(correct, switches=replace(correct.switches, always_received=True))
+switches = replace(correct.method.switches, always_received=True)
+false = replace(correct, method=replace(correct.method, switches=switches))
 taken = {}
 for name, config in {"correct": correct, "as coded": false}.items():
     table = train_and_evaluate(config, 1001)

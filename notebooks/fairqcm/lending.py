@@ -49,11 +49,11 @@ from longfair.papers.fairqcm.deep import (
     CHANGES,
     LENDING,
     LENDING_CONTINUOUS,
-    ReferenceConfig,
+    DeepLearning,
     config_of,
-    evaluate_reference,
-    train_and_evaluate,
+    reference,
 )
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import training_curves
 from longfair.runs import tidy
 from longfair.runs.origin import origin
@@ -198,7 +198,7 @@ pd.Series(
 # %% tags=["nbval-check-output", "hide-input"]
 free = {}
 for name in ("oracle", "alternating", "random-present", "random"):
-    table = evaluate_reference(ReferenceConfig("lending", name, 2000), 1000)
+    table = train_and_evaluate(reference("lending", name, 2000), 1000)
     values = table[table["phase"] == "curve"].groupby("metric")["value"].mean()
     free[name] = values[["return", "welfare", "margin_met", "invalid"]]
 labelled(pd.DataFrame(free).T).rename(
@@ -261,14 +261,15 @@ styles["false"] = LineStyle("FairQCM, false rewards", VERMILION, "D", "--")
 def quick(method):
     """Settings of a shorter run, whose exploration falls faster."""
     config = config_of("lending", method, "as_published")
-    learning = replace(config.learning, exploration_factor=0.985)
-    return replace(config, episodes=episodes, learning=learning)
+    learning = replace(config.learning.settings, exploration_factor=0.985)
+    return replace(config, learning=DeepLearning(learning, episodes))
 
 
 fair = quick("fairqcm")
+switches = replace(fair.method.switches, always_received=True, gap_before=True)
 learners = {
     "fairqcm": fair,
-    "false": replace(fair, switches=replace(fair.switches, always_received=True, gap_before=True)),
+    "false": replace(fair, method=replace(fair.method, switches=switches)),
 }
 live = pd.concat(
     train_and_evaluate(config, run_number).assign(method=method, variant="live", seed=run_number)

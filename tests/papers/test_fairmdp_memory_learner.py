@@ -13,7 +13,7 @@ from longfair.papers.fairmdp.memory_learner import (
     METHODS,
     learn_and_measure,
 )
-from longfair.papers.fairmdp.other_learners import LEARNING
+from longfair.papers.fairmdp.other_learners import PROBLEM
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -42,7 +42,7 @@ def test_runs_end_at_the_horizon_and_depend_on_their_seed_only(method: str) -> N
 
 def test_early_is_measured_after_the_experience_of_the_other_learners() -> None:
     config = arm("fairqcm", "as_coded", "book").config
-    assert config.early * 51 == LEARNING["book"].total_steps
+    assert config.early * 51 == PROBLEM.learning["book"].total_steps
     assert config.checkpoints == [5120, 10240, 20480, 40960, 81920, 163840, 327680, 655360]
     table = learn_and_measure(arm("fairqcm", "as_coded").config, 2)
     first = table[(table["phase"] == "curve") & (table["step"] == 640 * 51)]

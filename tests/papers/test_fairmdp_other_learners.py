@@ -12,15 +12,9 @@ import pytest
 
 from longfair.agents.evaluation import play_episodes
 from longfair.agents.ppo.policy import Actor
-from longfair.papers.fairmdp.other_learners import (
-    LEARNING,
-    METHODS,
-    OTHER_LEARNERS,
-    Features,
-    exact,
-    features,
-    train_and_measure,
-)
+from longfair.papers.fairmdp.exact_lending import Features, exact, features
+from longfair.papers.fairmdp.other_learners import METHODS, OTHER_LEARNERS, PROBLEM
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs.tables import checked
 
 
@@ -72,17 +66,17 @@ def test_mode_takes_the_likelier_action() -> None:
 @pytest.mark.parametrize("method", ["elbert-po", "g-ppo"])
 def test_runs_end_at_the_horizon_and_depend_on_their_seed_only(method: str) -> None:
     arm = next(a for a in OTHER_LEARNERS.arms["smoke"] if a.method == method)
-    table = checked(train_and_measure(arm.config, 0), arm.name)
+    table = checked(train_and_evaluate(arm.config, 0), arm.name)
     assert table["step"].max() == OTHER_LEARNERS.horizon["smoke"]
-    pd.testing.assert_frame_equal(table, checked(train_and_measure(arm.config, 0), arm.name))
-    assert not table.equals(checked(train_and_measure(arm.config, 1), arm.name))
+    pd.testing.assert_frame_equal(table, checked(train_and_evaluate(arm.config, 0), arm.name))
+    assert not table.equals(checked(train_and_evaluate(arm.config, 1), arm.name))
 
 
 def test_rollouts_are_whole_episodes_and_fill_the_horizon() -> None:
-    for learning in LEARNING.values():
+    for profile, learning in PROBLEM.learning.items():
         rollout = 51 * learning.copies
         assert rollout % learning.minibatch == 0
-        assert learning.total_steps % (rollout * learning.curve) == 0
+        assert learning.total_steps % (rollout * PROBLEM.evaluating[profile].every) == 0
 
 
 def test_strong_is_the_same_with_ten_times_the_weight() -> None:

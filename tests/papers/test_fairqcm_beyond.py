@@ -14,15 +14,14 @@ from longfair.papers.fairqcm.beyond import (
     ALL_FIXES,
     COMPLETE,
     EXPERIMENTS,
-    LEDGERS,
-    LedgerConfig,
-    ReferenceConfig,
-    evaluate_reference,
     ladder,
+    learned,
     published,
-    train_and_evaluate,
+    reference,
     without,
 )
+from longfair.papers.fairqcm.deep import episode_length
+from longfair.papers.protocol import train_and_evaluate
 
 PROBLEMS = ("doughnuts", "lending")
 
@@ -62,7 +61,7 @@ def test_experiments_have_the_arms_that_the_claims_read():
         assert f"{COMPLETE[problem]}.ladder" in names
         assert {"memories.without", "oracle.reference", "random-present.reference"} <= names
         assert experiment.seeds["book"] == 10
-        assert experiment.horizon["book"] == 1000 * LEDGERS[problem].length
+        assert experiment.horizon["book"] == 1000 * episode_length(problem)
 
 
 REFERENCES = [
@@ -76,15 +75,13 @@ REFERENCES = [
 @pytest.mark.parametrize(("problem", "policy", "value", "tolerance"), REFERENCES)
 def test_policies_without_training_score_what_is_known(problem, policy, value, tolerance):
     """Tolerances are about seven standard errors of the mean over 2000 episodes."""
-    table = evaluate_reference(
-        ReferenceConfig(problem, policy, episodes=100, last_episodes=2000), 7
-    )
+    table = train_and_evaluate(reference(problem, policy, episodes=100, last=2000), 7)
     assert final(table)["last_policy_return"] == pytest.approx(value, abs=tolerance)
 
 
 def test_doughnuts_are_shared_better_than_without_memory_after_a_hundred_episodes():
     """The memoryless policy that chooses among those present reaches 1082.9."""
-    config = LedgerConfig("doughnuts", ALL_FIXES["doughnuts"], episodes=100, last_episodes=200)
+    config = learned("doughnuts", ALL_FIXES["doughnuts"], episodes=100, last=200)
     table = train_and_evaluate(config, 1000)
     assert final(table)["last_policy_return"] > 1090
     curve = table[(table["phase"] == "curve") & (table["metric"] == "return")]
@@ -94,7 +91,7 @@ def test_doughnuts_are_shared_better_than_without_memory_after_a_hundred_episode
 
 def test_runs_repeat_and_seeds_matter():
     recipe = replace(ALL_FIXES["lending"], batch=32, learning_starts=100)
-    config = LedgerConfig("lending", recipe, episodes=20, last_episodes=20)
+    config = learned("lending", recipe, episodes=20, last=20)
     first, again, other = (train_and_evaluate(config, seed)["value"] for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -14,18 +14,18 @@ from longfair.papers.fairqcm.deep import (
     EXPERIMENTS,
     LENDING,
     LENDING_CONTINUOUS,
-    PolicyOfEveryEpisode,
-    ReferenceConfig,
     config_of,
-    evaluate_reference,
-    learner,
-    make_problem,
-    measured,
-    observed,
-    play,
-    play_greedily,
-    train_and_evaluate,
+    reference,
+    world,
 )
+from longfair.papers.fairqcm.deep_training import (
+    PolicyOfEveryEpisode,
+    learner,
+    memory_of,
+    snapshots,
+)
+from longfair.papers.fairqcm.measures import measured, play
+from longfair.papers.protocol import train_and_evaluate
 
 
 def final(table: Any) -> Any:
@@ -50,9 +50,9 @@ def final(table: Any) -> Any:
     ],
 )
 def test_agents_see_as_many_numbers_as_published(problem, method, width):
-    env, memory = observed(config_of(problem, method, "as_published"), 1)
+    env = config_of(problem, method, "as_published").world.make(1)
     assert env.single_observation_space.shape == (width,)
-    assert (memory is None) == (method == "rnn")
+    assert (memory_of(env) is None) == (method == "rnn")
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,9 @@ def test_variants_differ_in_what_the_paper_and_the_code_differ_in():
     coded, published = (
         config_of("lending", "fairqcm", variant) for variant in ("as_coded", "as_published")
     )
-    assert (coded.memory, published.memory) == ("full", "min")
-    assert coded.counterfactual
+    memories = [config.world.wrappers[0].name for config in (coded, published)]
+    assert memories == ["full-memory", "min-memory"]
+    assert coded.method.counterfactual
     assert coded.learning == published.learning
     models = [learner(coded, run, 0) for run in (0, 1, 5)]
     assert [round(model.exploration_rate, 3) for model in models] == [1.0, 0.368, 0.2]
@@ -99,11 +100,11 @@ def test_experiments_have_the_arms_that_the_claims_read():
         "reference",
     }
     changed = {arm.name: arm.config for arm in DOUGHNUTS.arms["book"]}
-    assert changed["full.large_batch"].learning.batch == 2048
-    assert changed["fairqcm.small_batch"].learning.batch == 64
-    assert changed["fairqcm.false_update"].switches.always_received
-    assert changed["fairqcm.timed"].switches.terminal_mask
-    assert changed["rnn.narrow"].learning.train_every == 1
+    assert changed["full.large_batch"].learning.settings.batch == 2048
+    assert changed["fairqcm.small_batch"].learning.settings.batch == 64
+    assert changed["fairqcm.false_update"].method.switches.always_received
+    assert changed["fairqcm.timed"].method.switches.terminal_mask
+    assert changed["rnn.narrow"].learning.settings.train_every == 1
     assert "fairqcm.full_memory" in {arm.name for arm in LENDING.arms["book"]}
     for experiment in EXPERIMENTS:
         assert experiment.seeds["book"] >= 10
@@ -126,7 +127,7 @@ REFERENCES = [
 @pytest.mark.parametrize(("problem", "policy", "value", "tolerance"), REFERENCES)
 def test_policies_without_training_score_what_is_known(problem, policy, value, tolerance):
     """Tolerances are about seven standard errors of the mean over 1000 episodes."""
-    table = evaluate_reference(ReferenceConfig(problem, policy), 7)
+    table = train_and_evaluate(reference(problem, policy), 7)
     assert final(table)["return_all"] == pytest.approx(value, abs=tolerance)
     assert len(table[(table["phase"] == "curve") & (table["metric"] == "return")]) == 100
 
@@ -135,7 +136,7 @@ def test_the_four_series_keep_fines_and_fairness_apart():
     def nobody_there(observation: Any, info: Any) -> Any:
         return observation[:, :4].argmin(axis=1)
 
-    totals = play(nobody_there, make_problem("lending", 300), 0)
+    totals = play(nobody_there, world("lending").make(300), 0)
     # Somebody receives a loan only when all four ask, so most steps are fined.
     assert (totals["invalid"] > 5).all()
     assert (totals["return"] <= -40 * totals["invalid"]).all()
@@ -144,7 +145,7 @@ def test_the_four_series_keep_fines_and_fairness_apart():
     assert totals["margin_met"].mean() < 0.9
     doughnuts = play(
         lambda observation, info: np.zeros(len(observation), np.int64),
-        make_problem("doughnuts", 50, 0.0),
+        world("doughnuts", smoothing=0.0).make(50),
         0,
     )
     # One person gets them all: the welfare goes on while nothing is handed out.
@@ -189,15 +190,17 @@ def test_a_run_is_summed_up_in_bins_ends_and_first_episodes():
 @pytest.mark.parametrize("method", ["full", "rnn"])
 def test_every_episode_is_played_with_the_network_of_its_time(method):
     config = config_of("lending", method, "as_coded", "smoke")
-    config = replace(config, learning=replace(config.learning, target_every=50))
+    settings = replace(config.learning.settings, target_every=50)
+    config = replace(config, learning=replace(config.learning, settings=settings))
     model, record = learner(config, 0, 1), PolicyOfEveryEpisode()
     model.learn(400, callback=record)
     # The buffer is full after two episodes, then the target is copied every fifty steps.
     assert record.of_episode == sorted(record.of_episode)
     assert len(record.of_episode) == 10
     assert len(record.policies) == len(set(record.of_episode)) > 3
-    together = play_greedily(record, config, 5)
-    env, _ = observed(config, 10)
+    kept = snapshots([record.policies[number] for number in record.of_episode], 40)
+    together = play(kept.acting(range(10), 1, None), config.world.make(10), 5)
+    env = config.world.make(10)
     observation, _ = env.reset(seed=5)
     alone, states = np.zeros(10), [None] * 10
     for _ in range(40):
@@ -213,7 +216,8 @@ def test_every_episode_is_played_with_the_network_of_its_time(method):
 
 
 def test_a_run_is_the_same_twice_and_differs_between_seeds():
-    config = replace(config_of("doughnuts", "fairqcm", "as_published", "smoke"), episodes=10)
+    config = config_of("doughnuts", "fairqcm", "as_published", "smoke")
+    config = replace(config, learning=replace(config.learning, episodes=10))
     tables = [train_and_evaluate(config, seed) for seed in (5, 5, 6)]
     assert tables[0].equals(tables[1])
     assert not tables[0].equals(tables[2])

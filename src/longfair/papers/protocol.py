@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError, near_misses
-from longfair.papers.setting import MEASURES, Evaluating, Setting, World, resolved
+from longfair.papers.setting import MEASURES, Evaluating, Setting, resolved
 from longfair.runs.experiment import protocol
 
 if TYPE_CHECKING:
     import pandas as pd
+    from gymnasium.vector import VectorEnv
 
     from longfair.runs.checkpoints import Checkpoint
 
@@ -156,13 +157,8 @@ class Evaluation:
         evaluating, draws = self.setting.evaluating, draws_of(self.setting.evaluating)[phase]
         own = None if draws.policy is None else stream(self._seed, draws.policy)
         act = self.snapshots.acting(which, episodes, own)
-        totals = play(
-            act,
-            self.setting.world,
-            len(which) * episodes,
-            evaluating,
-            stream(self._seed, draws.episodes),
-        )
+        env = self.setting.world.make(len(which) * episodes, evaluating.episode_length)
+        totals = play(act, env, evaluating.counted, stream(self._seed, draws.episodes))
         return Played([self.snapshots.steps[number] for number in which], totals)
 
 
@@ -176,18 +172,31 @@ def draws_of(evaluating: Evaluating) -> dict[str, Draws]:
 
 
 def play(
-    act: Act, world: World, copies: int, evaluating: Evaluating, seed: int
+    act: Act, env: VectorEnv[Any, Any, Any], counted: Sequence[str], seed: int
 ) -> dict[str, FloatArray]:
-    """Play one episode in every copy; see `Played.totals`.
+    """Play one episode in every copy.
 
-    All episodes have the same length, so that nothing is counted of a second one.
+    Parameters
+    ----------
+    act
+        The policy.
+    env
+        Copies whose episodes all have the same length, so that nothing of a second one is counted.
+    counted
+        Keys of the step's `info` to add up.
+    seed
+        Seed of the environment.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        As `Played.totals`.
     """
     from longfair.agents.evaluation import play_episodes
     from longfair.papers.counting import Counting
 
-    env = Counting(world.make(copies, evaluating.episode_length), evaluating.counted)
-    totals = play_episodes(act, env, seed)
-    return {**totals._asdict(), **env.counts}
+    counting = Counting(env, counted)
+    return {**play_episodes(act, counting, seed)._asdict(), **counting.counts}
 
 
 def untrained(setting: Setting) -> Snapshots:

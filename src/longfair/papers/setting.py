@@ -32,7 +32,7 @@ WRAPPERS = {
     "reset-memory": "longfair.envs.memory:ResetMemory",
     "all-notions": "longfair.papers.elbert.notion_wrappers:AllNotions",
     "some-notions": "longfair.papers.elbert.notion_wrappers:SomeNotions",
-    "belief-features": "longfair.papers.fairmdp.other_learners:Features",
+    "belief-features": "longfair.papers.fairmdp.exact_lending:Features",
 }
 """What may stand between an environment and an agent."""
 
@@ -41,7 +41,7 @@ MEASURES = {
     "rates-and-extremes": "longfair.papers.elbert.measures:rates_and_extremes",
     "rates-by-notion": "longfair.papers.elbert.measures:rates_by_notion",
     "shares": "longfair.papers.fairqcm.measures:shares",
-    "exact-lending": "longfair.papers.fairmdp.other_learners:exact_lending",
+    "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
 
@@ -102,7 +102,9 @@ class World:
     environment: str
     """Id of a Gymnasium environment."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of `gymnasium.make_vec`, such as the preset and what differs from it."""
+    """Arguments of `gymnasium.make_vec`, such as the preset."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """What differs from the preset, by field of the environment's parameters."""
     wrappers: tuple[Wrapper, ...] = ()
     """From the inside to the outside."""
 
@@ -118,22 +120,31 @@ class World:
         """
         import gymnasium
 
-        more = {} if episode_length is None else {"episode_length": episode_length}
-        env = gymnasium.make_vec(self.environment, num_envs=copies, **{**self.parameters, **more})
+        arguments = dict(self.parameters)
+        if self.changes:
+            params = self.environment_class().chosen_params(**arguments)
+            arguments = {"params": replace(params, **self.changes)}
+        if episode_length is not None:
+            arguments["episode_length"] = episode_length
+        env = gymnasium.make_vec(self.environment, num_envs=copies, **arguments)
         for wrapper in self.wrappers:
             env = wrapper.around(env)
         return env
 
     def parts(self) -> tuple[Any, ...]:
         """Return what decides numbers here, for a run's key."""
+        return (self.environment_class(),)
+
+    def environment_class(self) -> Any:
+        """Return the class of the batch."""
         import gymnasium
 
         from longfair.envs.making import environment_class, make_vector
 
         spec = gymnasium.spec(self.environment)
-        entry = spec.vector_entry_point
+        entry = spec.vector_entry_point or spec.entry_point
         made_by = resolved("environment", entry, {}) if isinstance(entry, str) else entry
-        return (environment_class(**spec.kwargs) if made_by is make_vector else made_by,)
+        return environment_class(**spec.kwargs) if made_by is make_vector else made_by
 
 
 @dataclass(frozen=True)
@@ -165,9 +176,9 @@ class Untrained:
 
         return (POLICIES.get(self.policy) or resolved("policy", self.policy, {}),)
 
-    def shortened(self) -> Untrained:
+    def shortened(self, rollouts: int) -> Untrained:
         """Return the same with a short curve."""
-        return replace(self, curve=min(self.curve, 20))
+        return replace(self, curve=min(self.curve, 10 * rollouts))
 
 
 @dataclass(frozen=True)
@@ -266,7 +277,7 @@ class Setting:
         """Return the same settings for about two rollouts, to see whether anything changed."""
         rollouts, evaluating = self.evaluating.rollouts, self.evaluating.shortened()
         if self.learning is None:
-            return replace(self, method=self.method.shortened(), evaluating=evaluating)
+            return replace(self, method=self.method.shortened(rollouts), evaluating=evaluating)
         length = self.episode_length or 0
         learning = self.learning.shortened(rollouts, length)
         return replace(self, learning=learning, evaluating=evaluating)

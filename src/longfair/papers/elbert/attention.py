@@ -7,7 +7,7 @@ from dataclasses import replace
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
-from longfair.papers.elbert.methods import four_methods
+from longfair.papers.four_methods import four_methods
 from longfair.papers.setting import (
     PPO,
     Evaluating,
@@ -59,7 +59,7 @@ DESCRIPTIONS = {
 def world(preset: str) -> World:
     """Say where one acts: agents see the last steps, and the running rates at each of them."""
     wrappers = (Wrapper("running-rates", {"offset": 1.0}), Wrapper("history", {"length": ROWS}))
-    return World("longfair/Attention-v0", {"preset": preset}, wrappers)
+    return World("longfair/Attention-v0", {"preset": preset}, wrappers=wrappers)
 
 
 def references(preset: str) -> References:

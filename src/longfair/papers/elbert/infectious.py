@@ -5,7 +5,7 @@ from __future__ import annotations
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
-from longfair.papers.elbert.methods import four_methods
+from longfair.papers.four_methods import four_methods
 from longfair.papers.setting import PPO, Evaluating, Methods, Problem, References, Untrained, World
 
 STATIC = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
-from longfair.papers.elbert.methods import four_methods
+from longfair.papers.four_methods import four_methods
 from longfair.papers.setting import PPO, Evaluating, Problem, References, Untrained, World, Wrapper
 
-WORLD = World("longfair/Lending-v0", {"preset": "elbert"}, (Wrapper("running-rates"),))
+WORLD = World("longfair/Lending-v0", {"preset": "elbert"}, wrappers=(Wrapper("running-rates"),))
 """Agents see score, group, and the running true positive rate of each group."""
 
 REFERENCES: References = {

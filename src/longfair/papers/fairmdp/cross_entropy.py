@@ -25,7 +25,8 @@ from longfair.agents.fair_mdp.policy_network import PolicyNetwork
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import EVERYBODY, LoanProblem, Outcome, evaluate, roll_out
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
-from longfair.runs.experiment import Arm, Experiment
+from longfair.papers.protocol import two_seeds
+from longfair.runs.experiment import Arm, Experiment, protocol
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Scorer:
         return roll_out(problem, chances, rollouts, self.generator, who)
 
 
+@protocol("constrained-search")
 def search_and_measure(config: SearchConfig, seed: int) -> pd.DataFrame:
     """Search for a policy; measure the elites of every iteration and the last population exactly.
 
@@ -119,7 +121,7 @@ def search_and_measure(config: SearchConfig, seed: int) -> pd.DataFrame:
         means over the elites, with `_population` over all samples of the last iteration, with
         `_returned` those of the policy that would be used.
     """
-    training, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
+    training, evaluation = two_seeds(seed)
     scorer = Scorer(config, np.random.default_rng((training, 1)))
     generator = np.random.default_rng((training, 0))
     parts, last = [], None

@@ -23,7 +23,8 @@ from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem, Outcome, evaluate
 from longfair.papers.fairmdp.loans import LoanEpisode, Rates, loan_episode
 from longfair.papers.fairmdp.measured import mean_quantities, placed, table
-from longfair.runs.experiment import Arm, Experiment
+from longfair.papers.protocol import two_seeds
+from longfair.runs.experiment import Arm, Experiment, protocol
 
 COIN = 0.5
 """Probability of a loan while exploring."""
@@ -78,6 +79,7 @@ class Plan(NamedTuple):
     """(G, 2): beliefs about strangers that it was made for."""
 
 
+@protocol("explore-then-commit")
 def learn_and_measure(config: ExplorationConfig, seed: int) -> pd.DataFrame:
     """Explore, commit, and compute expected regret and true gaps of every episode.
 
@@ -141,13 +143,13 @@ def committed(config: ExplorationConfig, seed: int) -> Plan | None:
     """
     if config.exploring >= config.episodes:
         return None
-    stream, _ = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
+    training, _ = two_seeds(seed)
     env = gymnasium.make_vec(
         "longfair/LoanMDP-v0",
         num_envs=config.exploring,
         episode_length=config.setting.episode_length,
     )
-    loans = explore(env, COIN, stream, np.random.default_rng((stream, 1)))
+    loans = explore(env, COIN, training, np.random.default_rng((training, 1)))
     true = config.setting.params
     strangers = estimate_strangers(loans, true.denial_drift)
     believed = loan_episode(

@@ -17,7 +17,8 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp.cross_entropy import loan_problem
 from longfair.papers.fairmdp.loans import Rates, step_weights
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
-from longfair.runs.experiment import Arm, Experiment
+from longfair.papers.protocol import two_seeds
+from longfair.runs.experiment import Arm, Experiment, protocol
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class MemoryConfig:
         ]
 
 
+@protocol("learner-with-books")
 def learn_and_measure(config: MemoryConfig, seed: int) -> pd.DataFrame:
     """Learn from applicants; measure the bank along the way.
 
@@ -70,7 +72,7 @@ def learn_and_measure(config: MemoryConfig, seed: int) -> pd.DataFrame:
     Lending is evaluated exactly at every level of the balance. How often each level is read is
     counted on applicants of another stream, which are the same for all methods.
     """
-    training, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
+    training, evaluation = two_seeds(seed)
     problem = loan_problem()
     weights = step_weights(LoanMDPParams.fico(), config.rates)
     agent = MemoryQLearning(problem, weights, config.books, config.learning, training)

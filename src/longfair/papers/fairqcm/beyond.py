@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import pandas as pd
-from gymnasium.vector import VectorEnv
-
-from longfair.agents.evaluation import acting
-from longfair.agents.fairqcm.deep_q_learning import GreedyPolicy
-from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
-from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
 from longfair.agents.fairqcm.presets import Recipe
-from longfair.envs.elapsed import ElapsedTime
-from longfair.envs.memory import FullMemory
-from longfair.papers.fairqcm.deep import REFERENCE_POLICIES, make_problem, measured, play
+from longfair.papers.fairqcm.deep import (
+    REFERENCE_POLICIES,
+    Sharing,
+    counted,
+    episode_length,
+    world,
+)
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Setting, World, Wrapper
 from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count
+
+if TYPE_CHECKING:
+    from longfair.papers.protocol import Snapshots
+    from longfair.runs.checkpoints import Checkpoint
 
 COPIES = 10
 """Training episodes that are played side by side; every copy's step counts."""
@@ -26,99 +29,77 @@ COPIES = 10
 LAST_EPISODES: Mapping[str, int] = {"doughnuts": 500, "lending": 2000}
 """Fresh greedy episodes of the last policy, by problem: a missed margin is rare and costly."""
 
-LEDGERS: Mapping[str, Ledger] = {"doughnuts": DoughnutLedger(), "lending": LoanLedger()}
-"""By problem."""
-
 
 @dataclass(frozen=True)
-class LedgerConfig:
-    """One learner on one problem."""
+class LedgerLearning:
+    """How long an agent with a ledger learns; the rest says its recipe."""
 
-    problem: str
-    """`"doughnuts"` or `"lending"`."""
-    recipe: Recipe = field(default_factory=Recipe)
-    episodes: int = 1000
+    episodes: Count = 1000
     """Training episodes."""
-    last_episodes: int = 500
-    """Fresh greedy episodes of the last policy."""
+    copies: Count = COPIES
+    """Episodes that are played side by side. The policy then reached plays as many greedily."""
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fairqcm.deep_training.train_ledger`."""
+        from longfair.papers.fairqcm.deep_training import train_ledger
+
+        return train_ledger(setting, seed)
+
+    def shortened(self, rollouts: int, episode_length: int) -> LedgerLearning:
+        """Return the same for a few episodes."""
+        return replace(self, episodes=64)
 
 
 @dataclass(frozen=True)
-class ReferenceConfig:
-    """One policy that needs no training."""
+class SharingAtLength(Sharing):
+    """As many greedy episodes as training episodes, and many more of the last policy."""
 
-    problem: str
-    policy: str
-    episodes: int = 1000
-    last_episodes: int = 500
+    episodes: Count = COPIES
+    draws: str = "curve first, one policy"
+
+    rollouts: ClassVar[int] = 6
+
+    def shortened(self) -> SharingAtLength:
+        """Return the same with fewer episodes of the last policy."""
+        return replace(self, final_episodes=20)
 
 
-def observed(problem: str, copies: int) -> VectorEnv[Any, Any, Any]:
+def observed(problem: str) -> World:
     """Compose what a ledger reads: the problem, the counts, the clock."""
-    return ElapsedTime(FullMemory(make_problem(problem, copies, smoothing=0.0), encoding="counts"))
+    counts = Wrapper("full-memory", {"encoding": "counts"})
+    return world(problem, (counts, Wrapper("elapsed-time")), smoothing=0.0)
 
 
-def train_and_evaluate(config: LedgerConfig, seed: int) -> pd.DataFrame:
-    """Train an agent and play a greedy episode for every training episode.
+def learned(problem: str, recipe: Recipe, episodes: int = 1000, last: int = 500) -> Setting:
+    """Return the settings of one recipe.
 
     Parameters
     ----------
-    config
-        What to run.
-    seed
-        Number of the run. Training and evaluation draw from disjoint streams made from it, the
-        same for every method.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The result table; see `longfair.papers.fairqcm.deep.measured`. Training episodes end
-        `COPIES` at a time, and the policy then reached plays as many greedy episodes.
+    problem
+        `"doughnuts"` or `"lending"`.
+    recipe
+        What the agent sees, imagines and learns.
+    episodes
+        Training episodes.
+    last
+        Fresh greedy episodes of the last policy.
     """
-    training, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
-    ledger = LEDGERS[config.problem]
-    agent = LedgerDQN(
-        observed(config.problem, COPIES), ledger, config.recipe, seed=training % 2**31
+    return Setting(
+        observed(problem),
+        recipe,
+        LedgerLearning(episodes),
+        SharingAtLength(final_episodes=last, counted=counted(problem)),
+        episode_length(problem),
     )
-    policies: list[GreedyPolicy] = []
-
-    def keep(agent: LedgerDQN) -> None:
-        policies.append(agent.greedy_policy())
-
-    agent.learn(config.episodes * ledger.length, keep)
-    curve = play_greedily(policies, COPIES, config.problem, _stream(evaluation, 1))
-    last = play_greedily(
-        policies[-1:], config.last_episodes, config.problem, _stream(evaluation, 2)
-    )
-    return measured(curve, last)
 
 
-def play_greedily(policies: list[GreedyPolicy], episodes: int, problem: str, seed: int) -> Any:
-    """Let every policy play some episodes, all side by side; see `deep.play`."""
-
-    def act(observation: Any, info: dict[str, Any]) -> Any:
-        parts = np.split(observation, len(policies))
-        return np.concatenate(
-            [policy.act(part)[0] for policy, part in zip(policies, parts, strict=True)]
-        )
-
-    return play(act, observed(problem, episodes * len(policies)), seed)
-
-
-def evaluate_reference(config: ReferenceConfig, seed: int) -> pd.DataFrame:
-    """Evaluate a policy that needs no training, on the episodes the learned ones get."""
-    _, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
-    policy = REFERENCE_POLICIES[config.problem][config.policy].make(_stream(evaluation, 3))
-    curve, last = (
-        play(acting(policy), observed(config.problem, episodes), _stream(evaluation, number))
-        for number, episodes in ((1, config.episodes), (2, config.last_episodes))
-    )
-    return measured(curve, last)
-
-
-def _stream(seed: int, index: int) -> int:
-    """Return an independent seed of at most 32 bits."""
-    return int(np.random.SeedSequence((seed, index)).generate_state(1)[0])
+def reference(problem: str, policy: str, episodes: int = 1000, last: int = 500) -> Setting:
+    """Return the settings of a policy that needs no training, on the same episodes."""
+    untrained, _ = REFERENCE_POLICIES[problem][policy]
+    evaluating = SharingAtLength(final_episodes=last, counted=counted(problem))
+    return Setting(observed(problem), replace(untrained, curve=episodes), None, evaluating)
 
 
 # Recipes ----------------------------------------------------------------------------------------
@@ -252,11 +233,11 @@ SEEDS = {"smoke": 2, "book": 10}
 def _arms(problem: str, profile: str) -> tuple[Arm, ...]:
     episodes = EPISODES[profile]
     last = 100 if profile == "smoke" else LAST_EPISODES[problem]
-    learned = [
+    trained = [
         Arm(
             name,
             variant,
-            LedgerConfig(problem, _shortened(recipe, profile), episodes, last),
+            learned(problem, _shortened(recipe, profile), episodes, last),
             train_and_evaluate,
             description,
         )
@@ -267,13 +248,13 @@ def _arms(problem: str, profile: str) -> tuple[Arm, ...]:
         Arm(
             name,
             "reference",
-            ReferenceConfig(problem, name, episodes, last),
-            evaluate_reference,
-            policy.description,
+            reference(problem, name, episodes, last),
+            train_and_evaluate,
+            description,
         )
-        for name, policy in REFERENCE_POLICIES[problem].items()
+        for name, (_, description) in REFERENCE_POLICIES[problem].items()
     ]
-    return (*learned, *references)
+    return (*trained, *references)
 
 
 def _shortened(recipe: Recipe, profile: str) -> Recipe:
@@ -288,7 +269,7 @@ def _experiment(problem: str, title: str) -> Experiment:
         arms={profile: _arms(problem, profile) for profile in EPISODES},
         seeds=SEEDS,
         horizon={
-            profile: episodes * LEDGERS[problem].length for profile, episodes in EPISODES.items()
+            profile: episodes * episode_length(problem) for profile, episodes in EPISODES.items()
         },
     )
 

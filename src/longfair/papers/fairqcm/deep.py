@@ -1,119 +1,73 @@
-"""The deep experiments of FairQCM: what is run, with which settings, and what is measured."""
+"""The deep experiments of FairQCM: what is run, and with which settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import gymnasium
-import numpy as np
-import pandas as pd
-from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
-
-from longfair.agents.evaluation import Act, acting
-from longfair.agents.fairqcm.counterfactuals import (
-    Counterfactuals,
-    DoughnutCounterfactuals,
-    LoanCounterfactuals,
-)
-from longfair.agents.fairqcm.deep_q_learning import DeepQLearning, GreedyPolicy
-from longfair.agents.fairqcm.dqn import FairDQN
 from longfair.agents.fairqcm.presets import LEARNING, Learning, Switches
-from longfair.agents.fairqcm.recurrent import RecurrentDQN
-from longfair.agents.fairqcm.replay import Imagination
-from longfair.agents.policies import (
-    AnybodyAtRandom,
-    LaggingGroupBestCredit,
-    LeastServedThere,
-    Rotation,
-    SomebodyThereAtRandom,
-)
-from longfair.envs.doughnut import DoughnutParams
-from longfair.envs.elapsed import ElapsedTime
-from longfair.envs.loan_pool import LoanPoolParams
-from longfair.envs.loan_pool.exact import OptimalLender
-from longfair.envs.memory import AllocationMemory, FullMemory, MinMemory, ResetMemory
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Evaluating, References, Setting, Untrained, World, Wrapper
 from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count
 
-FloatArray = NDArray[np.float64]
-Batch = VectorEnv[Any, Any, Any]
+if TYPE_CHECKING:
+    from longfair.papers.protocol import Snapshots
+    from longfair.runs.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
-class LearnerConfig:
-    """One deep learner on one problem."""
+class DeepQ:
+    """One of the paper's deep agents; what it remembers stands among the world's wrappers."""
 
-    problem: str
-    """`"doughnuts"`, `"lending"` or `"lending-continuous"`."""
-    memory: str
-    """`"full"`, `"min"`, `"reset"`, or `"none"` for the recurrent agent."""
     counterfactual: bool = False
     """Whether memories that did not occur are learned from: FairQCM."""
     switches: Switches = field(default_factory=Switches)
-    learning: Learning = field(default_factory=Learning)
-    episodes: int = 1000
-    """Training episodes, each followed by one greedy evaluation episode."""
 
 
 @dataclass(frozen=True)
-class ReferenceConfig:
-    """One policy that needs no training."""
+class DeepLearning:
+    """How long and with which settings a deep agent learns."""
 
-    problem: str
-    policy: str
-    episodes: int = 1000
+    settings: Learning
+    episodes: Count = 1000
+    """Training episodes, each followed by one greedy evaluation episode."""
 
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fairqcm.deep_training.train`."""
+        from longfair.papers.fairqcm.deep_training import train
 
-LAST_EPISODES = 200
-"""Episodes on which the last policy is evaluated once more, beyond what the authors do."""
+        return train(setting, seed, run)
 
-
-def train_and_evaluate(config: LearnerConfig, seed: int) -> pd.DataFrame:
-    """Train an agent and play a greedy episode with what it knew after each training episode.
-
-    Parameters
-    ----------
-    config
-        What to run.
-    seed
-        Number of the run. Training and evaluation draw from disjoint streams made from it, the
-        same for every method. The authors share one stream, so that their evaluation changes their
-        training.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The result table; see `measured`.
-    """
-    training, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
-    model = learner(config, seed, training % 2**31)
-    policies = PolicyOfEveryEpisode(config.switches.evaluated)
-    model.learn(config.episodes * episode_length(config.problem), callback=policies)
-    curve = play_greedily(policies, config, _stream(evaluation, 1))
-    last = PolicyOfEveryEpisode.of_one(policies.policies[-1], LAST_EPISODES)
-    return measured(curve, play_greedily(last, config, _stream(evaluation, 2)))
+    def shortened(self, rollouts: int, episode_length: int) -> DeepLearning:
+        """Return the same for a few episodes."""
+        return replace(self, episodes=20)
 
 
-def evaluate_reference(config: ReferenceConfig, seed: int) -> pd.DataFrame:
-    """Evaluate a policy that needs no training, on the episodes the learned ones get."""
-    _, evaluation = (int(s) for s in np.random.SeedSequence(seed).generate_state(2))
-    policy = REFERENCE_POLICIES[config.problem][config.policy]
-    env = make_problem(config.problem, config.episodes)
-    curve = play(acting(policy.make(_stream(evaluation, 3))), env, _stream(evaluation, 1))
-    env = make_problem(config.problem, LAST_EPISODES)
-    last = play(acting(policy.make(_stream(evaluation, 4))), env, _stream(evaluation, 2))
-    return measured(curve, last)
+@dataclass(frozen=True)
+class Sharing(Evaluating):
+    """One greedy episode for every training episode, and further ones of the last policy."""
+
+    every: Count = 1
+    episodes: Count = 1
+    final_episodes: Count = 200
+    """Episodes on which the last policy is evaluated once more, beyond what the authors do."""
+    episode_length: Count | None = None
+    measure: str = "shares"
+    counted: tuple[str, ...] = ("welfare",)
+    draws: str = "curve first"
+
+    rollouts: ClassVar[int] = 2
+
+    def shortened(self) -> Sharing:
+        """Return the same: one episode of a problem takes no time."""
+        return self
 
 
-def _stream(seed: int, index: int) -> int:
-    """Return an independent seed of at most 32 bits."""
-    return int(np.random.SeedSequence((seed, index)).generate_state(1)[0])
-
-
-# Problems and learners --------------------------------------------------------------------------
+# Problems ---------------------------------------------------------------------------------------
 
 
 def episode_length(problem: str) -> int:
@@ -121,281 +75,77 @@ def episode_length(problem: str) -> int:
     return 100 if problem == "doughnuts" else 40
 
 
-def make_problem(problem: str, copies: int, smoothing: float = 1e-4) -> Batch:
-    """Make copies of a problem, as it is without any memory."""
+def counted(problem: str) -> tuple[str, ...]:
+    """Return what is added up in a problem beside reward, supply and demand."""
+    return ("welfare",) if problem == "doughnuts" else ("welfare", "missed_margin")
+
+
+def world(problem: str, wrappers: tuple[Wrapper, ...] = (), smoothing: float = 1e-4) -> World:
+    """Say where one acts and what is seen of it.
+
+    Parameters
+    ----------
+    problem
+        `"doughnuts"`, `"lending"` or `"lending-continuous"`.
+    wrappers
+        Memory and clock.
+    smoothing
+        Inside the logarithm of the doughnuts' reward.
+    """
     if problem == "doughnuts":
-        params: Any = replace(DoughnutParams.deep(), smoothing=smoothing)
-        return gymnasium.make_vec("longfair/Doughnut-v0", num_envs=copies, params=params)
+        changes = {"smoothing": smoothing}
+        return World("longfair/Doughnut-v0", {"preset": "deep"}, changes, wrappers)
     preset = "continuous" if problem == "lending-continuous" else "discrete"
-    params = getattr(LoanPoolParams, preset)()
-    return gymnasium.make_vec("longfair/LoanPool-v0", num_envs=copies, params=params)
+    return World("longfair/LoanPool-v0", {"preset": preset}, wrappers=wrappers)
 
 
-MEMORIES: Mapping[str, type[AllocationMemory]] = {
-    "full": FullMemory,
-    "min": MinMemory,
-    "reset": ResetMemory,
-}
-
-
-def observed(config: LearnerConfig, copies: int) -> tuple[Batch, AllocationMemory | None]:
-    """Compose what an agent sees; return it and the memory in it, if there is one."""
-    env = make_problem(config.problem, copies, config.switches.smoothing)
-    memory = None
-    if config.memory != "none":
-        env = memory = MEMORIES[config.memory](env)
-    if config.switches.time_observed:
-        env = ElapsedTime(env)
-    return env, memory
-
-
-def counterfactuals(config: LearnerConfig) -> Counterfactuals:
-    """Return which memories are imagined in a problem."""
-    switches, length = config.switches, episode_length(config.problem)
-    if config.problem == "doughnuts":
-        return DoughnutCounterfactuals(length, switches.always_received)
-    return LoanCounterfactuals(length, switches.always_received, gap_before=switches.gap_before)
-
-
-def learner(config: LearnerConfig, run: int, seed: int) -> FairDQN:
-    """Make the agent.
-
-    Parameters
-    ----------
-    config
-        Problem, method and settings.
-    run
-        Number of the run, from which an exploration rate that carries over follows.
-    seed
-        Seed of networks, agent and environment.
-    """
-    env, memory = observed(config, 1)
-    learning, switches = config.learning, config.switches
-    exploration = learning.exploration
-    if switches.exploration_carries_over:
-        exploration = exploration.after_runs(run, config.episodes)
-    settings: dict[str, Any] = {
-        "learning": learning,
-        "exploration": exploration,
-        "terminal_mask": switches.terminal_mask,
-        "seed": seed,
-    }
-    if config.memory == "none":
-        training, width = switches.recurrent_training, switches.recurrent_width
-        return RecurrentDQN(env, training=training, width=width, **settings)
-    imagination = None
-    if config.counterfactual and memory is not None:
-        columns = memory.env.single_observation_space, memory.single_observation_space
-        first, last = (space.shape[0] for space in columns)  # type: ignore[index]  # flat boxes
-        imagination = Imagination(counterfactuals(config), memory, (first, last))
-    return FairDQN(env, imagination=imagination, **settings)
-
-
-# Greedy episodes --------------------------------------------------------------------------------
-
-
-class PolicyOfEveryEpisode:
-    """Keep the greedy policy at the end of every training episode.
-
-    The target network changes every few episodes only, so each of its versions is kept once.
-
-    Parameters
-    ----------
-    network
-        `"target"` or `"online"`.
-
-    Attributes
-    ----------
-    policies
-        The different policies, in order.
-    of_episode
-        For every episode, which of them was the last.
-    """
-
-    def __init__(self, network: str = "target") -> None:
-        self.network = network
-        self.policies: list[GreedyPolicy] = []
-        self.of_episode: list[int] = []
-        self._vector: Any = None
-
-    @classmethod
-    def of_one(cls, policy: GreedyPolicy, episodes: int) -> PolicyOfEveryEpisode:
-        """Return a record in which one policy plays all episodes."""
-        record = cls()
-        record.policies, record.of_episode = [policy], [0] * episodes
-        return record
-
-    def __call__(self, agent: DeepQLearning) -> None:
-        """Keep the policy at the end of an episode."""
-        network = getattr(agent, self.network)
-        if self._vector is None or not np.array_equal(self._vector, network.vector):
-            self._vector = network.vector.copy()
-            self.policies.append(agent.greedy_policy(self.network))
-        self.of_episode.append(len(self.policies) - 1)
-
-
-def play_greedily(
-    record: PolicyOfEveryEpisode, config: LearnerConfig, seed: int
-) -> dict[str, FloatArray]:
-    """Play one greedy episode for every training episode, side by side."""
-    env, _ = observed(config, len(record.of_episode))
-    edges = np.searchsorted(record.of_episode, np.arange(len(record.policies) + 1))
-    slices = [slice(first, last) for first, last in pairwise(edges)]
-    states: list[Any] = [None] * len(slices)
-
-    def act(observation: Any, info: dict[str, Any]) -> Any:
-        actions = np.empty(len(observation), np.int64)
-        for number, (policy, rows) in enumerate(zip(record.policies, slices, strict=True)):
-            actions[rows], states[number] = policy.act(observation[rows], states[number])
-        return actions
-
-    return play(act, env, seed)
-
-
-def play(act: Act, env: Batch, seed: int) -> dict[str, FloatArray]:
-    """Play exactly one episode in every copy.
-
-    Parameters
-    ----------
-    act
-        The policy.
-    env
-        Copies of a problem whose episodes all have the same length.
-    seed
-        Seed of the environment.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        For every episode, shape (N,): `return`, the sum of rewards; `welfare`, the sum over steps
-        of the welfare of the counts, whatever was wasted or fined; `allocated`, how many doughnuts
-        or loans reached somebody; `invalid`, how many went to people who were not there or had not
-        asked; and in lending `margin_met`, 1 or 0.
-    """
-    observation, info = env.reset(seed=seed)
-    names = ("return", "welfare", "allocated", "invalid")
-    totals = {name: np.zeros(env.num_envs) for name in names}
-    ended = np.zeros(env.num_envs, dtype=bool)
-    while not ended.all():
-        observation, reward, terminated, truncated, info = env.step(act(observation, info))
-        granted = info["supply"].sum(axis=1)
-        for name, value in zip(names, (reward, info["welfare"], granted, 1 - granted), strict=True):
-            totals[name] += value
-        ended = terminated | truncated
-    if "missed_margin" in info:
-        totals["margin_met"] = 1.0 - info["missed_margin"]
-    totals["steps"] = totals["allocated"] + totals["invalid"]
-    return totals
-
-
-# Results ----------------------------------------------------------------------------------------
-
-BIN = 10
-"""Evaluation episodes that one point of a learning curve averages, as in the authors' plots."""
-
-LAST = 100
-"""Evaluation episodes at the end of training that a final value averages."""
-
-THRESHOLDS = (900, 1000)
-"""Doughnut returns of which the first episodes that reach them are looked up."""
-
-
-def measured(curve: dict[str, FloatArray], last: dict[str, FloatArray]) -> pd.DataFrame:
-    """Arrange the scores of a run as a result table.
-
-    Parameters
-    ----------
-    curve
-        What `play` returned for the greedy episode after every training episode.
-    last
-        The same for further episodes of the last policy.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Phase `curve`: a row per `BIN` episodes and series of `play`. Phase `final`: every series
-        averaged over the `LAST` last episodes; `return_all` and `welfare_all`, averaged over all;
-        `allocated_first_100`; `episodes_to_900` and `episodes_to_1000` on doughnuts: the end of the
-        first bin of the curve that reaches the return, and one more than the number of episodes
-        if none does; `last_policy_return`, over fresh episodes of the last policy alone.
-    """
-    series = {name: values for name, values in curve.items() if name != "steps"}
-    length = int(curve["steps"][0])
-    episodes = len(curve["return"])
-    bins = {name: values.reshape(-1, BIN).mean(axis=1) for name, values in series.items()}
-    ends = np.arange(BIN, episodes + 1, BIN)
-    frames = [
-        pd.DataFrame({"phase": "curve", "step": ends * length, "metric": name, "value": values})
-        for name, values in bins.items()
-    ]
-    final = {name: float(values[-LAST:].mean()) for name, values in series.items()}
-    final |= {f"{name}_all": float(series[name].mean()) for name in ("return", "welfare")}
-    final["allocated_first_100"] = float(series["allocated"][:LAST].mean())
-    if "margin_met" not in series:
-        for threshold in THRESHOLDS:
-            reached = np.flatnonzero(bins["return"] >= threshold)
-            first = ends[reached[0]] if len(reached) else episodes + 1
-            final[f"episodes_to_{threshold}"] = float(first)
-    final["last_policy_return"] = float(last["return"].mean())
-    frames.append(
-        pd.DataFrame(
-            {
-                "phase": "final",
-                "step": episodes * length,
-                "metric": list(final),
-                "value": list(final.values()),
-            }
-        )
-    )
-    table = pd.concat(frames, ignore_index=True)
-    table.insert(3, "group", np.int32(-1))
-    return table.astype({"step": np.int64, "value": np.float64})
-
-
-# Policies that need no training -----------------------------------------------------------------
-
-
-class Reference(NamedTuple):
-    """A policy that needs no training."""
-
-    make: Callable[[int], Any]
-    """Makes the policy from a seed."""
-    description: str
-
-
-_GROUPS = (0, 0, 1, 1)
-
-_OF_LENDING: Mapping[str, Reference] = {
-    "random": Reference(lambda seed: AnybodyAtRandom(4, seed), "lends to anybody at random"),
-    "random-present": Reference(
-        lambda seed: SomebodyThereAtRandom(4, seed), "lends to one of those who ask, at random"
+_OF_LENDING: References = {
+    "random": (Untrained("anybody", {"people": 4}), "lends to anybody at random"),
+    "random-present": (
+        Untrained("somebody-there", {"people": 4}),
+        "lends to one of those who ask, at random",
     ),
-    "alternating": Reference(
-        lambda seed: LaggingGroupBestCredit(_GROUPS),
+    "alternating": (
+        Untrained("lagging-group", {"groups": (0, 0, 1, 1)}),
         "lends to the group with fewer loans, there to the best credit",
     ),
 }
 
-REFERENCE_POLICIES: Mapping[str, Mapping[str, Reference]] = {
+REFERENCE_POLICIES: Mapping[str, References] = {
     "doughnuts": {
-        "oracle": Reference(
-            lambda seed: LeastServedThere(5), "serves whoever is there and has had least"
+        "oracle": (
+            Untrained("least-served-there", {"people": 5}),
+            "serves whoever is there and has had least",
         ),
-        "rotation": Reference(
-            lambda seed: Rotation(5), "lets people take turns, skipping who is not there"
+        "rotation": (
+            Untrained("rotation", {"people": 5}),
+            "lets people take turns, skipping who is not there",
         ),
-        "random-present": Reference(
-            lambda seed: SomebodyThereAtRandom(5, seed), "serves somebody who is there, at random"
+        "random-present": (
+            Untrained("somebody-there", {"people": 5}),
+            "serves somebody who is there, at random",
         ),
-        "random": Reference(lambda seed: AnybodyAtRandom(5, seed), "serves anybody at random"),
+        "random": (Untrained("anybody", {"people": 5}), "serves anybody at random"),
     },
-    "lending": {
-        "oracle": Reference(lambda seed: OptimalLender(), "the exact optimum"),
-        **_OF_LENDING,
-    },
+    "lending": {"oracle": (Untrained("optimal-lender"), "the exact optimum"), **_OF_LENDING},
     "lending-continuous": _OF_LENDING,
 }
-"""By problem and id."""
+"""Policies that need no training, by problem and id."""
+
+
+def reference(problem: str, policy: str, episodes: int = 1000) -> Setting:
+    """Return the settings of a policy that needs no training.
+
+    Parameters
+    ----------
+    problem, policy
+        Keys of `REFERENCE_POLICIES`.
+    episodes
+        Episodes of its curve.
+    """
+    untrained, _ = REFERENCE_POLICIES[problem][policy]
+    evaluating = Sharing(counted=counted(problem))
+    return Setting(world(problem), replace(untrained, curve=episodes), None, evaluating)
 
 
 # Experiments ------------------------------------------------------------------------------------
@@ -422,7 +172,7 @@ SEEDS = {"smoke": 2, "book": 10}
 """The profile `book` has the paper's full length, so there is no further one."""
 
 
-def config_of(problem: str, method: str, variant: str, profile: str = "book") -> LearnerConfig:
+def config_of(problem: str, method: str, variant: str, profile: str = "book") -> Setting:
     """Return the settings of one of the paper's methods in one variant.
 
     Parameters
@@ -450,9 +200,27 @@ def config_of(problem: str, method: str, variant: str, profile: str = "book") ->
     memory = {"rnn": "none", "fairqcm": "full"}.get(method, method)
     if method == "fairqcm" and problem != "doughnuts":
         memory = switches.lending_memory
-    return LearnerConfig(
-        problem, memory, method == "fairqcm", switches, learning, EPISODES[profile]
+    return Setting(
+        world(problem, observed(memory, switches), switches.smoothing),
+        DeepQ(method == "fairqcm", switches),
+        DeepLearning(learning, EPISODES[profile]),
+        Sharing(counted=counted(problem)),
+        episode_length(problem),
     )
+
+
+def observed(memory: str, switches: Switches) -> tuple[Wrapper, ...]:
+    """Return what stands between problem and agent.
+
+    Parameters
+    ----------
+    memory
+        `"full"`, `"min"`, `"reset"`, or `"none"` for the recurrent agent.
+    switches
+        They say whether the time is seen.
+    """
+    remembered = () if memory == "none" else (Wrapper(f"{memory}-memory"),)
+    return (*remembered, Wrapper("elapsed-time")) if switches.time_observed else remembered
 
 
 def learned_arms(
@@ -478,34 +246,43 @@ def reference_arms(problem: str, profile: str) -> list[Arm]:
         Arm(
             name,
             "reference",
-            ReferenceConfig(problem, name, EPISODES[profile]),
-            evaluate_reference,
-            policy.description,
+            reference(problem, name, EPISODES[profile]),
+            train_and_evaluate,
+            description,
         )
-        for name, policy in REFERENCE_POLICIES[problem].items()
+        for name, (_, description) in REFERENCE_POLICIES[problem].items()
     ]
 
 
 def changed_arms(problem: str, profile: str) -> list[Arm]:
     """Return published methods with one thing changed; the variant names the change."""
 
-    def published(method: str) -> LearnerConfig:
+    def published(method: str) -> Setting:
         return config_of(problem, method, "as_published", profile)
 
-    def learning(config: LearnerConfig, **changes: Any) -> LearnerConfig:
-        return replace(config, learning=replace(config.learning, **changes))
+    def learning(config: Setting, **changes: Any) -> Setting:
+        settings = replace(config.learning.settings, **changes)
+        return replace(config, learning=replace(config.learning, settings=settings))
 
-    def switched(config: LearnerConfig, **changes: Any) -> LearnerConfig:
-        return replace(config, switches=replace(config.switches, **changes))
+    def switched(config: Setting, **changes: Any) -> Setting:
+        switches = replace(config.method.switches, **changes)
+        seen = tuple(w for w in config.world.wrappers if w.name != "elapsed-time")
+        if switches.time_observed:
+            seen = (*seen, Wrapper("elapsed-time"))
+        return replace(
+            config,
+            world=replace(config.world, wrappers=seen),
+            method=replace(config.method, switches=switches),
+        )
 
     full, fair = published("full"), published("fairqcm")
     timed = {"terminal_mask": True, "time_observed": True}
     changed = {
         ("full", "large_batch"): learning(
-            full, batch=fair.learning.batch, buffer=fair.learning.buffer
+            full, batch=fair.learning.settings.batch, buffer=fair.learning.settings.buffer
         ),
         ("full", "timed"): switched(full, **timed),
-        ("fairqcm", "small_batch"): learning(fair, batch=full.learning.batch),
+        ("fairqcm", "small_batch"): learning(fair, batch=full.learning.settings.batch),
         ("fairqcm", "false_update"): switched(fair, always_received=True, gap_before=True),
         ("fairqcm", "timed"): switched(fair, **timed),
     }
@@ -514,7 +291,10 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         every_step = LEARNING[problem]["rnn"].target_every
         changed["rnn", "narrow"] = learning(narrow, train_every=1, target_every=every_step)
     else:
-        changed["fairqcm", "full_memory"] = replace(fair, memory="full")
+        wrappers = observed("full", fair.method.switches)
+        changed["fairqcm", "full_memory"] = replace(
+            fair, world=replace(fair.world, wrappers=wrappers)
+        )
     return [
         Arm(method, variant, config, train_and_evaluate, CHANGES[variant])
         for (method, variant), config in changed.items()

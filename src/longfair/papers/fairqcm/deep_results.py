@@ -260,7 +260,7 @@ def switch_table() -> pd.DataFrame:
 
 def learning_table(problem: str, methods: Sequence[str], variant: str) -> pd.DataFrame:
     """Return the settings of the methods of a problem, one column each."""
-    settings = {method: config_of(problem, method, variant).learning for method in methods}
+    settings = {method: config_of(problem, method, variant).learning.settings for method in methods}
     return pd.DataFrame(
         {
             method: {field.name: getattr(chosen, field.name) for field in fields(Learning)}

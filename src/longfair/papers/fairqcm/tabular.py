@@ -26,7 +26,8 @@ from longfair.agents.policies import (
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import tabular as written_out
 from longfair.envs.tabular import TabularModel
-from longfair.runs.experiment import Arm, Experiment
+from longfair.papers.protocol import two_seeds
+from longfair.runs.experiment import Arm, Experiment, protocol
 
 FloatArray = NDArray[np.float64]
 
@@ -59,6 +60,7 @@ class ReferenceConfig:
     episodes: int = 10_000
 
 
+@protocol("tabular-learner")
 def learn_and_measure(config: LearnerConfig, seed: int) -> pd.DataFrame:
     """Train an agent and play one greedy episode after each training episode.
 
@@ -76,7 +78,7 @@ def learn_and_measure(config: LearnerConfig, seed: int) -> pd.DataFrame:
         The result table. Curves are means of `bin_episodes` evaluation episodes, at the number of
         doughnuts handed out in training by then.
     """
-    training, evaluation = _seeds(seed)
+    training, evaluation = two_seeds(seed)
     params = replace(DoughnutParams.tabular(), smoothing=config.smoothing)
     agent = TabularQLearning(_batch(1, params), config.settings, training)
     scores = agent.learn_evaluated(config.episodes, evaluation)
@@ -90,9 +92,10 @@ def learn_and_measure(config: LearnerConfig, seed: int) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True).assign(group=ALL_GROUPS)
 
 
+@protocol("tabular-reference")
 def play_reference(config: ReferenceConfig, seed: int) -> pd.DataFrame:
     """Play a policy that learns nothing; its curve would be flat, so it has final values only."""
-    training, evaluation = _seeds(seed)
+    training, evaluation = two_seeds(seed)
     params = DoughnutParams.tabular()
     env = _batch(config.episodes, params)
     scores = _play(reference_policy(config.policy, training), env, evaluation)
@@ -193,6 +196,7 @@ class ConvergenceConfig:
     """Training episodes after which the table is compared, in rising order."""
 
 
+@protocol("tabular-convergence")
 def converge(config: ConvergenceConfig, seed: int) -> pd.DataFrame:
     """Train an agent and compare its table with the exact action values along the way.
 
@@ -204,7 +208,7 @@ def converge(config: ConvergenceConfig, seed: int) -> pd.DataFrame:
         largest exact action value; `mean_distance` is the mean difference, divided likewise;
         `relative_loss` is the share of the best value that the greedy policy does not reach.
     """
-    training, _ = _seeds(seed)
+    training, _ = two_seeds(seed)
     params = DoughnutParams(config.presence_probability, config.episode_length, smoothing=0.0)
     exact = ExactValues(params, config.settings.discount)
     agent = TabularQLearning(_batch(1, params), config.settings, training)
@@ -269,12 +273,6 @@ class ExactValues:
 
     def _start(self, values: FloatArray) -> float:
         return float(self.model.initial_distribution @ values)
-
-
-def _seeds(seed: int) -> tuple[int, int]:
-    """Return the seeds of training and of evaluation."""
-    training, evaluation = np.random.SeedSequence(seed).generate_state(2)
-    return int(training), int(evaluation)
 
 
 def _batch(copies: int, params: DoughnutParams) -> VectorEnv[Any, Any, Any]:

@@ -1,0 +1,123 @@
+"""A package outside this one adds a method, an environment, an experiment, a claim and a check."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = '''
+from dataclasses import dataclass
+
+import gymnasium
+
+from longfair.agents.ppo.strategy import Strategy
+from longfair.envs.lending import LendingVectorEnv
+from longfair.papers.setting import PPO, Evaluating, Problem, Untrained, World, Wrapper
+
+
+@dataclass(frozen=True)
+class Cautious(Strategy):
+    """PPO by another name."""
+
+    weight: float = 1.0
+
+
+
+def make(num_envs, episode_length):
+    return LendingVectorEnv.make(num_envs, episode_length=episode_length)
+
+
+make.revision = 1
+gymnasium.register("outside/Lending-v0", vector_entry_point="outside_paper:make")
+PROBLEM = Problem(
+    World("outside/Lending-v0", wrappers=(Wrapper("running-rates"),)),
+    {"smoke": PPO(copies=2, minibatch=50, epochs=1, learning_rate=0.001, hidden=(8,),
+                  total_steps=4096)},
+    {"smoke": Evaluating(1, 1, 2, 2048)},
+    {"smoke": 2048},
+)
+EXPERIMENTS = (
+    PROBLEM.experiment(
+        "outside/tiny",
+        "A tiny experiment",
+        {("cautious", "as_published"): (Cautious(), "another name")},
+        {"half": (Untrained("accept-with-chance", {"chance": 0.5}), "a coin")},
+        {"smoke": 2},
+    ),
+)
+CHECKS = {"one-is-one": "outside_paper.proofs:one_is_one"}
+'''
+PROOFS = """
+from longfair.runs.claims import CheckResult
+
+
+def one_is_one():
+    return CheckResult(True, {"one": 1.0}, "One is one.")
+"""
+CLAIMS = """
+paper: outside
+claims:
+  - id: outside-1
+    source: here
+    statement: One is one.
+    variants: [as_published]
+    rule: {kind: exact, check: one-is-one, shows: one}
+  - id: outside-2
+    source: here
+    statement: The method has a bias of about a half.
+    experiment: outside/tiny
+    horizon: 4096
+    seeds: 2
+    variants: [as_published]
+    reported: {value: 0.5, how: text, error: 1.0}
+    rule: {kind: value, method: cautious, metric: bias, tolerance: 1.0}
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Make a distribution that is installed nowhere but on the path."""
+    package, info = tmp_path / "outside_paper", tmp_path / "outside_paper-1.0.dist-info"
+    package.mkdir()
+    info.mkdir()
+    (package / "__init__.py").write_text(PACKAGE)
+    (package / "proofs.py").write_text(PROOFS)
+    (package / "claims.yaml").write_text(CLAIMS)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside-paper\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[longfair.papers]\noutside = outside_paper\n")
+    return tmp_path
+
+
+def longfair(outside: Path, *arguments: str) -> str:
+    path = os.pathsep.join([str(outside), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "longfair", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
+    store = ["--store", str(outside / "results")]
+    (outside / "results").mkdir()
+    longfair(outside, "run", "elbert/lending", "--methods", "reject-all", "--seeds", "1", *store)
+    longfair(outside, "run", "outside/tiny", "--workers", "1", *store)
+    rows = json.loads(longfair(outside, "list", "--json", *store))
+    assert not any(row["stale"] or row["damaged"] for row in rows)
+    fresh = {(row["experiment"], row["profile"]): row["fresh"] for row in rows if row["fresh"]}
+    assert fresh == {("elbert/lending", "smoke"): 1, ("outside/tiny", "smoke"): 4}
+    judged = json.loads(
+        longfair(outside, "claims", "--paper", "outside", "--profile", "smoke", "--json", *store)
+    )
+    words = {one["id"]: one["verdict"] for one in judged}
+    assert words["outside-1"] == "reproduced"
+    assert words["outside-2"] != "not attempted"
