@@ -7,20 +7,13 @@ import pytest
 import yaml
 
 from longfair.errors import UsageError
-from longfair.runs.claims import (
-    AboutEqualRule,
-    AllRule,
-    AtLeastRule,
-    BoundRule,
-    ExactRule,
-    ExtremeRule,
-    Quantity,
-    ReductionRule,
-    Reported,
-    ValueRule,
-    load_claims,
-    methods_of,
-)
+from longfair.runs.claims import Reported, load_claims
+from longfair.runs.rules.about_equal import AboutEqualRule
+from longfair.runs.rules.conjunction import AllRule
+from longfair.runs.rules.exact import ExactRule
+from longfair.runs.rules.gain import AtLeastRule, HighestRule, LowestRule, ReductionRule
+from longfair.runs.rules.level import BoundRule, ValueRule
+from longfair.runs.rules.rule import Quantity, methods_of
 
 COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
 
@@ -67,7 +60,7 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
     assert read.variants == ("as_coded", "as_published")
     assert read.reported == Reported(0.02, "read off a plot", 0.003)
     assert read.note == "A note."
-    assert read.rule == ExtremeRule(quantity(), "fair", ("greedy",), "all", lowest=True)
+    assert read.rule == LowestRule(quantity(), "fair", ("greedy",), "all")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +76,7 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
         ),
         (
             {"kind": "highest", **COMPARISON, "margin": 0.1, "among": "available"},
-            ExtremeRule(quantity(), "fair", ("greedy",), "available", lowest=False, margin=0.1),
+            HighestRule(quantity(), "fair", ("greedy",), "available", margin=0.1),
         ),
         (
             {"kind": "reduction", **COMPARISON, "threshold": 0.875},
@@ -95,9 +88,7 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
         ),
         (
             {"kind": "lowest", **COMPARISON, "phase": "curve", "window": [0.9, 1]},
-            ExtremeRule(
-                quantity(phase="curve", window=(0.9, 1.0)), "fair", ("greedy",), "all", lowest=True
-            ),
+            LowestRule(quantity(phase="curve", window=(0.9, 1.0)), "fair", ("greedy",), "all"),
         ),
         (
             {
@@ -105,12 +96,11 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
                 **COMPARISON,
                 "metric": {"as_coded": "bias", "as_published": "bias_exact"},
             },
-            ExtremeRule(
+            LowestRule(
                 Quantity({"as_coded": "bias", "as_published": "bias_exact"}),
                 "fair",
                 ("greedy",),
                 "all",
-                lowest=True,
             ),
         ),
         (
@@ -144,7 +134,7 @@ def test_every_kind_of_rule_is_read(tmp_path: Path, content: Any, expected: Any)
 
 
 def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
-    lowest = ExtremeRule(quantity(), "fair", ("greedy:as_coded", "idle"), "all", lowest=True)
+    lowest = LowestRule(quantity(), "fair", ("greedy:as_coded", "idle"), "all")
     value = ValueRule(quantity(), "fair", 0.0, 0.1)
     bound, equal = BoundRule(quantity(), "idle"), AboutEqualRule(quantity(), "a", ("b",), "all", 1)
     assert methods_of(AllRule((bound, equal))) == ("idle", "a", "b")

@@ -10,33 +10,22 @@ import pandas as pd
 import pytest
 
 from longfair.errors import UsageError
-from longfair.runs.claims import (
-    AboutEqualRule,
-    AllRule,
+from longfair.runs.claims import CheckResult, Claim, Reported
+from longfair.runs.rules.about_equal import AboutEqualRule
+from longfair.runs.rules.conjunction import AllRule
+from longfair.runs.rules.exact import ExactRule
+from longfair.runs.rules.gain import (
     AtLeastRule,
-    BoundRule,
-    CheckResult,
-    Claim,
-    ExactRule,
-    ExtremeRule,
-    Quantity,
+    HighestRule,
+    LowestRule,
     ReductionRule,
-    Reported,
-    Rule,
-    ValueRule,
-)
-from longfair.runs.store import Store, no_results
-from longfair.runs.verdicts import (
-    FROM_WEAK_TO_STRONG,
-    Verdict,
-    judge,
-    judge_all,
-    of_bound,
     of_effect,
-    of_no_loss,
-    of_value,
-    weakest,
 )
+from longfair.runs.rules.level import BoundRule, ValueRule
+from longfair.runs.rules.rule import Quantity, Rule
+from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
+from longfair.runs.store import Store, no_results
+from longfair.runs.verdicts import Verdict, judge, judge_all
 
 BIAS = Quantity({"as_coded": "bias", "as_published": "bias"})
 SPREAD = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
@@ -87,8 +76,8 @@ def verdict_of(rule: Rule, *tables: pd.DataFrame, seeds: int = 5) -> Verdict:
     return verdict
 
 
-def lowest(*others: str, margin: float = 0.0, among: Any = "all") -> ExtremeRule:
-    return ExtremeRule(BIAS, "fair", others or ("greedy",), among, lowest=True, margin=margin)
+def lowest(*others: str, margin: float = 0.0, among: Any = "all") -> LowestRule:
+    return LowestRule(BIAS, "fair", others or ("greedy",), among, margin)
 
 
 # --- the words, as functions of an interval ---------------------------------------------------
@@ -110,7 +99,7 @@ def lowest(*others: str, margin: float = 0.0, among: Any = "all") -> ExtremeRule
     ],
 )
 def test_words_for_a_value(low: float, high: float, word: str) -> None:
-    assert of_value(low, high, target=1.0, tolerance=0.25) == word
+    assert ValueRule(BIAS, "fair", target=1.0, tolerance=0.25).word(low, high) == word
 
 
 @pytest.mark.parametrize(
@@ -133,6 +122,9 @@ def test_words_for_a_value(low: float, high: float, word: str) -> None:
 )
 def test_words_for_an_effect(low: float, high: float, size: float, word: str) -> None:
     assert of_effect(low, high, size) == word
+    assert lowest(margin=size).word(low, high) == word
+    assert HighestRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
+    assert ReductionRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
 
 
 @pytest.mark.parametrize(
@@ -149,7 +141,7 @@ def test_words_for_an_effect(low: float, high: float, size: float, word: str) ->
     ],
 )
 def test_words_for_no_loss(low: float, high: float, margin: float, word: str) -> None:
-    assert of_no_loss(low, high, margin) == word
+    assert AtLeastRule(BIAS, "fair", ("greedy",), "all", margin).word(low, high) == word
 
 
 @pytest.mark.parametrize(
@@ -166,7 +158,7 @@ def test_words_for_no_loss(low: float, high: float, margin: float, word: str) ->
     ],
 )
 def test_words_for_a_bound(low: float, high: float, word: str) -> None:
-    assert of_bound(low, high, -0.5, 1.0) == word
+    assert BoundRule(BIAS, "fair", -0.5, 1.0).word(low, high) == word
 
 
 def test_the_weakest_word_decides_a_conjunction() -> None:
@@ -203,7 +195,7 @@ def test_the_lowest_is_judged(other: float, word: str) -> None:
 
 
 def test_the_highest_is_the_mirror_image() -> None:
-    rule = ExtremeRule(BIAS, "fair", ("greedy",), "all", lowest=False)
+    rule = HighestRule(BIAS, "fair", ("greedy",), "all")
     fair, greedy = rows("fair", 0.3 + SPREAD), rows("greedy", 0.1 + SPREAD)
     verdict = verdict_of(rule, fair, greedy)
     assert verdict.word == "reproduced"
@@ -423,7 +415,7 @@ EARLY = Quantity({"as_coded": "early_bias"}, group=1, phase="curve", window=(0.0
         (BoundRule(BIAS, "fair", 0.0), "bias, fair"),
         (lowest(), "bias, greedy less fair"),
         (lowest("greedy", "idle"), "bias, idle less fair"),
-        (ExtremeRule(BIAS, "fair", ("greedy:as_coded",), "all", False), (
+        (HighestRule(BIAS, "fair", ("greedy:as_coded",), "all"), (
             "bias, fair less greedy as coded")),
         (ReductionRule(BIAS, "fair", ("greedy",), "all", 0.5), (
             "bias, fair: reduction from greedy")),

@@ -24,7 +24,7 @@ from types import ModuleType
 import longfair.papers
 from longfair.errors import UsageError, near_misses
 from longfair.papers.setting import resolved
-from longfair.runs.claims import AllRule, Check, CheckResult, Claim, ExactRule, Rule, load_claims
+from longfair.runs.claims import Check, CheckResult, Claim, load_claims
 from longfair.runs.claims import require_distinct as require_distinct_claims
 from longfair.runs.experiment import Experiment, require_known
 
@@ -205,11 +205,5 @@ def _claims_file(paper: str) -> Path | None:
 def _require_known_parts(claim: Claim) -> None:
     if claim.experiment is not None:
         require_known("experiment", claim.experiment, experiments(), f"claim {claim.id}")
-    for name in _checks_of(claim.rule):
+    for name in claim.rule.checks:
         require_known("check", name, checks(), f"claim {claim.id}")
-
-
-def _checks_of(rule: Rule) -> list[str]:
-    if isinstance(rule, AllRule):
-        return [name for part in rule.rules for name in _checks_of(part)]
-    return [rule.check] if isinstance(rule, ExactRule) else []

@@ -24,7 +24,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from longfair.errors import UsageError
 
@@ -71,6 +70,12 @@ class Estimate:
             return None
         return self.low, self.high
 
+    def __str__(self) -> str:
+        """Write the number and, in brackets, its interval."""
+        if self.low is None or self.high is None:
+            return f"{self.value:.4g}"
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
 
 def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
     """Mean of the middle half: a quarter of the values is cut off at each end.
@@ -87,7 +92,9 @@ def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
     float or numpy.ndarray
         The values without the axis.
     """
-    return stats.trim_mean(np.asarray(values, dtype=np.float64), 0.25, axis=axis)
+    from scipy.stats import trim_mean  # half a second, which reading claims need not wait for
+
+    return trim_mean(np.asarray(values, dtype=np.float64), 0.25, axis=axis)
 
 
 def estimate(
@@ -328,10 +335,12 @@ def _interval(
     resamples: int,
     name: str,
 ) -> tuple[float, float]:
+    from scipy.stats import bootstrap as resampled
+
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         # BCa on degenerate data warns and returns NaN; the caller then takes percentiles.
         warnings.simplefilter("ignore")
-        result = stats.bootstrap(
+        result = resampled(
             tuple(arrays),
             statistic,
             paired=paired and len(arrays) > 1,

@@ -1,0 +1,126 @@
+"""What an experiment's runs gave, ordered once so that every number is found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from longfair.errors import UsageError, near_misses
+
+if TYPE_CHECKING:
+    from longfair.runs.rules.rule import Quantity
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column with few distinct entries: their numbers row by row, and the entries as text."""
+
+    codes: Array
+    entries: dict[str, int]
+
+    @classmethod
+    def of(cls, column: pd.Series[Any]) -> _Column:
+        codes, entries = pd.factorize(column)
+        return cls(codes, {str(entry): code for code, entry in enumerate(entries)})
+
+
+class Outcomes:
+    """The rows of one experiment under one profile, by arm.
+
+    Parameters
+    ----------
+    table
+        As from `longfair.runs.store.Store.load`.
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._arms = table.groupby(["method", "variant"], sort=False).indices
+        self._columns = {name: _Column.of(table[name]) for name in ("metric", "group", "phase")}
+        self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value")}
+
+    def arm(self, method: str, variants: Sequence[str]) -> Arm | None:
+        """Return a method's rows in the first of several variants that has any."""
+        for variant in variants:
+            if (method, variant) in self._arms:
+                rows = self._arms[(method, variant)]
+                columns = {
+                    name: _Column(column.codes[rows], column.entries)
+                    for name, column in self._columns.items()
+                }
+                numbers = {name: column[rows] for name, column in self._numbers.items()}
+                return Arm(method, columns, numbers)
+        return None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The rows of one method in one variant."""
+
+    method: str
+    columns: dict[str, _Column]
+    numbers: dict[str, Array]
+
+    @property
+    def steps(self) -> int:
+        """Training steps of its runs."""
+        return int(self.numbers["step"].max())
+
+    def by_seed(self, quantity: Quantity, metric: str) -> pd.Series[float]:
+        """Return one number per seed, in ascending order of the seeds.
+
+        Parameters
+        ----------
+        quantity
+            Which number.
+        metric
+            Name of its metric.
+
+        Raises
+        ------
+        UsageError
+            If the runs have no such metric, group, phase or evaluation.
+        """
+        rows = np.arange(len(self.numbers["step"]))
+        for name, entry in (
+            ("metric", metric),
+            ("group", str(quantity.group)),
+            ("phase", quantity.phase),
+        ):
+            rows = self._with(rows, name, entry)
+        if quantity.window is not None:
+            rows = self._inside(rows, quantity.window)
+        values = pd.Series(self.numbers["value"][rows])
+        return values.groupby(self.numbers["seed"][rows]).mean()
+
+    def _with(self, rows: Array, name: str, entry: str) -> Array:
+        """Keep the rows with one entry of a column."""
+        codes, entries = self.columns[name].codes[rows], self.columns[name].entries
+        found: Array = rows[codes == entries.get(entry, -1)]
+        if not found.size:
+            allowed = [other for other, code in entries.items() if code in codes]
+            raise UsageError(
+                f"results of {self.method} have no {name} {entry!r}: {near_misses(entry, allowed)}"
+            )
+        return found
+
+    def _inside(self, rows: Array, window: tuple[float, float]) -> Array:
+        """Keep the rows whose moment, as a fraction of the run's last step, is in a window."""
+        first, end = window
+        steps = self.numbers["step"][rows]
+        _, run = np.unique(self.numbers["seed"][rows], return_inverse=True)
+        last = np.zeros(run.max() + 1)
+        np.maximum.at(last, run, steps)
+        found: Array = rows[(steps >= first * last[run]) & (steps <= end * last[run])]
+        if not found.size:
+            raise UsageError(
+                f"no evaluation of {self.method} falls into the window [{first:g}, {end:g}]: "
+                "widen it"
+            )
+        return found

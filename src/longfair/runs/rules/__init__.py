@@ -1,0 +1,21 @@
+"""The kinds of rules: one class each, in a file of this folder.
+
+A rule is a frozen dataclass under ``@register(kind)``. It reads its own keys from a file of claims,
+names the methods and checks that it needs, and judges a `longfair.runs.rules.case.Case`: it turns
+what the runs gave into one number, its **effect**, with an interval over seeds, decides its word by
+the interval ``[low, high]`` alone, never by the point estimate, and writes its sentence. A new kind
+is a new file here; a package of a paper elsewhere may register its own.
+
+Two things come before every rule. One whose methods have no results is *not attempted*. One with
+fewer seeds than the claim needs, counting the seeds that all its methods share, is *inconclusive*,
+whatever its interval; so one seed never decides anything.
+
+A method is looked up in the variant that is judged, then in the variant ``reference`` of methods
+that learn nothing. ``method:variant`` in a rule pins the variant.
+"""
+
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

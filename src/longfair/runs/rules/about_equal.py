@@ -1,0 +1,75 @@
+"""A rule of equivalence: the method differs from the others by no more than a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.rule import RuleFields, register
+from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
+from longfair.runs.statistics import Floats, interquartile_mean
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+@register("about_equal")
+@dataclass(frozen=True)
+class AboutEqualRule(PairedRule):
+    """``kind: about_equal``. The method differs from each other one by no more than a margin.
+
+    Each other method has its own interval of the difference; the difference with the weakest
+    verdict is the one that counts and is shown. With margin ``m``:
+
+    - *reproduced*: the interval lies within ``[-m, m]``, ends included;
+    - *contradicted*: the interval has no point in common with ``[-m, m]``;
+    - *inconclusive*: anything else. So a wide interval is never taken for equality.
+    """
+
+    margin: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        margin = fields.number("margin", low=0.0)
+        if margin == 0:
+            raise fields.wrong("margin", margin, "above 0: no interval lies within a margin of 0")
+        return cls(**cls.keys(fields), margin=margin)
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of a difference."""
+        return within(low, high, -self.margin, self.margin)
+
+    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+        """Judge every difference; the weakest verdict counts."""
+        verdicts = [
+            case.decided(
+                self._found(case, f"{name} {other}", paired, other, paired.method - array),
+                self.method,
+                self.word,
+            )
+            for other, array in paired.others.items()
+        ]
+        return min(verdicts, key=_strength)
+
+    def _found(
+        self, case: Case, name: str, paired: Paired, other: str, difference: Floats
+    ) -> Finding:
+        found, metric = case.estimate(difference, name), case.metric(self.quantity)
+        what = f"{metric} of {self.method} less that of {other} is {found}"
+        return Finding(
+            estimate=found,
+            measured=self.difference(case, self.method, other),
+            detail=f"{what}, claimed within {self.margin:g}{paired.left_out}",
+            seeds=paired.seeds,
+            interquartile_mean=float(interquartile_mean(difference)),
+            missing=paired.missing,
+        )
+
+
+def _strength(verdict: Verdict) -> tuple[int, float]:
+    """Order verdicts from weak to strong, and equally strong ones from the largest effect on."""
+    size = 0.0 if verdict.estimate is None else abs(verdict.estimate)
+    return FROM_WEAK_TO_STRONG.index(verdict.word), -size

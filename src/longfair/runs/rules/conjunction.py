@@ -1,0 +1,65 @@
+"""A rule of rules: every one of them must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from longfair.runs.rules.case import Case
+from longfair.runs.rules.rule import Rule, RuleFields, register
+from longfair.runs.rules.words import weakest
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+@register("all")
+@dataclass(frozen=True)
+class AllRule(Rule):
+    """``kind: all``. Every one of the rules; the verdict is the weakest of theirs.
+
+    The effect shown is that of the part that decides, the first of those with the weakest
+    verdict. A claim with a reported value shows the first part's, to stand beside that value.
+    """
+
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule and its parts."""
+        parts = fields.sequence("rules")
+        if len(parts) < 2:
+            raise fields.wrong("rules", parts, "a list of at least two rules")
+        return cls(tuple(fields.part(part, number) for number, part in enumerate(parts, start=1)))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods of all parts."""
+        return tuple(name for part in self.rules for name in part.methods)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Checks of all parts."""
+        return tuple(name for part in self.rules for name in part.checks)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge every part."""
+        parts = tuple(
+            part.judge(case, f"{name}.{number}") for number, part in enumerate(self.rules, start=1)
+        )
+        words = [part.word for part in parts]
+        word = weakest(words)
+        shown = 0 if case.blank.claim.reported else words.index(word)
+        measured = parts[shown].measured
+        details = (
+            f"({number}) {part.word}: {part.detail.rstrip('.')}"
+            for number, part in enumerate(parts, start=1)
+        )
+        return replace(
+            parts[shown],
+            word=word,
+            measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
+            detail="; ".join(details),
+            missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),
+            parts=parts,
+        )

@@ -1,0 +1,204 @@
+"""Rules about how much better a method is than the others: it must beat every one of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.rule import RuleFields, plain, register
+from longfair.runs.rules.words import Word
+from longfair.runs.statistics import Estimate, Floats, Method, Statistic, interquartile_mean
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+def of_effect(low: float, high: float, size: float) -> Word:
+    """Judge the interval of an effect that is claimed to be positive and at least of a size.
+
+    - *reproduced*: ``low > 0`` and ``low >= size``;
+    - *direction only*: ``low > 0`` but ``low < size``. The method is better; by as much as
+      claimed is not shown;
+    - *contradicted*: ``high < 0``. The claimed direction is excluded;
+    - *not reproduced*: ``low <= 0 <= high``, and no point of the interval satisfies the claim,
+      that is ``high < size`` or ``high = 0``. A tie is therefore not reproduced;
+    - *inconclusive*: anything else. Points of the interval satisfy the claim, and others do not.
+    """
+    if low > 0:
+        return "reproduced" if low >= size else "direction only"
+    if high < 0:
+        return "contradicted"
+    return "not reproduced" if high < size or high == 0 else "inconclusive"
+
+
+@dataclass(frozen=True)
+class GainRule(PairedRule):
+    """The effect is the smallest of the amounts by which the method is better than the others."""
+
+    @abstractmethod
+    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+        """Return by how much the method is better than one other, with a kind of mean."""
+
+    @abstractmethod
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+
+    @abstractmethod
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+
+    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+        """Judge the smallest gain."""
+        gains = {
+            other: float(self.gain(np.mean, paired.method, array))
+            for other, array in paired.others.items()
+        }
+        for other, gain in gains.items():
+            if not np.isfinite(gain):
+                return case.undecided(
+                    f"no reduction from {other}, whose mean is not positive",
+                    seeds=paired.seeds,
+                    missing=paired.missing,
+                )
+        worst = min(gains, key=gains.__getitem__)
+        arrays = [paired.method, *paired.others.values()]
+        kind: Method = "BCa" if len(gains) == 1 else "percentile"
+        found = case.bootstrap(arrays, self._smallest, "smallest gain", kind, name)
+        middle = min(
+            float(self.gain(interquartile_mean, paired.method, array))
+            for array in paired.others.values()
+        )
+        finding = Finding(
+            estimate=found,
+            measured=self.measured(case, worst),
+            detail=self.sentence(case.metric(self.quantity), found, worst) + paired.left_out,
+            seeds=paired.seeds,
+            interquartile_mean=middle if np.isfinite(middle) else None,
+            missing=paired.missing,
+        )
+        return case.decided(finding, self.method, self.word)
+
+    def _smallest(self, *arrays: Floats, axis: int = -1) -> Any:
+        method, *others = (np.moveaxis(np.asarray(array), axis, -1) for array in arrays)
+        return np.min(np.stack([self.gain(np.mean, method, other) for other in others]), axis=0)
+
+
+@dataclass(frozen=True)
+class _MarginRule(GainRule):
+    """The effect is a difference of means, claimed to exceed a margin."""
+
+    margin: float = 0.0
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        return cls(**cls.keys(fields), margin=fields.number("margin", 0.0, low=0.0))
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the difference; see `of_effect`."""
+        return of_effect(low, high, self.margin)
+
+    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+        """Return how much higher the method is."""
+        return mean(method - other, axis=-1)
+
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+        return self.difference(case, self.method, other)
+
+    def side(self, metric: str, found: Estimate, other: str, where: str) -> str:
+        """Say on which side of the other method it is, and what is claimed."""
+        claimed = f"claimed {'at least' if self.margin else 'more than'} {self.margin:g}"
+        return f"{metric} of {self.method} is {found} {where} {other}, {claimed}"
+
+
+@register("highest")
+@dataclass(frozen=True)
+class HighestRule(_MarginRule):
+    """``kind: highest``. The method is higher than every other one by more than a margin."""
+
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        return self.side(metric, found, other, "above")
+
+
+@register("lowest")
+@dataclass(frozen=True)
+class LowestRule(_MarginRule):
+    """``kind: lowest``. The method is lower than every other one by more than a margin."""
+
+    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+        """Return how much lower the method is."""
+        return mean(other - method, axis=-1)
+
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+        return self.difference(case, other, self.method)
+
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        return self.side(metric, found, other, "below")
+
+
+@register("at_least")
+@dataclass(frozen=True)
+class AtLeastRule(_MarginRule):
+    """``kind: at_least``. The method is no lower than the others, less a margin ``m``.
+
+    - *reproduced*: ``low >= -m``;
+    - *contradicted*: ``high < -m``;
+    - *inconclusive*: anything else.
+    """
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the difference."""
+        if low >= -self.margin:
+            return "reproduced"
+        return "contradicted" if high < -self.margin else "inconclusive"
+
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        what = f"{metric} of {self.method} less that of {other} is {found}"
+        return f"{what}, claimed at least {0.0 - self.margin:g}"
+
+
+@register("reduction")
+@dataclass(frozen=True)
+class ReductionRule(GainRule):
+    """``kind: reduction``. ``1 - mean(method) / mean(other)`` is at least the threshold.
+
+    The words are those of `of_effect`.
+    """
+
+    threshold: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        return cls(**cls.keys(fields), threshold=fields.number("threshold", low=0.0))
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the reduction."""
+        return of_effect(low, high, self.threshold)
+
+    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+        """Return the reduction, undefined where there is nothing to reduce."""
+        denominator = np.asarray(mean(other, axis=-1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = mean(method, axis=-1) / denominator
+        return np.where(denominator > 0, 1 - ratio, np.nan)
+
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+        what = self.quantity.measured(case.blank.variant)
+        return f"{what}, {plain(self.method)}: reduction from {plain(other)}"
+
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        what = f"{metric} of {self.method} is reduced by {found} against {other}"
+        return f"{what}, claimed at least {self.threshold:g}"

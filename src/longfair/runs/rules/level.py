@@ -1,0 +1,133 @@
+"""Rules about one method's mean: it is a value, or lies within bounds."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from longfair.errors import UsageError
+from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.words import Word, within
+from longfair.runs.statistics import Floats, interquartile_mean
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class LevelRule(Rule):
+    """The effect is the mean of one method."""
+
+    quantity: Quantity
+    method: str
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The method."""
+        return (self.method,)
+
+    @abstractmethod
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the mean."""
+
+    @abstractmethod
+    def claimed(self) -> str:
+        """Say what is claimed."""
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge the mean by its interval."""
+        values = case.values(self.quantity, self.method)
+        if values is None:
+            return case.not_attempted([self.method])
+        numbers: Floats = np.asarray(values, dtype=np.float64)
+        found = case.estimate(numbers, name)
+        finding = Finding(
+            estimate=found,
+            measured=f"{self.quantity.measured(case.blank.variant)}, {plain(self.method)}",
+            detail=f"{case.metric(self.quantity)} of {self.method} is {found}, {self.claimed()}",
+            seeds=values.index.tolist(),
+            interquartile_mean=float(interquartile_mean(numbers)),
+        )
+        return case.decided(finding, self.method, self.word)
+
+
+@register("value")
+@dataclass(frozen=True)
+class ValueRule(LevelRule):
+    """``kind: value``. The method's mean is the target, give or take the tolerance.
+
+    With target ``t`` and tolerance ``e``:
+
+    - *reproduced*: the interval lies within ``[t - e, t + e]``, ends included;
+    - *not reproduced*: the interval has no point in common with ``[t - e, t + e]``;
+    - *inconclusive*: anything else.
+
+    In YAML the target is the reported value unless it is given.
+    """
+
+    target: float
+    tolerance: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        reported = ... if fields.reported is None else fields.reported
+        return cls(
+            fields.quantity(),
+            fields.method(),
+            target=fields.number("target", reported),
+            tolerance=fields.number("tolerance", low=0.0),
+        )
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the mean."""
+        word = within(low, high, self.target - self.tolerance, self.target + self.tolerance)
+        return "not reproduced" if word == "contradicted" else word
+
+    def claimed(self) -> str:
+        """Say what is claimed."""
+        return f"claimed {self.target:g} within {self.tolerance:g}"
+
+
+@register("bound")
+@dataclass(frozen=True)
+class BoundRule(LevelRule):
+    """``kind: bound``. The method's mean lies between ``low`` and ``high``, ends included.
+
+    - *reproduced*: the interval lies between the ends, ends included;
+    - *contradicted*: the interval has no point in common with what lies between the ends;
+    - *inconclusive*: anything else.
+
+    In YAML one of the two may be left out: there is no bound on that side.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        low = fields.number("low") if fields.has("low") else -math.inf
+        high = fields.number("high") if fields.has("high") else math.inf
+        if math.isinf(low) and math.isinf(high):
+            raise UsageError(f"{fields.where}: no bound: give 'low', 'high' or both")
+        if low > high:
+            raise fields.wrong("low", low, f"at most high, which is {high:g}")
+        return cls(fields.quantity(), fields.method(), low, high)
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the mean."""
+        return within(low, high, self.low, self.high)
+
+    def claimed(self) -> str:
+        """Say what is claimed."""
+        if math.isinf(self.low):
+            return f"claimed at most {self.high:g}"
+        if math.isinf(self.high):
+            return f"claimed at least {self.low:g}"
+        return f"claimed between {self.low:g} and {self.high:g}"

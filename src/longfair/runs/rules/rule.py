@@ -1,0 +1,215 @@
+"""What a rule is: it reads itself, judges a case, and has a name in the files of claims."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from longfair.errors import UsageError
+from longfair.runs.experiment import require_name
+from longfair.runs.fields import Fields
+from longfair.runs.tables import ALL_GROUPS, PHASES
+
+if TYPE_CHECKING:
+    from longfair.runs.rules.case import Case
+    from longfair.runs.verdicts import Verdict
+
+
+class Rule(ABC):
+    """Says how a claim is judged. Make it a frozen dataclass, and register it by its kind."""
+
+    kind: ClassVar[str]
+    """The word after ``kind:`` in a file of claims; set by `register`."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule's own keys; their types and ranges are its own affair."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods whose results it needs, the judged one first, with variants that are pinned."""
+        return ()
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Executable checks that it needs."""
+        return ()
+
+    @abstractmethod
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge a case.
+
+        Parameters
+        ----------
+        case
+            A claim in one variant, with the results; see there for what it offers.
+        name
+            Id of the claim, and numbers of the part of a conjunction; decides random streams.
+        """
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Which number of each run a rule looks at.
+
+    Parameters
+    ----------
+    metrics
+        Variant to name of the metric. In YAML ``metric`` is one name for all variants, or a
+        mapping with one name per variant where the definitions differ.
+    group
+        Group, or -1 for all groups together.
+    phase
+        ``"final"``: the last policy. ``"curve"``: the mean over evaluations during training.
+    window
+        For the curve: first and last moment, as fractions of the run's last step. The whole
+        curve is ``[0, 1]``.
+    """
+
+    metrics: Mapping[str, str]
+    group: int = ALL_GROUPS
+    phase: str = "final"
+    window: tuple[float, float] | None = None
+
+    def measured(self, variant: str) -> str:
+        """Say in plain words which number it is."""
+        group = "" if self.group == ALL_GROUPS else f" of group {self.group}"
+        during = " during training" if self.phase == "curve" else ""
+        return f"{plain(self.metrics[variant])}{group}{during}"
+
+
+class RuleFields(Fields):
+    """Keys of a rule, with what the claim says about all of them.
+
+    Parameters
+    ----------
+    content, where
+        As for `Fields`.
+    variants
+        Variants in which the claim is judged.
+    reported
+        The reported value, or None.
+    """
+
+    def __init__(
+        self, content: Any, where: str, variants: tuple[str, ...], reported: float | None
+    ) -> None:
+        super().__init__(content, where)
+        self.variants = variants
+        self.reported = reported
+
+    def rule(self) -> Rule:
+        """Read the rule of the kind that is given."""
+        kind = self.choice("kind", tuple(_KINDS))
+        rule = _KINDS[kind].read(self)
+        self.finish()
+        return rule
+
+    def part(self, content: Any, number: int) -> Rule:
+        """Read a rule that is part of this one."""
+        where = f"{self.where}, part {number}"
+        return RuleFields(content, where, self.variants, self.reported).rule()
+
+    def method(self) -> str:
+        """Read ``method``, which may be pinned to a variant: ``method:variant``."""
+        return self._method("method", self.take("method"))
+
+    def others(self, method: str) -> tuple[str, ...]:
+        """Read ``others``, the methods that one is compared with."""
+        names = tuple(self._method("others", value) for value in self.sequence("others"))
+        if not names or len(set(names)) != len(names):
+            raise self.wrong("others", list(names), "a list of distinct methods")
+        if method in names:
+            raise self.wrong("others", list(names), f"without {method!r}, which is the method")
+        return names
+
+    def quantity(self) -> Quantity:
+        """Read ``metric``, ``group``, ``phase`` and ``window``."""
+        metric = self.take("metric")
+        if isinstance(metric, str):
+            metric = dict.fromkeys(self.variants, metric)
+        if not isinstance(metric, dict) or set(metric) != set(self.variants):
+            wanted = f"a name, or one name for each of {list(self.variants)}"
+            raise self.wrong("metric", metric, wanted)
+        group = self.integer("group", ALL_GROUPS, low=ALL_GROUPS)
+        phase = self.choice("phase", PHASES, "final")
+        window = self.take("window", None)
+        if (phase == "curve") != (window is not None):
+            raise self.wrong("window", window, "given with 'phase: curve', and only then")
+        return Quantity(metric, group, phase, None if window is None else self._window(window))
+
+    def _method(self, key: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.wrong(key, value, "the id of a method")
+        for part in value.split(":", 1):
+            require_name(f"{self.where}: {key}", part)
+        return value
+
+    def _window(self, window: Any) -> tuple[float, float]:
+        if (
+            not isinstance(window, list)
+            or len(window) != 2
+            or not all(isinstance(end, int | float) for end in window)
+            or not 0 <= window[0] <= window[1] <= 1
+        ):
+            wanted = "[first, last] with 0 <= first <= last <= 1, fractions of the training steps"
+            raise self.wrong("window", window, wanted)
+        return float(window[0]), float(window[1])
+
+
+_KINDS: dict[str, type[Rule]] = {}
+
+RuleOfKind = TypeVar("RuleOfKind", bound=Rule)
+
+
+def register(kind: str) -> Callable[[type[RuleOfKind]], type[RuleOfKind]]:
+    """Make a class the rule of a kind.
+
+    Parameters
+    ----------
+    kind
+        The word after ``kind:`` in a file of claims.
+
+    Returns
+    -------
+    callable
+        Decorator of the class.
+
+    Raises
+    ------
+    UsageError
+        If there is another rule of this kind.
+    """
+
+    def registered(rule: type[RuleOfKind]) -> type[RuleOfKind]:
+        if kind in _KINDS:
+            raise UsageError(f"rule {rule.__name__}: kind {kind!r} exists already: rename it")
+        rule.kind = kind
+        _KINDS[kind] = rule
+        return rule
+
+    return registered
+
+
+def methods_of(rule: Rule) -> tuple[str, ...]:
+    """Name the methods a rule looks at, each once, the judged one first.
+
+    Parameters
+    ----------
+    rule
+        Any rule.
+
+    Returns
+    -------
+    tuple of str
+        Methods without the variant that may be pinned after a colon.
+    """
+    return tuple(dict.fromkeys(name.partition(":")[0] for name in rule.methods))
+
+
+def plain(name: str) -> str:
+    """Write the name of a metric, or of a method with its variant, as words."""
+    return name.replace("_", " ").replace(":", " ")

@@ -1,0 +1,101 @@
+"""A new kind of rule is one class: everything else finds it by its registration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from longfair.errors import UsageError
+from longfair.runs.claims import Claim, load_claims
+from longfair.runs.rules import rule as rules
+from longfair.runs.rules.case import Case
+from longfair.runs.rules.rule import Quantity, Rule, RuleFields, register
+from longfair.runs.rules.words import Word
+from longfair.runs.verdicts import Verdict, judge
+
+
+@dataclass(frozen=True)
+class EveryRunBelow(Rule):
+    """A kind that the library does not have: no run exceeds a limit."""
+
+    quantity: Quantity
+    method: str
+    limit: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        return cls(fields.quantity(), fields.method(), fields.number("limit", low=0.0))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (self.method,)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        values = case.values(self.quantity, self.method)
+        if values is None:
+            return case.not_attempted([self.method])
+        worst = float(values.max())
+        word: Word = "reproduced" if worst <= self.limit else "contradicted"
+        return replace(case.blank, word=word, estimate=worst, detail=f"{name}: {worst:g}")
+
+
+def claims_with(folder: Path, **rule: object) -> list[Claim]:
+    claim = {
+        "id": "toy-1", "source": "Figure 1", "statement": "So.", "experiment": "toy/lending",
+        "seeds": 2, "variants": ["as_coded"],
+        "rule": {"kind": "every_run_below", "method": "fair", "metric": "bias", **rule},
+    }  # fmt: skip
+    path = folder / "claims.yaml"
+    path.write_text(yaml.dump({"paper": "toy", "claims": [claim]}))
+    return load_claims(path)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "_KINDS", dict(rules._KINDS))
+    register("every_run_below")(EveryRunBelow)
+
+
+def bias_of(method: str, *values: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "method": method, "variant": "as_coded", "seed": np.arange(len(values)),
+            "phase": "final", "step": 7, "metric": "bias", "group": -1, "value": values,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_new_kind_is_read_and_judged(tmp_path: Path) -> None:
+    (claim,) = claims_with(tmp_path, limit=0.5)
+    (verdict,) = judge(claim, bias_of("fair", 0.1, 0.4), profile="book")
+    assert (verdict.word, verdict.estimate, verdict.detail) == ("reproduced", 0.4, "toy-1: 0.4")
+    (verdict,) = judge(claim, bias_of("fair", 0.1, 0.6), profile="book")
+    assert verdict.word == "contradicted"
+    (verdict,) = judge(claim, bias_of("greedy", 0.1), profile="book")
+    assert (verdict.word, verdict.missing) == ("not attempted", ("fair",))
+
+
+@pytest.mark.usefixtures("registered")
+def test_keys_of_a_new_kind_are_read_strictly(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown key 'limits': did you mean 'limit'"):
+        claims_with(tmp_path, limit=0.5, limits=1)
+    with pytest.raises(UsageError, match="limit is -1; it must be a number, at least 0"):
+        claims_with(tmp_path, limit=-1)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_kind_belongs_to_one_class() -> None:
+    with pytest.raises(UsageError, match="kind 'every_run_below' exists already"):
+        register("every_run_below")(EveryRunBelow)
+
+
+def test_a_kind_that_nobody_registered_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="kind is 'every_run_below'"):
+        claims_with(tmp_path, limit=0.5)
