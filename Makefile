@@ -49,12 +49,13 @@ book: ## set up, run notebooks whose source changed, build _build/html/index.htm
 	$(BUILD)
 	$(STAGE) end "open _build/html/index.html"
 
-test: ## set up, then style, types, notebooks, book, unit and browser tests
+test: ## set up, then style, types, results, notebooks, book, unit and browser tests
 	$(STAGE) start test
 	$(INSTALL)
 	$(STAGE) run "style" $(VENV) -m ruff check .
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy
+	$(STAGE) run "results" $(VENV) -m longfair verify --sample 4 --seconds 20
 	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
 	$(BUILD)
 	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile $(NBVAL) tests notebooks
