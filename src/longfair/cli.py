@@ -275,7 +275,7 @@ def verify(
         bool, typer.Option("--all", help="With --against: probe unchanged source too.")
     ] = False,
     sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
-    seconds: Annotated[float, typer.Option(help="With --sample: runs of so much work.")] = 60.0,
+    seconds: Annotated[float, typer.Option(help="With --sample: runs of so much work.")] = 20.0,
     turn: Annotated[str, typer.Option(help="With --sample: which ones. [default: commit]")] = "",
     write: Annotated[
         bool, typer.Option("--write", help="Enter what the store holds into the manifest.")

@@ -71,7 +71,7 @@ def test_command_runs(command: str) -> None:
 
 
 def test_long_command_is_one_that_the_program_knows() -> None:
-    (command,) = [line for line in commands("") if "longfair" in line]
+    (command,) = [line for line in commands("") if "longfair run" in line]
     experiment = command.split()[2]
     answer = subprocess.run(
         [PROGRAMS / "longfair", "list", "--json"],
