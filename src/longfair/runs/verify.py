@@ -30,7 +30,7 @@ from longfair.runs.experiment import Arm, Experiment, Run
 from longfair.runs.files import ENDING, DamagedResultError
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine
-from longfair.runs.sources import arm_digest
+from longfair.runs.sources import arm_digest, library_stamp
 from longfair.runs.store import Store
 from longfair.runs.tables import ALL_GROUPS, SCHEMA, checked
 from longfair.runs.worker import use_one_thread
@@ -113,20 +113,30 @@ def unproven(store: Store, experiments: Mapping[str, Experiment]) -> list[str]:
         Sorted names, ``<experiment>/<profile>/<arm>``.
     """
     proofs = ledger.read(store.root)
+    digests = _digests(store, experiments)
     known: dict[str, set[str]] = {}
     recorded: dict[str, set[str]] = defaultdict(set)
     for entry in store.index.entries():
         if not entry.problem:
             recorded[entry.path.rsplit(".", 2)[0]].add(entry.provenance.get("source", ""))
     found = []
-    for name, arm in _arms(experiments):
-        now = arm_digest(arm) if name in recorded else ""
+    for name, digest in digests.items():
         for then in recorded.get(name, ()):
             if then not in known:
                 known[then] = ledger.proven(proofs, then)
-            if now not in known[then]:
+            if digest not in known[then]:
                 found.append(name)
     return sorted(set(found))
+
+
+def _digests(store: Store, experiments: Mapping[str, Experiment]) -> dict[str, str]:
+    """Return the digest of every arm's code by name, remembered while no file changes."""
+    question = f"sources {library_stamp()} {sorted(experiments)}"
+    known = store.index.answer(question)
+    if known is None:
+        known = {name: arm_digest(arm) for name, arm in _arms(experiments)}
+        store.index.remember({question: known})
+    return dict(known)
 
 
 # Does a run come out again? ---------------------------------------------------------------------
