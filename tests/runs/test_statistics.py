@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,11 +9,12 @@ import pytest
 from longfair.errors import UsageError
 from longfair.runs.statistics import (
     Estimate,
+    Floats,
+    bootstrap,
     estimate,
     interquartile_mean,
     joined,
     paired_difference,
-    paired_ratio,
     seed_from,
     stratified_interquartile_mean,
 )
@@ -116,14 +119,6 @@ def test_differences_are_paired() -> None:
     assert np.ptp(found.interval) < 0.1
 
 
-def test_ratios_are_paired_ratios_of_means() -> None:
-    found = paired_ratio(by_seed(VALUES), by_seed(2 * VALUES))
-    assert found.value == 0.5
-    assert found.interval == pytest.approx((0.5, 0.5))
-    other = paired_ratio(by_seed([1.0, 3.0]), by_seed([2.0, 2.0]))
-    assert other.value == 1.0
-
-
 def test_pairs_are_matched_by_seed_not_by_position() -> None:
     first = by_seed(VALUES)
     found = paired_difference(first, (first - 1.0).iloc[::-1])
@@ -135,12 +130,11 @@ def test_pairs_are_matched_by_seed_not_by_position() -> None:
     ("call", "message"),
     [
         (lambda: paired_difference(by_seed([1, 2, 3]), by_seed([1, 2])), "seeds 2 are missing"),
-        (lambda: paired_ratio(by_seed([1, 2]), by_seed([1, 2], 1)), "seeds 2 are missing"),
+        (lambda: paired_difference(by_seed([1, 2]), by_seed([1, 2], 1)), "seeds 2 are missing"),
         (
             lambda: joined(pd.Series([1.0, 2.0], index=[4, 4]), pd.Series([1.0], index=[4])),
             "seed 4 appears twice",
         ),
-        (lambda: paired_ratio(by_seed([1, 2]), by_seed([1, -1])), "mean of the second is zero"),
         (lambda: estimate([]), "have shape"),
         (lambda: estimate([[1.0]]), "have shape"),
         (lambda: estimate([1.0, float("nan")], name="bias"), "values of bias are not all finite"),
@@ -155,6 +149,9 @@ def test_bad_input_is_explained(call: object, message: str) -> None:
 
 
 def test_a_ratio_that_is_undefined_in_a_resample_has_no_interval() -> None:
-    found = paired_ratio(by_seed([1.0, 2.0, 3.0]), by_seed([0.0, 0.0, 1.0]))
+    def ratio(first: Floats, second: Floats, axis: int = -1) -> Any:
+        return np.mean(first, axis=axis) / np.mean(second, axis=axis)
+
+    found = bootstrap([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]], ratio, "ratio of means", "BCa")
     assert found.value == 6.0
     assert found.interval is None

@@ -207,36 +207,6 @@ def paired_difference(
     return bootstrap([left - right], np.mean, "mean difference", "BCa", level, name=name)
 
 
-def paired_ratio(
-    first: pd.Series[float], second: pd.Series[float], level: float = 0.95, *, name: str = ""
-) -> Estimate:
-    """Estimate the ratio of means ``mean(first) / mean(second)`` over shared seeds.
-
-    Parameters
-    ----------
-    first, second
-        One number per seed, indexed by seed. The second must have a mean other than zero.
-    level
-        Level of the interval, between 0 and 1.
-    name
-        What is estimated; decides the random stream.
-
-    Returns
-    -------
-    Estimate
-        Ratio of the means and its interval.
-
-    Raises
-    ------
-    UsageError
-        If a seed is missing on one side or appears twice, or the second mean is zero.
-    """
-    left, right = joined(first, second)
-    if np.mean(right) == 0:
-        raise UsageError(f"the ratio{_of(name)} is undefined: the mean of the second is zero")
-    return bootstrap([left, right], _ratio_of_means, "ratio of means", "BCa", level, name=name)
-
-
 def joined(*columns: pd.Series[float]) -> list[Floats]:
     """Join numbers of several methods by seed.
 
@@ -361,10 +331,6 @@ def seed_from(name: str) -> int:
 
 def _pooled_interquartile_mean(*tasks: Floats, axis: int = -1) -> Any:
     return interquartile_mean(np.concatenate(tasks, axis=axis), axis)
-
-
-def _ratio_of_means(first: Floats, second: Floats, axis: int = -1) -> Any:
-    return np.mean(first, axis=axis) / np.mean(second, axis=axis)
 
 
 def _require_sound(arrays: Sequence[Floats], level: float, name: str) -> None:

@@ -15,6 +15,7 @@ from longfair.runs.claims import Check, Claim
 from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.case import REFERENCE as REFERENCE
 from longfair.runs.rules.case import Case
+from longfair.runs.rules.rule import methods_of
 from longfair.runs.rules.words import Word
 from longfair.runs.store import Store, no_results
 
@@ -108,20 +109,27 @@ def judge_all(
     Raises
     ------
     UsageError
-        If a result is damaged, or a rule names a metric, phase or check that does not exist.
+        If a result that a claim needs is damaged, or a rule names a metric, phase or check that
+        does not exist.
     """
-    known = set(store.experiments())
-    outcomes: dict[str, Outcomes] = {}
-    verdicts = []
-    for claim in claims:
-        name = claim.experiment or ""
-        if name not in outcomes:
-            has_runs = name in known
-            outcomes[name] = Outcomes(
-                store.load(experiment=name, profile=profile) if has_runs else no_results()
-            )
-        verdicts += _judged(claim, outcomes[name], profile, checks)
-    return verdicts
+    chosen = list(claims)
+    needed: dict[str, set[str]] = {}
+    for claim in chosen:
+        needed.setdefault(claim.experiment or "", set()).update(methods_of(claim.rule))
+    known = store.experiments()
+    outcomes = {
+        name: Outcomes(
+            store.load(experiment=name, profile=profile, methods=sorted(methods))
+            if name in known
+            else no_results()
+        )
+        for name, methods in needed.items()
+    }
+    return [
+        verdict
+        for claim in chosen
+        for verdict in _judged(claim, outcomes[claim.experiment or ""], profile, checks)
+    ]
 
 
 def judge(
