@@ -17,6 +17,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -62,23 +63,28 @@ def problems(store: Store) -> Iterator[str]:
         One line per file that is damaged, missing, or not the one in the manifest.
     """
     lines = manifest.read(store.root)
-    for path in store.result_paths():
-        name = path.relative_to(store.root).as_posix()
-        line = lines.pop(name, None)
-        try:
-            _, provenance = files.read(path)
-        except DamagedResultError as error:
-            yield str(error)
-            continue
-        if line is None:
-            yield f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
-        elif line != manifest.line_of(path, provenance):
-            yield (
-                f"{path} is not the file in the manifest: restore it from git, or have "
-                "'longfair verify --write' enter what is there, which git then shows"
-            )
+    paths = store.result_paths()
+    expected = [lines.pop(path.relative_to(store.root).as_posix(), None) for path in paths]
+    with ThreadPoolExecutor() as pool:
+        yield from filter(None, pool.map(_problem, paths, expected))
     for name in lines:
         yield f"{store.root / name} is in the manifest and missing: restore it from git"
+
+
+def _problem(path: Path, line: manifest.Line | None) -> str:
+    """Say what is wrong with a file of which the manifest says so; empty if nothing is."""
+    try:
+        _, provenance = files.read(path)
+    except DamagedResultError as error:
+        return str(error)
+    if line is None:
+        return f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
+    if line != manifest.line_of(path, provenance):
+        return (
+            f"{path} is not the file in the manifest: restore it from git, or have "
+            "'longfair verify --write' enter what is there, which git then shows"
+        )
+    return ""
 
 
 def write_manifest(store: Store) -> int:
