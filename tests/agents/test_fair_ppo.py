@@ -13,8 +13,8 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from longfair.agents.evaluation import acting_snapshots
+from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo import APPO, RPPO, ElbertPO, FairPPO, Strategy
-from longfair.agents.ppo.policy import Actor
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.envs.wrappers import RunningRates

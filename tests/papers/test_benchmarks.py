@@ -74,18 +74,6 @@ def test_batch_of_lending_is_far_faster_than_its_scalar_face() -> None:
     assert 256 * bench.ratio_of_medians(timings["scalar"], timings["batch"]) > 50
 
 
-def test_networks_are_timed_both_ways() -> None:
-    rows = benchmarks.network_benchmarks(quick=True)
-    assert {row["minibatch"] for row in rows} == {64, 4096}
-    assert all(row["torch"] > 0 and row["compiled"] > 0 for row in rows)
-
-
-def test_small_minibatches_are_faster_compiled() -> None:
-    """Measured about twice as fast on a quiet core."""
-    row = benchmarks._network_row("book", 11, (64, 64), 5, 64)
-    assert row["times_faster"] > 1.2
-
-
 def test_every_environment_has_a_case_of_training() -> None:
     cases = list(bench_cases.cases())
     assert {case.experiment for case in cases} == set(bench_cases.PUBLISHED_HOURS)

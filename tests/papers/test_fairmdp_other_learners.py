@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from longfair.agents.evaluation import play_episodes
-from longfair.agents.ppo.policy import Actor
+from longfair.agents.learning.actor import Actor
 from longfair.papers.fairmdp.exact_lending import Features, exact, features
 from longfair.papers.fairmdp.other_learners import METHODS, OTHER_LEARNERS, PROBLEM
 from longfair.papers.protocol import train_and_evaluate

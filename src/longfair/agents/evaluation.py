@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.policy import Actor
 from longfair.errors import UsageError
+
+if TYPE_CHECKING:
+    from longfair.agents.learning.actor import Actor
 
 FloatArray = NDArray[np.float64]
 Act = Callable[[Any, dict[str, Any]], Any]
@@ -102,7 +104,7 @@ def acting_snapshots(
     Copies are ordered by snapshot, then episode. A learning curve is evaluated in one go: the time
     goes into the number of steps, hardly into the number of snapshots.
     """
-    stack = Actor.stack(snapshots)
+    stack = type(snapshots[0]).stack(snapshots)
     bounds = action_space if isinstance(action_space, spaces.Box) else None
 
     def act(observation: Any, info: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What `longfair bench` measures: environments, training, and the gradient of the networks.
+"""What `longfair bench` measures: environments and training.
 
 Speeds of the authors' own code stand beside ours. They were measured with the unedited
 repositories on a quiet core of a 2-core x86-64 machine, steps per second of CPU time, and scaled
@@ -14,12 +14,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
-from gymnasium.spaces import Box, Discrete
 
 from longfair.agents.ppo import FairPPO
-from longfair.agents.ppo.compiled_update import Batch, Coefficients, write_gradient
-from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.envs import NAMES, environment_id
 from longfair.papers.elbert import bench_cases
 from longfair.papers.elbert.bench_cases import TrainingCase
@@ -104,32 +100,6 @@ def training_benchmarks(quick: bool) -> list[dict[str, Any]]:
         ]
 
 
-def network_benchmarks(quick: bool) -> list[dict[str, Any]]:
-    """Time a gradient of policy and critics, compiled, and as operations of torch.
-
-    Parameters
-    ----------
-    quick
-        Fewer shapes and minibatches.
-
-    Returns
-    -------
-    list of dict
-        `networks` (hidden sizes times number), `minibatch`, microseconds of a gradient `compiled`
-        and with `torch`, where all networks are one batched product unless it outgrows the cache,
-        and the ratio `times_faster`.
-    """
-    shapes = {"book": (11, (64, 64), 5), "lending": (11, (256, 128), 5)}
-    if not quick:
-        shapes |= {"infectious": (102, (512, 256), 5), "attention": (160, (128, 64), 11)}
-    with bench.one_torch_thread():
-        return [
-            _network_row(name, inputs, hidden, critics, minibatch)
-            for name, (inputs, hidden, critics) in shapes.items()
-            for minibatch in ((64, 4096) if quick else (64, 256, 1024, 4096))
-        ]
-
-
 def _presets(name: str) -> tuple[str, ...]:
     env: Any = gymnasium.make_vec(environment_id(name), num_envs=1).unwrapped
     presets: tuple[str, ...] = env.params.PRESETS
@@ -210,36 +180,3 @@ def update_operations(model: FairPPO) -> float:
     first = networks.weights[0].numel()
     samples = model.n_steps * model.n_envs * model.n_epochs
     return float(2 * samples * (3 * matrices - first))
-
-
-def _network_row(
-    name: str, inputs: int, hidden: tuple[int, ...], critics: int, minibatch: int
-) -> dict[str, Any]:
-    policy = FairActorCriticPolicy(
-        Box(-1.0, 1.0, (inputs,)), Discrete(2), lambda _: 0.0, list(hidden), critics - 1
-    )
-    values, gradients = policy.arrays()
-    rng = np.random.default_rng(0)
-    shapes = ((inputs,), (1,), (), (critics,), ())
-    batch = Batch(*(rng.random((minibatch, *shape), np.float32) for shape in shapes))
-    by_outputs, by_values = torch.randn(minibatch, 2), torch.randn(minibatch, critics)
-    calls = max(2, 4096 // minibatch)
-
-    def compiled() -> None:
-        for _ in range(calls):
-            write_gradient(values, gradients, batch, Coefficients(0.2, 0.5, 0.0))
-
-    @torch.no_grad()
-    def with_torch() -> None:
-        for _ in range(calls):
-            trace = policy.networks.trace(torch.from_numpy(batch.observations))
-            policy.networks.outputs(trace)
-            policy.networks.backward(trace, by_outputs, by_values)
-
-    timings = bench.interleaved({"compiled": compiled, "torch": with_torch}, repeats=9)
-    return {
-        "networks": f"{name}: {1 + critics} of {'-'.join(map(str, hidden))}",
-        "minibatch": minibatch,
-        **{key: round(timing.median / calls * 1e6) for key, timing in timings.items()},
-        "times_faster": round(bench.ratio_of_medians(timings["torch"], timings["compiled"]), 2),
-    }

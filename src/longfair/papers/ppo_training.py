@@ -17,7 +17,7 @@ from longfair.papers.setting import PPO, Setting
 from longfair.runs.checkpoints import Checkpoint
 
 if TYPE_CHECKING:
-    from longfair.agents.ppo.policy import Actor
+    from longfair.agents.learning.actor import Actor
 
 POLICIES = {"joint": "FairMlpPolicy", "separate": SeparatelyClippedPolicy}
 """Policies by how the gradient is clipped: all networks together, or each on its own."""

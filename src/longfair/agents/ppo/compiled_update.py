@@ -1,11 +1,11 @@
-"""The gradient of the loss and Adam's step, compiled: one network after another.
+"""The gradient of PPO's loss, compiled: one network after another.
 
 At 64 samples a minibatch the matrix products of one network take some tens of microseconds. Asking
 torch for every operation costs as much again, and going through all networks layer by layer keeps
 none of them in the processor's cache. Here a network is evaluated and differentiated before the
 next one is looked at, and what lies between the products costs next to nothing.
 
-The derivative is written out; tests hold it against autograd, and Adam against torch's.
+The derivative is written out; tests hold it against autograd of `longfair.agents.ppo.loss`.
 
 Everything that is compiled stands in this one file. Machine code is kept beside the source until
 the file changes, and a caller in another file would keep an old copy of what it calls.
@@ -152,41 +152,6 @@ def surrogate_slope(log_ratio: float, advantage: float, clip_range: float) -> fl
     ratio = math.exp(log_ratio)
     clipped = ratio > 1.0 + clip_range if advantage > 0 else ratio < 1.0 - clip_range
     return 0.0 if clipped else -ratio * advantage
-
-
-@_compiled
-def adam_step(
-    values: FloatArray,
-    gradient: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    step: int,
-    learning_rate: float,
-    decays: tuple[float, float],
-    epsilon: float,
-) -> None:
-    """Move all values (P,) by one step of Adam, and its moments with them.
-
-    Parameters
-    ----------
-    values, gradient
-        (P,).
-    first, second
-        (P,): running means of the gradient and of its square.
-    step
-        Number of this step, from 1.
-    learning_rate, decays, epsilon
-        As in `torch.optim.Adam`.
-    """
-    size = np.float32(learning_rate / (1.0 - decays[0] ** step))
-    root = np.float32(1.0 / math.sqrt(1.0 - decays[1] ** step))
-    small = np.float32(epsilon)
-    keep_first, keep_second = np.float32(decays[0]), np.float32(decays[1])
-    add_first, add_second = np.float32(1.0 - decays[0]), np.float32(1.0 - decays[1])
-    for i in range(len(values)):
-        first[i] = keep_first * first[i] + add_first * gradient[i]
-        second[i] = keep_second * second[i] + add_second * gradient[i] * gradient[i]
-        values[i] -= size * first[i] / (np.sqrt(second[i]) * root + small)
 
 
 @_compiled

@@ -208,7 +208,9 @@ class FairPPO(PPO):
         started = time.perf_counter()
         torch.set_flush_denormal(True)
         self.policy.set_training_mode(True)
-        self._update_learning_rate(self.policy.optimizer)
+        learning_rate = self.lr_schedule(self._current_progress_remaining)
+        self.policy.optimizer.learning_rate = learning_rate
+        self.logger.record("train/learning_rate", learning_rate)
         clip_range = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
         for _ in range(self.n_epochs):
             if not self._train_epoch(clip_range):
@@ -230,7 +232,7 @@ class FairPPO(PPO):
             if self.target_kl is not None and divergence > 1.5 * self.target_kl:
                 return False
             self.policy.flat.clip_gradient(self.max_grad_norm)
-            self.policy.step()
+            self.policy.optimizer.step()
         self.logger.record("train/value_loss", value_loss)
         self.logger.record("train/approx_kl", divergence)
         return True

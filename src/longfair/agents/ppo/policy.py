@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from numpy.typing import NDArray
 from stable_baselines3.common.distributions import (
     CategoricalDistribution,
     DiagGaussianDistribution,
@@ -18,9 +17,11 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor, nn
 
-from longfair.agents.ppo.compiled_policy import choices, policy_outputs
-from longfair.agents.ppo.compiled_update import FloatArray, Networks, adam_step
-from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
+from longfair.agents.learning.actor import Actor
+from longfair.agents.learning.adam import Adam
+from longfair.agents.learning.flat import FlatParameters
+from longfair.agents.ppo.compiled_update import FloatArray, Networks
+from longfair.agents.ppo.networks import StackedActorCritic
 from longfair.errors import UsageError
 
 
@@ -52,6 +53,8 @@ class FairActorCriticPolicy(ActorCriticPolicy):
     3. One Adam optimiser over everything, epsilon 1e-5 (Stable-Baselines3 and ELBERT's code).
     """
 
+    optimizer: Adam  # type: ignore[assignment]  # has what Stable-Baselines3 asks of an optimiser
+
     def __init__(
         self,
         observation_space: spaces.Space[Any],
@@ -81,8 +84,13 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         if isinstance(self.action_space, spaces.Box):
             self.log_std = nn.Parameter(torch.full((num_outputs,), self.log_std_init))
         self.flat = FlatParameters(self)
-        self.optimizer = torch.optim.Adam(
-            [self.flat.values], lr=lr_schedule(1), **self.optimizer_kwargs
+        self.optimizer = Adam(
+            self.flat.vector,
+            self.flat.gradient,
+            lr_schedule(1),
+            self.optimizer_kwargs.get("betas", (0.9, 0.999)),
+            self.optimizer_kwargs["eps"],
+            reordered=True,
         )
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -105,31 +113,16 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             log_std=view(self.log_std) if hasattr(self, "log_std") else np.zeros(0, np.float32),
         )
 
-    def step(self) -> None:
-        """Move all parameters by one step of the optimiser, which is Adam."""
-        values = self.flat.values
-        group, state = self.optimizer.param_groups[0], self.optimizer.state[values]
-        if not state:
-            state["step"] = torch.tensor(0.0)
-            state["exp_avg"], state["exp_avg_sq"] = torch.zeros(2, len(values))
-        state["step"] += 1
-        adam_step(
-            _values(values),
-            _gradient(values),
-            state["exp_avg"].numpy(),
-            state["exp_avg_sq"].numpy(),
-            int(state["step"]),
-            group["lr"],
-            group["betas"],
-            group["eps"],
-        )
-
     def distribution(self, outputs: Tensor) -> Distribution:
         """Return the action distribution that outputs (B, A) of the policy network stand for."""
         if isinstance(self.action_dist, DiagGaussianDistribution):
             return self.action_dist.proba_distribution(outputs, self.log_std)
         assert isinstance(self.action_dist, CategoricalDistribution)
         return self.action_dist.proba_distribution(action_logits=outputs)
+
+    def as_taken(self, actions: Tensor) -> Tensor:
+        """Return the actions (B, A) of a minibatch as a distribution takes them."""
+        return actions[:, 0].long() if isinstance(self.action_space, spaces.Discrete) else actions
 
     def get_distribution(self, obs: Any) -> Distribution:
         """Return the action distribution, evaluating the policy network only."""
@@ -182,70 +175,3 @@ def _num_outputs(action_space: spaces.Space[Any]) -> int:
     if isinstance(action_space, spaces.Box) and len(action_space.shape) == 1:
         return action_space.shape[0]
     raise UsageError(f"action space {action_space}: give a Discrete, or a Box of one axis")
-
-
-class Actor:
-    """One policy, or a stack of P policies, sampling actions without torch.
-
-    A stack evaluates P snapshots of a policy side by side, which is how learning curves are
-    evaluated.
-
-    Parameters
-    ----------
-    layers
-        Weights (..., before, after) and biases (..., after) of every layer, head included.
-    deviation
-        Standard deviations (..., actions) of a Gaussian policy; None for a categorical one.
-    """
-
-    def __init__(
-        self,
-        layers: list[tuple[NDArray[Any], NDArray[Any]]],
-        deviation: FloatArray | None,
-    ) -> None:
-        self.layers = layers
-        self.deviation = deviation
-        self._weights = tuple(_stacked(weight, weight.shape[-2]) for weight, _ in layers)
-        self._biases = tuple(_stacked(bias, 1) for _, bias in layers)
-
-    @staticmethod
-    def stack(actors: list[Actor]) -> Actor:
-        """Return one actor for observations (P, B, ...) from P actors of one shape."""
-        layers = [
-            (np.stack([w for w, _ in pairs]), np.stack([b for _, b in pairs])[:, None])
-            for pairs in zip(*(actor.layers for actor in actors), strict=True)
-        ]
-        deviations = [actor.deviation for actor in actors if actor.deviation is not None]
-        return Actor(layers, np.stack(deviations)[:, None] if deviations else None)
-
-    def output(self, observations: NDArray[Any]) -> FloatArray:
-        """Map observations (..., B, input) to logits or means (..., B, actions)."""
-        rows = np.ascontiguousarray(observations, np.float32)
-        stacked = rows.reshape(len(self._weights[0]), -1, rows.shape[-1])
-        output = policy_outputs(self._weights, self._biases, stacked)
-        return output.reshape(*observations.shape[:-1], output.shape[-1])
-
-    def sample(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-        """Draw actions: integers (..., B), or real numbers (..., B, actions), unclipped."""
-        output = self.output(observations)
-        if self.deviation is not None:
-            noise = rng.standard_normal(output.shape, dtype=np.float32)
-            sample: FloatArray = output + self.deviation * noise
-            return sample
-        uniform = rng.random(output.shape[:-1])
-        chosen = choices(output.reshape(-1, output.shape[-1]), uniform.reshape(-1))
-        return chosen.reshape(uniform.shape)
-
-    def mode(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """Return the most likely actions."""
-        output = self.output(observations)
-        if self.deviation is not None:
-            return output
-        choice: NDArray[np.int64] = np.argmax(output, axis=-1)
-        return choice
-
-
-def _stacked(array: NDArray[Any], rows: int) -> FloatArray:
-    """Return weights or biases (P, rows, after) for compiled code, P being 1 for one policy."""
-    contiguous = np.ascontiguousarray(array, np.float32)
-    return contiguous.reshape(-1, rows, array.shape[-1])

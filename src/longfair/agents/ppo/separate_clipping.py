@@ -14,7 +14,8 @@ import torch
 from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
-from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
+from longfair.agents.learning.flat import FlatParameters
+from longfair.agents.ppo.networks import StackedActorCritic
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 
 

@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.policy import Actor
+from longfair.agents.learning.actor import Actor
 from longfair.envs.loan_mdp.exact import Applicants, Outcome, evaluate
 from longfair.papers.fairmdp.cross_entropy import loan_problem
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from longfair.agents.ppo import networks
-from longfair.agents.ppo.networks import FlatParameters, StackedActorCritic
+from longfair.agents.learning.flat import FlatParameters
+from longfair.agents.ppo.networks import StackedActorCritic
 
 SAMPLES, INPUTS, ACTIONS, CRITICS = 12, 5, 3, 4
 
@@ -22,34 +22,9 @@ def test_lending_networks_have_the_published_number_of_parameters() -> None:
     assert sum(parameter.numel() for parameter in stack.parameters()) == 216_711
 
 
-@pytest.mark.parametrize("limit", [0, 2**20], ids=["apart", "stacked"])
-def test_trace_gives_the_recorded_outputs(
-    stack: StackedActorCritic, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(networks, "STACKED_LIMIT", limit)
+def test_the_policy_alone_gives_the_same_outputs(stack: StackedActorCritic) -> None:
     inputs = torch.randn(SAMPLES, INPUTS)
-    trace = stack.trace(inputs)
-    assert len(trace) == (1 if limit else 1 + CRITICS)
-    for mine, recorded in zip(stack.outputs(trace), stack(inputs), strict=True):
-        torch.testing.assert_close(mine, recorded)
     torch.testing.assert_close(stack.policy(inputs), stack(inputs)[0])
-
-
-@pytest.mark.parametrize("limit", [0, 2**20], ids=["apart", "stacked"])
-def test_backward_is_the_derivative(
-    stack: StackedActorCritic, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(networks, "STACKED_LIMIT", limit)
-    FlatParameters(stack)
-    inputs = torch.randn(SAMPLES, INPUTS)
-    by_outputs, by_values = torch.randn(SAMPLES, ACTIONS), torch.randn(SAMPLES, CRITICS)
-    outputs, values = stack(inputs)
-    loss = (outputs * by_outputs).sum() + (values * by_values).sum()
-    expected = torch.autograd.grad(loss, list(stack.parameters()))
-    with torch.no_grad():
-        stack.backward(stack.trace(inputs), by_outputs, by_values)
-    for parameter, gradient in zip(stack.parameters(), expected, strict=True):
-        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-5)
 
 
 def test_networks_are_independent(stack: StackedActorCritic) -> None:
