@@ -27,8 +27,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from longfair.agents.ppo import RPPO, ElbertPO
 from longfair.agents.learning.flat import FlatParameters
+from longfair.agents.ppo import RPPO, ElbertPO
 from longfair.agents.ppo.separate_clipping import SeparateClipping
 from longfair.figures import METHODS, LineStyle, claim_box, offer, show, source_of
 from longfair.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE

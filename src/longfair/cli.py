@@ -259,13 +259,6 @@ def bench_training(quick: QuickOption = False, as_json: JsonOption = False) -> N
     _print_json(rows) if as_json else _print_table("training", rows)
 
 
-@bench_app.command("networks")
-def bench_networks(quick: QuickOption = False, as_json: JsonOption = False) -> None:
-    """Measure the compiled gradient of policy and critics against torch."""
-    rows = _benchmarks().network_benchmarks(quick)
-    _print_json(rows) if as_json else _print_table("networks, microseconds", rows)
-
-
 @app.command()
 def verify(
     against: Annotated[

@@ -82,9 +82,9 @@ def test_elbert_standardises_every_signal_or_the_sum() -> None:
     plan = coded.plan(TWO_EPISODES)
     separately = (advantages - advantages.mean(0)) / (advantages.std(0) + 1e-8)
     torch.testing.assert_close(
-        coded.advantage(advantages, NOTHING, plan), separately @ plan.weights
+        coded.advantage(advantages, NOTHING, plan), separately @ torch.from_numpy(plan.weights)
     )
-    combined = advantages @ plan.weights
+    combined = advantages @ torch.from_numpy(plan.weights)
     torch.testing.assert_close(
         published.advantage(advantages, NOTHING, plan),
         (combined - combined.mean()) / (combined.std() + 1e-8),

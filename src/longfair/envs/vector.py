@@ -175,6 +175,18 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         """
         return chosen_params(cls.params_class, preset, params, episode_length)
 
+    def for_stable_baselines3(self, outermost: VectorEnv[Any, Any, Any]) -> Any:
+        """Return this batch, with the wrappers around it, as Stable-Baselines3 wants it.
+
+        Parameters
+        ----------
+        outermost
+            This batch, or the outermost of its wrappers.
+        """
+        from longfair.envs.sb3 import BatchVecEnv
+
+        return BatchVecEnv(outermost)
+
     # What a subclass fills in -------------------------------------------------------------------
 
     def _restart(self, copies: BoolArray) -> None:

@@ -12,10 +12,23 @@
 ============== ==========================================================
 """
 
+from typing import TYPE_CHECKING, Any
+
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
-from longfair.agents.ppo.fair_ppo import FairPPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
 
+if TYPE_CHECKING:
+    from longfair.agents.ppo.fair_ppo import FairPPO
+
 __all__ = ["APPO", "RPPO", "ElbertPO", "FairPPO", "Strategy"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the algorithm, and with it torch, when somebody asks for it."""
+    if name != "FairPPO":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from longfair.agents.ppo.fair_ppo import FairPPO
+
+    return FairPPO

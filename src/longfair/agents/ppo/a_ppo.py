@@ -15,13 +15,14 @@ step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,15 @@ class APPO(Strategy):
         before[rollout.starts] = 0.0
         if self.as_coded:
             after = np.where(rollout.ends, 0.0, after)
-            change = np.where(rollout.ends, 0.0, after - before)
-            looked_at = after
-        else:
-            change = after - before
-            looked_at = before
+        looked_at = after if self.as_coded else before
         level = np.minimum(0.0, self.tolerance - looked_at)
-        increase = np.minimum(0.0, -change * (looked_at > self.tolerance))
+        increase = np.minimum(0.0, (before - after) * (looked_at > self.tolerance))
         return super().plan(rollout)._replace(features=np.stack([level, increase], axis=2))
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the fairness terms and standardise."""
+        import torch
+
         terms = torch.cat([advantages[..., :1], features], dim=-1)
         if self.as_coded:
             low, high = torch.aminmax(terms, dim=-2, keepdim=True)

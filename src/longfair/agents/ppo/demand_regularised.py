@@ -43,6 +43,6 @@ class DemandRegularisedPO(ElbertPO):
             raise UsageError(
                 f"regularised_group={self.regularised_group}: give a group in 0..{groups - 1}"
             )
-        weights = plan.weights.clone()
+        weights = plan.weights.copy()
         weights[1 + groups + self.regularised_group] += self.demand_weight
         return plan._replace(weights=weights)

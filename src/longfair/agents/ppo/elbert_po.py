@@ -17,16 +17,17 @@ So every group's supply and demand gets a critic, and PPO's clipped objective do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
 from longfair.errors import UsageError
 from longfair.metrics.benefit import squared_bias_gradient
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FloatArray = NDArray[np.float64]
 
@@ -102,14 +103,14 @@ class ElbertPO(Strategy):
             rollout.rewards,
             supply_and_demand(rollout),
             np.zeros((steps, copies, 0)),
-            torch.from_numpy(weights.astype(np.float32)),
+            weights.astype(np.float32),
         )
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Combine the 1 + 2M advantages by the chain rule."""
         if self.standardise == "signals":
             advantages = standardised(advantages)
-        combined = advantages @ plan.weights
+        combined = advantages @ advantages.new_tensor(plan.weights)
         if self.standardise == "combined":
             combined = standardised(combined[..., None])[..., 0]
         return combined

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import torch
 
 from longfair.agents.ppo.elbert_po import ElbertPO, advantage_weights
 from longfair.agents.ppo.strategy import Plan, Rollout
@@ -52,4 +51,4 @@ class SeveralNotionsPO(ElbertPO):
             )
         ]
         weights = np.concatenate([[1.0], np.concatenate(each, axis=1).reshape(-1)])
-        return super().plan(rollout)._replace(weights=torch.from_numpy(weights.astype(np.float32)))
+        return super().plan(rollout)._replace(weights=weights.astype(np.float32))

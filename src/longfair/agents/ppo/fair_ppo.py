@@ -17,7 +17,10 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
+from longfair.agents.learning.saving import fill, generator_to_json, restore_generator
+from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
 from longfair.agents.ppo import saving
+from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vectorised
 from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
@@ -33,7 +36,9 @@ class FairPPO(PPO):
     policy
         `"FairMlpPolicy"` or a subclass of `FairActorCriticPolicy`.
     env
-        A vector environment of Stable-Baselines3 whose infos carry `supply` and `demand`.
+        An environment whose infos carry `supply` and `demand`: its Gymnasium id, what
+        `gymnasium.make` or `gymnasium.make_vec` returns, or a vector environment of
+        Stable-Baselines3.
     strategy
         What the method changes; plain PPO when left out.
     net_arch
@@ -44,8 +49,16 @@ class FairPPO(PPO):
     bootstrap_truncated
         Add the discounted value of the final observation where an episode was cut by its length.
         The authors' codes treat such an end as terminal.
+    n_steps
+        Steps of a rollout per copy. By default those of one episode, where the environment says
+        how long it is.
     **kwargs
-        Arguments of `stable_baselines3.PPO`.
+        Arguments of `stable_baselines3.PPO`. Those in `REFUSED` belong to what is replaced here.
+
+    Raises
+    ------
+    UsageError
+        If an argument is refused or out of range, or a rollout would cut episodes.
 
     Notes
     -----
@@ -70,24 +83,30 @@ class FairPPO(PPO):
     def __init__(
         self,
         policy: str | type[FairActorCriticPolicy] = "FairMlpPolicy",
-        env: VecEnv | None = None,
+        env: Any = None,
         strategy: Strategy | None = None,
         net_arch: tuple[int, ...] = (64, 64),
         whole_episodes: bool = True,
         bootstrap_truncated: bool = False,
         learning_rate: float | Schedule = 3e-4,
+        n_steps: int | None = None,
         **kwargs: Any,
     ) -> None:
+        require_honoured(kwargs)
+        env = vectorised(env)
+        n_steps = rollout_steps(env, n_steps, whole_episodes)
         self.strategy = strategy or Strategy()
         self.whole_episodes = whole_episodes
         self.bootstrap_truncated = bootstrap_truncated
         self.num_groups = 0 if env is None else _num_groups(env)
         self.seconds = {"collect": 0.0, "update": 0.0}
+        self._environment_state: Any = None
         kwargs.setdefault("device", "cpu")
         super().__init__(
             policy,
-            env,  # type: ignore[arg-type]  # None is allowed by the base of PPO, used by load
+            env,
             learning_rate=learning_rate,
+            n_steps=n_steps,
             rollout_buffer_class=SignalRolloutBuffer,
             rollout_buffer_kwargs={"num_groups": self.num_groups},
             policy_kwargs={
@@ -114,6 +133,7 @@ class FairPPO(PPO):
         started = time.perf_counter()
         rollout_buffer.reset()
         callback.on_rollout_start()
+        self._restore_environment(env)
         if self.whole_episodes:
             self._last_obs = env.reset()  # type: ignore[assignment]
             self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
@@ -255,9 +275,10 @@ class FairPPO(PPO):
         settings = {name: getattr(self, name) for name in _SAVED}
         settings |= {
             "strategy": saving.strategy_to_json(self.strategy),
+            "policy": saving.policy_name(self.policy_class),
             "net_arch": list(self.policy_kwargs["net_arch"]),
-            "clip_range": float(self.clip_range(1.0)),  # type: ignore[operator]
-            "learning_rate": float(self.lr_schedule(1.0)),
+            "clip_range": schedule_to_json(self.clip_range),
+            "learning_rate": schedule_to_json(self.learning_rate),
             "observation_space": saving.space_to_json(self.observation_space),
             "action_space": saving.space_to_json(self.action_space),
         }
@@ -283,28 +304,100 @@ class FairPPO(PPO):
         The moments of the optimiser are not saved: learning goes on with fresh ones.
         """
         parameters, settings = saving.read(Path(path))
+        try:
+            return cls._restored(parameters, settings, vectorised(env), kwargs)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f"{path} is not a model saved by FairPPO.save: {error}") from error
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
+
+    @classmethod
+    def _restored(
+        cls, parameters: Any, settings: dict[str, Any], env: VecEnv | None, changes: dict[str, Any]
+    ) -> FairPPO:
+        settings = dict(settings)
         strategy = saving.strategy_from_json(settings.pop("strategy"))
+        policy = saving.policy_of(settings.pop("policy"))
         observation_space = saving.space_from_json(settings.pop("observation_space"))
         action_space = saving.space_from_json(settings.pop("action_space"))
         num_groups, timesteps = settings.pop("num_groups"), settings.pop("num_timesteps")
         settings["net_arch"] = tuple(settings["net_arch"])
-        model = cls(
-            "FairMlpPolicy", env, strategy, **{**settings, **kwargs}, _init_setup_model=False
-        )
+        for name in ("clip_range", "learning_rate"):
+            if name not in changes:
+                settings[name] = schedule_from_json(name, settings[name])
+        model = cls(policy, env, strategy, **{**settings, **changes}, _init_setup_model=False)
         if env is None:
             model.observation_space, model.action_space = observation_space, action_space
             model.n_envs, model.num_groups = 1, num_groups
             model.rollout_buffer_kwargs = {"num_groups": num_groups}
             model.policy_kwargs["num_signals"] = strategy.num_signals(num_groups)
-        elif (env.observation_space, env.action_space) != (observation_space, action_space):
-            raise UsageError(
-                f"{path} was trained on {observation_space} and {action_space}, the environment "
-                f"has {env.observation_space} and {env.action_space}"
-            )
+        else:
+            saving.require_same_spaces(env, observation_space, action_space)
         model._setup_model()
-        model.policy.load_state_dict({k: torch.from_numpy(v) for k, v in parameters.items()})
+        own = {name: value.numpy() for name, value in model.policy.state_dict().items()}
+        saving.fill(own, parameters)
         model.num_timesteps = timesteps
         return model
+
+    # Going on -----------------------------------------------------------------------------------
+
+    def training_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what training needs to go on to the same bits, at the start of a rollout.
+
+        Returns
+        -------
+        arrays : dict
+            Parameters, and the optimiser's moments.
+        settings : dict
+            Plain values: counters, and the states of the generators of learner and environment.
+
+        Raises
+        ------
+        UsageError
+            If rollouts do not start with fresh episodes, or the environment is no batch of
+            Gymnasium's, whose generator can be asked for.
+        """
+        if not self.whole_episodes:
+            raise UsageError("training can go on at fresh episodes only: use whole_episodes=True")
+        optimizer = self.policy.optimizer
+        arrays = {"parameters": self._parameters().copy(), "moments": optimizer.moments.copy()}
+        return arrays, {
+            "num_timesteps": self.num_timesteps,
+            "updates": self._n_updates,
+            "steps": optimizer.steps,
+            "learner": generator_to_json(self.rng),
+            "environment": generator_to_json(_generator_of(self.env)),
+        }
+
+    def restore_training_state(
+        self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]
+    ) -> None:
+        """Take over what `training_state` returned, in an agent made with the same settings.
+
+        Learn the rest with ``learn(total - model.num_timesteps, reset_num_timesteps=False)``.
+
+        Parameters
+        ----------
+        arrays, settings
+            As returned there.
+        """
+        optimizer = self.policy.optimizer
+        fill({"parameters": self._parameters(), "moments": optimizer.moments}, arrays)
+        optimizer.steps = settings["steps"]
+        self.num_timesteps, self._n_updates = settings["num_timesteps"], settings["updates"]
+        restore_generator(self.rng, settings["learner"])
+        self._environment_state = settings["environment"]
+
+    def _parameters(self) -> NDArray[Any]:
+        """Return all parameters as one vector, a view."""
+        parameters: NDArray[Any] = self.policy.flat.values.detach().numpy()
+        return parameters
+
+    def _restore_environment(self, env: VecEnv) -> None:
+        """Set the environment's generator once, after `learn` has reset the environment."""
+        if self._environment_state is not None:
+            restore_generator(_generator_of(env), self._environment_state)
+            self._environment_state = None
 
 
 _SAVED = (
@@ -362,3 +455,12 @@ def _num_groups(env: VecEnv) -> int:
         raise UsageError(
             f"{env} has no num_groups: give an environment of longfair.envs, or one that has it"
         ) from None
+
+
+def _generator_of(env: VecEnv | None) -> np.random.Generator:
+    """Return the one generator that drives all copies."""
+    batch = getattr(env, "env", None)
+    if batch is None:
+        raise UsageError(f"{env} has no single generator: train on what gymnasium.make_vec returns")
+    generator: np.random.Generator = batch.unwrapped.np_random
+    return generator

@@ -9,15 +9,24 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from longfair.agents.learning.saving import read, space_from_json, space_to_json, write
-from longfair.agents.ppo.a_ppo import APPO
-from longfair.agents.ppo.elbert_po import ElbertPO
-from longfair.agents.ppo.r_ppo import RPPO
+from longfair.agents.learning.saving import (
+    fill,
+    read,
+    require_same_spaces,
+    space_from_json,
+    space_to_json,
+    write,
+)
+from longfair.agents.ppo import a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo
 from longfair.agents.ppo.strategy import Strategy
 from longfair.errors import UsageError, near_misses
 
 __all__ = [
+    "fill",
+    "policy_name",
+    "policy_of",
     "read",
+    "require_same_spaces",
     "space_from_json",
     "space_to_json",
     "strategy_from_json",
@@ -25,10 +34,19 @@ __all__ = [
     "write",
 ]
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (Strategy, RPPO, APPO, ElbertPO)
-}
-"""Strategies by the name under which they are saved."""
+OWN = (a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo)
+"""Modules of the library that define strategies; importing them makes the strategies known."""
+
+
+def strategies() -> dict[str, type[Strategy]]:
+    """Return all strategies by name: those of the library, and every other that was defined."""
+    found: dict[str, type[Strategy]] = {}
+    waiting: list[type[Strategy]] = [Strategy]
+    while waiting:
+        strategy = waiting.pop()
+        waiting += strategy.__subclasses__()
+        found.setdefault(strategy.name, strategy)
+    return found
 
 
 def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
@@ -40,6 +58,27 @@ def strategy_from_json(content: dict[str, Any]) -> Strategy:
     """Return the strategy that `strategy_to_json` described."""
     fields = dict(content)
     name = fields.pop("name")
-    if name not in STRATEGIES:
-        raise UsageError(f"unknown strategy {name!r}: {near_misses(name, STRATEGIES)}")
-    return STRATEGIES[name](**fields)
+    known = strategies()
+    if name not in known:
+        raise UsageError(
+            f"unknown strategy {name!r}: {near_misses(name, known)}; import the module that "
+            "defines it before loading"
+        )
+    return known[name](**fields)
+
+
+def policy_name(policy: type[Any]) -> str:
+    """Return the name under which a class of policies is saved."""
+    return policy.__name__
+
+
+def policy_of(name: str) -> type[Any]:
+    """Return the class of policies of a name, of the library or of whoever defined another."""
+    from longfair.agents.ppo.policy import FairActorCriticPolicy
+    from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+
+    kinds: list[type[Any]] = [FairActorCriticPolicy, SeparatelyClippedPolicy]
+    known = {kind.__name__: kind for kind in kinds + FairActorCriticPolicy.__subclasses__()}
+    if name not in known:
+        raise UsageError(f"unknown policy {name!r}: {near_misses(name, known)}")
+    return known[name]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from longfair.errors import UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FloatArray = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class Plan(NamedTuple):
     """(T, N, K): further per-step quantities that get critics and advantages."""
     features: FloatArray
     """(T, N, F): further per-step numbers needed when advantages are combined."""
-    weights: Tensor
+    weights: NDArray[np.float32]
     """(1 + K,): weight of every advantage in a linear combination; reward first."""
 
 
@@ -68,7 +69,7 @@ class Strategy:
         """Decide what to learn from a rollout."""
         signals = self._signals(rollout)
         steps, copies, count = signals.shape
-        weights = torch.zeros(1 + count)
+        weights = np.zeros(1 + count, np.float32)
         weights[0] = 1.0
         return Plan(rollout.rewards, signals, np.zeros((steps, copies, 0)), weights)
 
@@ -104,6 +105,8 @@ def supply_and_demand(rollout: Rollout) -> FloatArray:
 
 def standardised(values: Tensor) -> Tensor:
     """Centre and scale values (..., B, K) over the samples: unbiased deviation plus 1e-8."""
+    import torch
+
     deviation, mean = torch.std_mean(values, dim=-2, keepdim=True)
     return (values - mean) / (deviation + 1e-8)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import betabinom
 
 from longfair.envs.loan_mdp.params import LoanMDPParams
 from longfair.envs.vector import (
@@ -68,6 +67,8 @@ class LoanModel:
         Whether a loan is repaid is drawn from the current belief each time, so the number is
         beta-binomial. Entries beyond a group's own number of loans are 0.
         """
+        from scipy.stats import betabinom  # a second of imports that few need
+
         repayments = np.arange(max(self.params.exploration) + 1)
         return np.stack(
             [

@@ -1,0 +1,198 @@
+"""FairPPO opens what others hand it, honours or refuses arguments, comes back, and goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from longfair.agents.learning.schedules import Annealed
+from longfair.agents.ppo import FairPPO, Strategy
+from longfair.agents.ppo.policy import FairActorCriticPolicy
+from longfair.agents.ppo.saving import strategies
+from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+from longfair.envs.sb3 import BatchVecEnv
+from longfair.errors import UsageError
+
+LENDING = "longfair/Lending-v0"
+
+
+def lending(copies: int = 2, length: int = 50) -> Any:
+    return gymnasium.make_vec(LENDING, num_envs=copies, preset="elbert", episode_length=length)
+
+
+def model_of(env: Any = None, **settings: Any) -> FairPPO:
+    small = {"batch_size": 50, "n_epochs": 1, "net_arch": (8,), "seed": 1, "verbose": 0}
+    return FairPPO(env=lending() if env is None else env, **(small | settings))
+
+
+# Doors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        "longfair/LoanPool-v0",
+        gymnasium.make("longfair/LoanPool-v0"),
+        gymnasium.make_vec("longfair/LoanPool-v0", num_envs=3),
+        BatchVecEnv(gymnasium.make_vec("longfair/LoanPool-v0", num_envs=3)),
+        DummyVecEnv([lambda: gymnasium.make("longfair/LoanPool-v0")] * 2),
+    ],
+    ids=["id", "make", "make_vec", "adapter", "DummyVecEnv"],
+)
+def test_every_door_trains(env: Any) -> None:
+    model = model_of(env, batch_size=40)
+    assert model.n_steps == 40  # the environment's own episodes
+    assert model.num_groups == 4
+    model.learn(2 * model.n_steps * model.n_envs)
+    assert model.num_timesteps == 2 * model.n_steps * model.n_envs
+
+
+def test_wrappers_of_a_batch_are_kept() -> None:
+    from longfair.envs.wrappers import RunningRates
+
+    assert model_of(RunningRates(lending())).observation_space != model_of().observation_space
+
+
+def test_anything_else_is_refused() -> None:
+    with pytest.raises(UsageError, match="env=3: give a Gymnasium id"):
+        model_of(3)
+
+
+# Arguments --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"clip_range_vf": 0.1}, "clip_range_vf=0.1: only None is possible here, the critics'"),
+        ({"normalize_advantage": False}, "normalize_advantage=False: only True"),
+        ({"policy_kwargs": {"net_arch": [8]}}, "policy_kwargs=.*give net_arch="),
+        ({"use_sde": True}, "use_sde=True: only False"),
+        ({"device": "cuda"}, "device='cuda': only 'cpu'"),
+        ({"gamma": 1.5}, "gamma=1.5"),
+        ({"gamma": float("nan")}, "gamma=nan"),
+        ({"gae_lambda": 2}, "gae_lambda=2"),
+        ({"clip_range": -1}, "clip_range=-1"),
+        ({"n_epochs": 0}, "n_epochs=0"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"n_steps": 0}, "n_steps=0"),
+        ({"ent_coef": float("nan")}, "ent_coef=nan"),
+        ({"max_grad_norm": "x"}, "max_grad_norm='x'"),
+        ({"n_steps": 75}, "n_steps=75 cuts episodes of 50 steps: give a multiple of 50"),
+    ],
+)
+def test_an_argument_is_honoured_or_refused_in_one_line(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        model_of(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_episodes_may_be_cut_when_rollouts_go_on() -> None:
+    assert model_of(n_steps=75, whole_episodes=False).n_steps == 75
+
+
+# Saving -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(strategies()))
+def test_every_strategy_survives_save_and_load(name: str, tmp_path: Path) -> None:
+    kind = strategies()[name]
+    model = model_of(strategy=kind())
+    model.save(tmp_path / "model")
+    again = FairPPO.load(tmp_path / "model")
+    assert type(again.strategy) is kind
+    assert again.strategy == model.strategy
+    observation = model.observation_space.sample()
+    assert again.predict(observation, deterministic=True) == model.predict(
+        observation, deterministic=True
+    )
+
+
+def test_schedules_and_the_class_of_the_policy_come_back(tmp_path: Path) -> None:
+    model = model_of(policy=SeparatelyClippedPolicy, learning_rate=Annealed(1e-3), clip_range=0.1)
+    model.learn(100)
+    model.save(tmp_path / "model")
+    again = FairPPO.load(tmp_path / "model", lending())
+    assert type(again.policy) is SeparatelyClippedPolicy
+    assert again.learning_rate == Annealed(1e-3)
+    assert again.clip_range(0.5) == 0.1  # type: ignore[operator]  # a schedule
+    assert type(FairPPO.load(tmp_path / "model").policy) is not FairActorCriticPolicy
+
+
+def test_a_schedule_that_nobody_can_write_down_must_be_given_again(tmp_path: Path) -> None:
+    model = model_of(learning_rate=lambda left: 1e-3 * left**2)
+    model.save(tmp_path / "model")
+    with pytest.raises(UsageError, match="learning_rate was a function, which is not saved"):
+        FairPPO.load(tmp_path / "model")
+    assert FairPPO.load(tmp_path / "model", learning_rate=1e-4).learning_rate == 1e-4
+
+
+class DefinedElsewhere(Strategy):
+    name = "defined-elsewhere"
+
+
+def test_a_strategy_of_ones_own_comes_back(tmp_path: Path) -> None:
+    model_of(strategy=DefinedElsewhere()).save(tmp_path / "model")
+    assert isinstance(FairPPO.load(tmp_path / "model").strategy, DefinedElsewhere)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda s: {}, lambda s: {**s, "policy": "Nobody"}, lambda s: {**s, "net_arch": [9]}]
+)
+def test_a_damaged_model_ends_in_one_line(tmp_path: Path, change: Any) -> None:
+    from longfair.agents.learning import saving
+
+    model_of().save(tmp_path / "model")
+    parameters, settings = saving.read(tmp_path / "model")
+    saving.write(tmp_path / "model", parameters, change(settings))
+    with pytest.raises(UsageError, match="model") as caught:
+        FairPPO.load(tmp_path / "model")
+    assert "\n" not in str(caught.value)
+
+
+# Going on ---------------------------------------------------------------------------------------
+
+
+class StateAt(BaseCallback):
+    """Take the training state at the start of a rollout."""
+
+    def __init__(self, rollout: int) -> None:
+        super().__init__()
+        self.rollout, self.count = rollout, 0
+        self.state: Any = None
+
+    def _on_rollout_start(self) -> None:
+        if self.count == self.rollout:
+            assert isinstance(self.model, FairPPO)
+            self.state = self.model.training_state()
+        self.count += 1
+
+    def _on_step(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("rollout", [0, 2])
+def test_training_goes_on_to_the_same_bits(rollout: int) -> None:
+    settings = {"learning_rate": Annealed(1e-3), "strategy": strategies()["elbert-po"]()}
+    whole, callback = model_of(**settings), StateAt(rollout)
+    whole.learn(400, callback=callback)
+    resumed = model_of(**settings)
+    resumed.restore_training_state(*callback.state)
+    resumed.learn(400 - resumed.num_timesteps, reset_num_timesteps=False)
+    ends = [model.training_state() for model in (whole, resumed)]
+    assert ends[0][1] == ends[1][1]
+    for name, array in ends[0][0].items():
+        np.testing.assert_array_equal(array, ends[1][0][name])
+
+
+def test_training_that_cuts_episodes_cannot_go_on() -> None:
+    with pytest.raises(UsageError, match="use whole_episodes=True"):
+        model_of(n_steps=75, whole_episodes=False).training_state()

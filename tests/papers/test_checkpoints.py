@@ -1,0 +1,49 @@
+"""A training that was stopped goes on from its checkpoint to the same table, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longfair.papers import ppo_training, registry
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import PPO
+from longfair.runs.checkpoints import Checkpoint
+
+
+class StoppedError(Exception):
+    """What stands for a kill."""
+
+
+@pytest.mark.parametrize(
+    "arm", ["elbert/lending elbert-po.as_coded", "elbert/attention a-ppo.as_coded"]
+)
+def test_a_stopped_run_goes_on_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arm: str
+) -> None:
+    experiment, name = arm.split()
+    setting = next(
+        part.config for part in registry.experiment(experiment).arms["smoke"] if part.name == name
+    )
+    assert isinstance(setting.learning, PPO)
+    steps = 4 * setting.learning.copies * setting.episode_length
+    setting = replace(setting, learning=replace(setting.learning, total_steps=steps))
+    expected = train_and_evaluate(setting, 3)
+    checkpoint = Checkpoint(tmp_path / "run.npz", "key", seconds=0.0)
+    starts = ppo_training.Keeping._on_rollout_start
+
+    def stops_at_the_third(self: ppo_training.Keeping) -> None:
+        starts(self)
+        if self._rollouts == 3:
+            raise StoppedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ppo_training.Keeping, "_on_rollout_start", stops_at_the_third)
+        with pytest.raises(StoppedError):
+            train_and_evaluate(setting, 3, checkpoint)
+    found = checkpoint.read()
+    assert found is not None
+    assert found[1]["rollouts"] == 2
+    assert train_and_evaluate(setting, 3, checkpoint).equals(expected)
