@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning.saving import fill, generator_to_json, restore_generator
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
-from longfair.agents.ppo import saving
+from longfair.agents.ppo import logs, saving
 from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vectorised
 from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
@@ -74,6 +74,8 @@ class FairPPO(PPO):
        parameters without a gradient decay into that range, where arithmetic is many times slower.
     5. Critic loss: 0.5 times the sum over critics of their mean squared errors, no clipping (code).
     6. One gradient-norm clip over all networks together (code).
+    7. Logs have Stable-Baselines3's names. Losses are those of the update's last minibatch, after
+       its last step; rates and bias are those of all steps of the rollout.
     """
 
     policy_aliases: ClassVar[dict[str, type[BasePolicy]]] = {"FairMlpPolicy": FairActorCriticPolicy}
@@ -119,6 +121,7 @@ class FairPPO(PPO):
     def _setup_model(self) -> None:
         super()._setup_model()
         self.rng = np.random.default_rng(self.seed)
+        self._episodes = logs.Episodes(self.n_envs)
 
     # Collecting ---------------------------------------------------------------------------------
 
@@ -186,6 +189,7 @@ class FairPPO(PPO):
             ends,
             self.gamma,
         )
+        self._log_rollout(rollout)
         plan = self.strategy.plan(rollout)
         observations = _flat(buffer.observations)
         actions = torch.from_numpy(_flat(buffer.actions))
@@ -215,6 +219,13 @@ class FairPPO(PPO):
             *(torch.from_numpy(_flat(array).astype(np.float32)) for array in later),
         )
 
+    def _log_rollout(self, rollout: Rollout) -> None:
+        """Hand finished episodes to Stable-Baselines3's log, and log rates and bias."""
+        if self.ep_info_buffer is not None:
+            self.ep_info_buffer.extend(self._episodes.finished(rollout))
+        for name, value in logs.of_rollout(rollout).items():
+            self.logger.record(f"rollout/{name}", value)
+
     def _values(self, observations: Any) -> NDArray[np.float64]:
         """Return (B, 1 + K) values of observations (B, input)."""
         with torch.no_grad():
@@ -236,25 +247,37 @@ class FairPPO(PPO):
             if not self._train_epoch(clip_range):
                 break
         self._n_updates += self.n_epochs
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self._log_update(clip_range)
         self.seconds["update"] += time.perf_counter() - started
+
+    def _log_update(self, clip_range: float) -> None:
+        losses = logs.of_update(self.policy, self._last_batch, self._coefficients(clip_range))
+        for name, value in losses.items():
+            self.logger.record(f"train/{name}", value)
+        returns, advantages = self._samples.returns[:, 0], self._samples.advantages[:, 0]
+        explained = logs.explained_variance(returns, advantages)
+        self.logger.record("train/explained_variance", explained)
+        self.logger.record("train/clip_range", clip_range)
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+
+    def _coefficients(self, clip_range: float) -> Coefficients:
+        return Coefficients(clip_range, float(self.vf_coef), float(self.ent_coef))
 
     def _train_epoch(self, clip_range: float) -> bool:
         """Go once through the samples; return False when the policy moved beyond `target_kl`."""
         networks, gradients = self.policy.arrays()
-        coefficients = Coefficients(clip_range, float(self.vf_coef), float(self.ent_coef))
+        coefficients = self._coefficients(clip_range)
         combine = partial(self.strategy.advantage, plan=self._plan)
         minibatches = self.rollout_buffer.minibatches(
             self._samples, self.batch_size, self.rng, combine
         )
         for batch in minibatches:
-            divergence, value_loss = write_gradient(networks, gradients, batch, coefficients)
+            self._last_batch = batch
+            divergence, _ = write_gradient(networks, gradients, batch, coefficients)
             if self.target_kl is not None and divergence > 1.5 * self.target_kl:
                 return False
             self.policy.flat.clip_gradient(self.max_grad_norm)
             self.policy.optimizer.step()
-        self.logger.record("train/value_loss", value_loss)
-        self.logger.record("train/approx_kl", divergence)
         return True
 
     # Saving -------------------------------------------------------------------------------------
