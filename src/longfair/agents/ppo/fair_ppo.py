@@ -24,8 +24,8 @@ from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vecto
 from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Rollout, Strategy
-from longfair.errors import UsageError
+from longfair.agents.ppo.strategy import Arrays, Rollout, Strategy
+from longfair.errors import UsageError, near_misses
 
 
 class FairPPO(PPO):
@@ -102,6 +102,8 @@ class FairPPO(PPO):
         self.bootstrap_truncated = bootstrap_truncated
         self.num_groups = 0 if env is None else _num_groups(env)
         self.seconds = {"collect": 0.0, "update": 0.0}
+        self.strategy_state = dict(self.strategy.initial_state(self.num_groups))
+        self._info: Arrays | None = None
         self._environment_state: Any = None
         kwargs.setdefault("device", "cpu")
         super().__init__(
@@ -140,12 +142,15 @@ class FairPPO(PPO):
         if self.whole_episodes:
             self._last_obs = env.reset()  # type: ignore[assignment]
             self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
+        if self.whole_episodes or self._info is None or self.num_timesteps == 0:
+            self._info = _info_of_reset(env, self.strategy.needs)
         actor = self.policy.actor()
         bounds = self.action_space if isinstance(self.action_space, spaces.Box) else None
         finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]] = []
         for step in range(n_rollout_steps):
             observation: Any = self._last_obs
-            actions = actor.sample(observation, self.rng)
+            chosen = actor.sample(observation, self.rng)
+            actions = self.strategy.intervene(observation, chosen, self._info, self.rng)
             executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
             new_observation, rewards, dones, infos = env.step(executed)
             self.num_timesteps += env.num_envs
@@ -153,9 +158,9 @@ class FairPPO(PPO):
             if not callback.on_step():
                 return False
             supply, demand = group_signals(infos)
-            rollout_buffer.record(
-                observation, actions, rewards, self._last_episode_starts, supply, demand
-            )
+            self._info = needed(infos, self.strategy.needs)
+            starts = self._last_episode_starts
+            rollout_buffer.record(observation, actions, rewards, starts, supply, demand, self._info)
             if self.bootstrap_truncated and dones.any():
                 finals.append((step, *_truncated_finals(infos, dones, observation)))
             self._last_obs, self._last_episode_starts = new_observation, dones  # type: ignore[assignment]
@@ -188,7 +193,11 @@ class FairPPO(PPO):
             np.asarray(buffer.episode_starts, dtype=bool),
             ends,
             self.gamma,
+            buffer.info,
+            self.strategy_state,
         )
+        self.strategy_state = dict(self.strategy.next_state(rollout))
+        rollout = rollout._replace(state=self.strategy_state)
         self._log_rollout(rollout)
         plan = self.strategy.plan(rollout)
         observations = _flat(buffer.observations)
@@ -225,6 +234,9 @@ class FairPPO(PPO):
             self.ep_info_buffer.extend(self._episodes.finished(rollout))
         for name, value in logs.of_rollout(rollout).items():
             self.logger.record(f"rollout/{name}", value)
+        for name, array in rollout.state.items():
+            if array.size == 1:
+                self.logger.record(f"strategy/{name}", array.item())
 
     def _values(self, observations: Any) -> NDArray[np.float64]:
         """Return (B, 1 + K) values of observations (B, input)."""
@@ -295,6 +307,7 @@ class FairPPO(PPO):
         if exclude is not None or include is not None:
             raise UsageError("exclude and include choose what to pickle: nothing is pickled here")
         parameters = {name: value.numpy() for name, value in self.policy.state_dict().items()}
+        parameters |= _stored(self.strategy_state)
         settings = {name: getattr(self, name) for name in _SAVED}
         settings |= {
             "strategy": saving.strategy_to_json(self.strategy),
@@ -358,6 +371,7 @@ class FairPPO(PPO):
             saving.require_same_spaces(env, observation_space, action_space)
         model._setup_model()
         own = {name: value.numpy() for name, value in model.policy.state_dict().items()}
+        model._restore_strategy(parameters)
         saving.fill(own, parameters)
         model.num_timesteps = timesteps
         return model
@@ -384,6 +398,7 @@ class FairPPO(PPO):
             raise UsageError("training can go on at fresh episodes only: use whole_episodes=True")
         optimizer = self.policy.optimizer
         arrays = {"parameters": self._parameters().copy(), "moments": optimizer.moments.copy()}
+        arrays |= _stored(self.strategy_state)
         return arrays, {
             "num_timesteps": self.num_timesteps,
             "updates": self._n_updates,
@@ -404,12 +419,20 @@ class FairPPO(PPO):
         arrays, settings
             As returned there.
         """
-        optimizer = self.policy.optimizer
+        optimizer, arrays = self.policy.optimizer, dict(arrays)
+        self._restore_strategy(arrays)
         fill({"parameters": self._parameters(), "moments": optimizer.moments}, arrays)
         optimizer.steps = settings["steps"]
         self.num_timesteps, self._n_updates = settings["num_timesteps"], settings["updates"]
         restore_generator(self.rng, settings["learner"])
         self._environment_state = settings["environment"]
+
+    def _restore_strategy(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take the arrays of the strategy's state out of all that were saved."""
+        names = [name for name in arrays if name.startswith(_STATE)]
+        own = _stored(self.strategy.initial_state(self.num_groups))
+        fill(own, {name: arrays.pop(name) for name in names})
+        self.strategy_state = {name.removeprefix(_STATE): array for name, array in own.items()}
 
     def _parameters(self) -> NDArray[Any]:
         """Return all parameters as one vector, a view."""
@@ -440,6 +463,38 @@ _SAVED = (
     "num_timesteps",
 )
 """Plain settings that are saved as they are."""
+
+
+_STATE = "strategy state "
+
+
+def _stored(state: Arrays) -> dict[str, NDArray[Any]]:
+    """Name the arrays of a strategy's state apart from all others."""
+    return {_STATE + name: np.array(array) for name, array in state.items()}
+
+
+def needed(infos: Any, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Return info arrays (N, ...) of one step.
+
+    Raises
+    ------
+    UsageError
+        When the environment does not give one of them.
+    """
+    arrays = getattr(infos, "arrays", None)
+    given = infos[0] if arrays is None else arrays
+    for name in names:
+        if name not in given:
+            raise UsageError(f"the strategy needs info {name!r}: {near_misses(name, given)}")
+    if arrays is not None:
+        return {name: np.array(arrays[name]) for name in names}
+    return {name: np.stack([info[name] for info in infos]) for name in names}
+
+
+def _info_of_reset(env: VecEnv, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    """Return those of the info arrays that a reset gives, too."""
+    infos = env.reset_infos
+    return needed(infos, tuple(name for name in names if name in infos[0]))
 
 
 def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:

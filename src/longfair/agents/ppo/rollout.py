@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +74,7 @@ class SignalRolloutBuffer(RolloutBuffer):
         self.actions = np.zeros((steps, copies, *action_shape), kind)
         self.rewards = np.zeros((steps, copies))
         self.episode_starts = np.zeros((steps, copies), np.bool_)
+        self.info: dict[str, NDArray[Any]] = {}
         self.supply = np.zeros((steps, copies, self.num_groups))
         self.demand = np.zeros((steps, copies, self.num_groups))
 
@@ -85,9 +86,14 @@ class SignalRolloutBuffer(RolloutBuffer):
         episode_start: NDArray[np.bool_],
         supply: NDArray[Any],
         demand: NDArray[Any],
+        info: Mapping[str, NDArray[Any]],
     ) -> None:
         """Keep one step of all copies."""
         position = self.pos
+        for name, array in info.items():
+            if name not in self.info:
+                self.info[name] = np.zeros((self.buffer_size, *array.shape), array.dtype)
+            self.info[name][position] = array
         self.observations[position] = observation
         self.actions[position] = action
         self.rewards[position] = reward

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FloatArray = NDArray[np.float64]
+Arrays = Mapping[str, NDArray[Any]]
+
+NOTHING: Arrays = MappingProxyType({})
 
 
 class Rollout(NamedTuple):
@@ -31,6 +36,10 @@ class Rollout(NamedTuple):
     """(T, N): whether an episode ended with the step."""
     discount: float
     """Discount factor of the learner."""
+    info: Arrays = NOTHING
+    """(T, N, ...) each: what the strategy `needs`, as the infos of the T steps had it."""
+    state: Arrays = NOTHING
+    """What the strategy keeps from rollout to rollout, brought up to this one."""
 
 
 class Plan(NamedTuple):
@@ -59,11 +68,51 @@ class Strategy:
     """
 
     name: ClassVar[str] = "g-ppo"
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Names of the environment's info arrays that the rollout keeps, and `intervene` gets."""
     train_unused_critics: bool = False
 
     def num_signals(self, num_groups: int) -> int:
         """Return the number K of signals that get a critic."""
         return 2 * num_groups if self.train_unused_critics else 0
+
+    def initial_state(self, num_groups: int) -> Arrays:
+        """Return what one model keeps from rollout to rollout, as named arrays.
+
+        The strategy itself never changes. A model keeps the state, saves it, and logs what is a
+        single number.
+        """
+        return NOTHING
+
+    def next_state(self, rollout: Rollout) -> Arrays:
+        """Return the state after a rollout, whose `state` is the one before it."""
+        return rollout.state
+
+    def intervene(
+        self,
+        observation: NDArray[Any],
+        actions: NDArray[Any],
+        info: Arrays,
+        rng: np.random.Generator,
+    ) -> NDArray[Any]:
+        """Return the actions to execute, between the policy's choice and the environment.
+
+        The policy learns from what is executed: log-probabilities are those of the returned
+        actions under the policy.
+
+        Parameters
+        ----------
+        observation
+            (N, ...): what the policy saw.
+        actions
+            (N, ...): what it chose, a new array.
+        info
+            Of the names in `needs`, arrays (N, ...) of the infos before the step; after a reset,
+            those that the environment gives there.
+        rng
+            The learner's generator.
+        """
+        return actions
 
     def plan(self, rollout: Rollout) -> Plan:
         """Decide what to learn from a rollout."""

@@ -1,0 +1,166 @@
+"""Strategies of one's own: info they need, actions they change, a state that a model keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from longfair.agents.ppo import FairPPO, Strategy
+from longfair.agents.ppo.elbert_po import ElbertPO
+from longfair.agents.ppo.strategy import Plan, Rollout
+from longfair.errors import UsageError
+
+EPISODE = 50
+Arrays = Mapping[str, Any]
+
+
+def lending(copies: int = 2) -> Any:
+    return gymnasium.make_vec("longfair/Lending-v0", num_envs=copies, episode_length=EPISODE)
+
+
+def singles() -> Any:
+    make = lambda: gymnasium.make("longfair/Lending-v0", episode_length=EPISODE)  # noqa: E731
+    return DummyVecEnv([make] * 2)
+
+
+def learner(strategy: Strategy, env: Any = None, **settings: Any) -> FairPPO:
+    small = {"batch_size": 50, "n_epochs": 1, "net_arch": (8,), "seed": 1}
+    return FairPPO(env=lending() if env is None else env, strategy=strategy, **(small | settings))
+
+
+# Needs and intervenes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AcceptsEveryThird(Strategy):
+    """Refuses all, and accepts by force when a copy's cash is a multiple of three."""
+
+    name: ClassVar[str] = "accepts-every-third"
+    needs: ClassVar[tuple[str, ...]] = ("group_state", "cash")
+
+    def intervene(
+        self, observation: Any, actions: Any, info: Arrays, rng: np.random.Generator
+    ) -> Any:
+        assert info["group_state"].shape[:2] == (2, 2)
+        return (info["cash"] % 3 == 0).astype(actions.dtype) if "cash" in info else 0 * actions
+
+
+@pytest.mark.parametrize("make", [lending, singles])
+def test_what_is_executed_is_what_the_strategy_says(make: Any) -> None:
+    model = learner(AcceptsEveryThird(), make())
+    model.learn(2 * EPISODE)
+    buffer = model.rollout_buffer
+    cash = buffer.info["cash"]
+    assert buffer.info["group_state"].shape[:3] == (EPISODE, 2, 2)
+    assert not buffer.actions[0].any()
+    np.testing.assert_array_equal(buffer.actions[1:], cash[:-1] % 3 == 0)
+    accepted = buffer.actions == 1  # and the environment saw these actions
+    np.testing.assert_array_equal(buffer.rewards, accepted * (2 * buffer.demand.sum(axis=2) - 1))
+
+
+def test_the_policy_learns_from_what_is_executed() -> None:
+    model = learner(AcceptsEveryThird(), learning_rate=1e-12)
+    model.learn(2 * EPISODE)
+    samples = model._samples
+    with torch.no_grad():
+        actions = samples.actions[:, 0].long()
+        _, log_prob, _ = model.policy.evaluate_actions(samples.observations, actions)
+    torch.testing.assert_close(samples.old_log_prob, log_prob)
+
+
+@dataclass(frozen=True)
+class Wishes(Strategy):
+    """Needs what no environment has."""
+
+    name: ClassVar[str] = "wishes"
+    needs: ClassVar[tuple[str, ...]] = ("grup_state",)
+
+
+@pytest.mark.parametrize("make", [lending, singles])
+def test_info_that_is_not_there_is_named(make: Any) -> None:
+    with pytest.raises(UsageError, match="needs info 'grup_state': did you mean 'group_state'"):
+        learner(Wishes(), make()).learn(2 * EPISODE)
+
+
+# State ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lagrangian(ElbertPO):
+    """PPO-Lagrangian: the weight of the bias grows while the bias is above a limit."""
+
+    name: ClassVar[str] = "ppo-lagrangian"
+    limit: float = 0.05
+    rate: float = 10.0
+
+    def initial_state(self, num_groups: int) -> Arrays:
+        return {"multiplier": np.array(1.0), "rates": np.zeros(num_groups)}
+
+    def next_state(self, rollout: Rollout) -> Arrays:
+        rates = rollout.supply.sum(axis=(0, 1)) / rollout.demand.sum(axis=(0, 1))
+        grown = rollout.state["multiplier"] + self.rate * (np.ptp(rates) - self.limit)
+        return {"multiplier": np.maximum(0.0, grown), "rates": rates}
+
+    def plan(self, rollout: Rollout) -> Plan:
+        plan = super().plan(rollout)
+        weights = plan.weights.copy()
+        weights[1:] *= np.float32(rollout.state["multiplier"])
+        return plan._replace(weights=weights)
+
+
+def multiplier(model: FairPPO) -> float:
+    return float(model.strategy_state["multiplier"])
+
+
+def test_every_model_has_a_state_of_its_own() -> None:
+    strategy = Lagrangian(alpha=10.0)
+    first, second = learner(strategy), learner(strategy, seed=2)
+    first.learn(4 * 2 * EPISODE)
+    assert multiplier(first) != multiplier(second) == 1.0
+    rates = first.rollout_buffer.supply.sum(axis=(0, 1)) / first.rollout_buffer.demand.sum((0, 1))
+    np.testing.assert_allclose(first.strategy_state["rates"], rates)
+
+
+def test_the_state_decides_the_update() -> None:
+    """A rate of zero leaves the multiplier at one, and PPO-Lagrangian is ELBERT-PO."""
+    plain, still, moving = (
+        learner(strategy).learn(3 * 2 * EPISODE).policy.flat.values
+        for strategy in (
+            ElbertPO(alpha=10.0),
+            Lagrangian(alpha=10.0, rate=0.0),
+            Lagrangian(alpha=10.0),
+        )
+    )
+    assert torch.equal(plain, still)
+    assert not torch.equal(plain, moving)
+
+
+def test_the_state_is_saved_and_logged(tmp_path: Path) -> None:
+    model = learner(Lagrangian(alpha=10.0))
+    model.learn(3 * 2 * EPISODE, log_interval=100)
+    assert model.logger.name_to_value["strategy/multiplier"] == multiplier(model)
+    assert "strategy/rates" not in model.logger.name_to_value
+    model.save(tmp_path / "model")
+    for env in (None, lending()):
+        again = FairPPO.load(tmp_path / "model", env)
+        assert multiplier(again) == multiplier(model)
+        np.testing.assert_array_equal(again.strategy_state["rates"], model.strategy_state["rates"])
+
+
+def test_training_goes_on_with_the_state() -> None:
+    whole, first = (learner(Lagrangian(alpha=10.0)) for _ in range(2))
+    whole.learn(4 * 2 * EPISODE)
+    first.learn(2 * 2 * EPISODE)
+    second = learner(Lagrangian(alpha=10.0))
+    second.restore_training_state(*first.training_state())
+    second.learn(2 * 2 * EPISODE, reset_num_timesteps=False)
+    assert multiplier(second) == multiplier(whole) != multiplier(first)
+    assert torch.equal(second.policy.flat.values, whole.policy.flat.values)
