@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
+from longfair.settings import NonNegative
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,10 +44,10 @@ class APPO(Strategy):
     """
 
     name: ClassVar[str] = "a-ppo"
-    level_weight: float = 0.25
-    change_weight: float = 0.25
-    tolerance: float = 0.005
-    offset: float = 0.0
+    level_weight: NonNegative = 0.25
+    change_weight: NonNegative = 0.25
+    tolerance: NonNegative = 0.005
+    offset: NonNegative = 0.0
     as_coded: bool = True
 
     def plan(self, rollout: Rollout) -> Plan:

@@ -16,6 +16,7 @@ from typing import ClassVar
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.strategy import Plan, Rollout
 from longfair.errors import UsageError
+from longfair.settings import Natural, NonNegative
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class DemandRegularisedPO(ElbertPO):
     """
 
     name: ClassVar[str] = "demand-regularised-po"
-    demand_weight: float = 1.0
-    regularised_group: int = 1
+    demand_weight: NonNegative = 1.0
+    regularised_group: Natural = 1
 
     def plan(self, rollout: Rollout) -> Plan:
         """Add the weight to that of the group's demand."""

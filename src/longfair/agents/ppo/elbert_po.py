@@ -17,14 +17,14 @@ So every group's supply and demand gets a critic, and PPO's clipped objective do
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
-from longfair.errors import UsageError
 from longfair.metrics.benefit import squared_bias_gradient
+from longfair.settings import NonNegative, OneOf, Positive
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,21 +63,10 @@ class ElbertPO(Strategy):
     """
 
     name: ClassVar[str] = "elbert-po"
-    alpha: float = 2e5
-    beta: float = 20.0
-    standardise: str = "signals"
+    alpha: NonNegative = 2e5
+    beta: Positive = 20.0
+    standardise: Annotated[str, OneOf("signals", "combined", "none")] = "signals"
     discounted_totals: bool = False
-
-    def __post_init__(self) -> None:
-        """Raise `UsageError` for values that have no meaning."""
-        if not self.alpha >= 0:
-            raise UsageError(f"alpha={self.alpha}: give a number of at least 0")
-        if not self.beta > 0:
-            raise UsageError(f"beta={self.beta}: give a number above 0")
-        if self.standardise not in ("signals", "combined", "none"):
-            raise UsageError(
-                f"standardise={self.standardise!r}: give 'signals', 'combined' or 'none'"
-            )
 
     @classmethod
     def as_coded(cls, alpha: float, beta: float = 20.0) -> ElbertPO:

@@ -19,6 +19,7 @@ import numpy as np
 from longfair.agents.ppo.elbert_po import ElbertPO, advantage_weights
 from longfair.agents.ppo.strategy import Plan, Rollout
 from longfair.errors import UsageError
+from longfair.settings import Count
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class SeveralNotionsPO(ElbertPO):
     """
 
     name: ClassVar[str] = "several-notions-po"
-    notions: int = 2
+    notions: Count = 2
 
     def plan(self, rollout: Rollout) -> Plan:
         """Fix the totals, and weigh the advantages of every notion by its own bias."""

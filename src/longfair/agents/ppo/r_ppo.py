@@ -13,12 +13,13 @@ figures were made with the minus sign.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates
 from longfair.errors import UsageError
+from longfair.settings import NonNegative, Range
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,17 @@ class RPPO(Strategy):
     """
 
     name: ClassVar[str] = "r-ppo"
-    penalty: float = 2.0
-    tolerance: float = 0.005
+    penalty: NonNegative = 2.0
+    tolerance: NonNegative = 0.005
     excess_only: bool = False
-    offset: float = 0.0
-    sign: int = -1
+    offset: NonNegative = 0.0
+    sign: Annotated[int, Range(-1, 1)] = -1
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for values that have no meaning."""
-        if self.sign not in (-1, 1):
-            raise UsageError(f"sign={self.sign}: give -1 (penalty) or 1 (Equation 27 as printed)")
+        super().__post_init__()
+        if self.sign == 0:
+            raise UsageError("sign=0: give -1 (penalty) or 1 (Equation 27 as printed)")
 
     def plan(self, rollout: Rollout) -> Plan:
         """Replace the reward by the penalised one."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import validate
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,6 +72,10 @@ class Strategy:
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of the environment's info arrays that the rollout keeps, and `intervene` gets."""
     train_unused_critics: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for values that have no meaning."""
+        validate(self)
 
     def num_signals(self, num_groups: int) -> int:
         """Return the number K of signals that get a critic."""
