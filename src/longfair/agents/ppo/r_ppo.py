@@ -19,7 +19,7 @@ import numpy as np
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates
 from longfair.errors import UsageError
-from longfair.settings import NonNegative, Range
+from longfair.settings import NonNegative, Range, validate
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RPPO(Strategy):
 
     def __post_init__(self) -> None:
         """Raise `UsageError` for values that have no meaning."""
-        super().__post_init__()
+        validate(self)
         if self.sign == 0:
             raise UsageError("sign=0: give -1 (penalty) or 1 (Equation 27 as printed)")
 
