@@ -416,7 +416,7 @@ class WatchedPO(ElbertPO):
 
     def advantage(self, advantages, features, plan):
         spread = advantages.flatten(end_dim=-2).std(dim=0)
-        watched.append((spread.tolist(), plan.weights.abs().tolist()))
+        watched.append((spread.tolist(), np.abs(plan.weights).tolist()))
         return super().advantage(advantages, features, plan)
 
 
