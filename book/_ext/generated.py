@@ -167,8 +167,8 @@ def made_on(runs: pd.DataFrame) -> str:
         f"Made on {'; '.join(machines)}.",
     ]
     versions = {
-        ", ".join(f"{name} {version}" for name, version in sorted(libraries.items()))
-        for libraries in runs["libraries"]
+        ", ".join(f"{name} {version}" for name, version in sorted(own.items()))
+        for own in runs["versions"]
     }
     lines.append(f"Made with {'; '.join(sorted(versions))}.")
     if commits:

@@ -355,7 +355,7 @@ class Store:
             Columns ``experiment``, ``profile``, ``method``, ``variant``, ``seed`` and then the
             entries of the provenance: ``key``, ``config``, ``revisions``, ``versions``, ``source``,
             ``wall_seconds``, ``core_seconds``, ``steps``, ``steps_per_second``, ``processor``,
-            ``cores``, ``system``, ``python``, ``libraries``, ``commit``, ``dirty``,
+            ``cores``, ``system``, ``python``, ``features``, ``kernels``, ``commit``, ``dirty``,
             ``finished``, ``longfair``, ``same_as``: the run of another experiment that this one was
             taken over from, see `twin`.
 
