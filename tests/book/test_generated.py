@@ -100,7 +100,7 @@ def test_time_is_written_in_hours_when_it_is_long() -> None:
 
 def test_machines_and_commits_are_named_once() -> None:
     run = {"processor": "P", "cores": 2, "system": "Linux", "python": "3.11", "commit": "a" * 40}
-    run |= {"core_seconds": 1800.0, "libraries": {"torch": "2.13.0", "numpy": "2.4.6"}}
+    run |= {"core_seconds": 1800.0, "versions": {"torch": "2.13.0", "numpy": "2.4.6"}}
     text = generated.made_on(pd.DataFrame([run, run]).assign(same_as=None))
     assert "Together 1 h of one core." in text
     assert text.count("numpy 2.4.6, torch 2.13.0") == 1
@@ -110,7 +110,7 @@ def test_machines_and_commits_are_named_once() -> None:
 
 def test_runs_of_two_experiments_cost_once() -> None:
     run = {"processor": "P", "cores": 2, "system": "Linux", "python": "3.11", "commit": "a" * 40}
-    run |= {"core_seconds": 1800.0, "libraries": {"torch": "2.13.0"}, "same_as": None}
+    run |= {"core_seconds": 1800.0, "versions": {"torch": "2.13.0"}, "same_as": None}
     text = generated.made_on(pd.DataFrame([run, run | {"same_as": "toy/a/book/b.c.000"}]))
     assert "Together 0.5 h of one core, runs that experiments share counted once." in text
 
