@@ -237,7 +237,7 @@ def test_an_annealed_learning_rate_ends_at_zero(monkeypatch: pytest.MonkeyPatch)
 
     def train(model: Any) -> None:
         original(model)
-        rates.append(model.policy.optimizer.param_groups[0]["lr"])
+        rates.append(model.policy.optimizer.learning_rate)
 
     monkeypatch.setattr(ppo_training.FairPPO, "train", train)
     config = next(a.config for a in INFECTIOUS.arms["smoke"] if a.method == "g-ppo")
