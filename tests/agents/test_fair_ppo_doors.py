@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from longfair.agents.learning.schedules import Annealed
 from longfair.agents.ppo import FairPPO, Strategy
 from longfair.agents.ppo.policy import FairActorCriticPolicy
-from longfair.agents.ppo.saving import strategies
+from longfair.agents.ppo.saved_parts import strategies
 from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError

@@ -19,15 +19,12 @@ from longfair.papers import registry
 from longfair.runs.experiment import Arm
 from longfair.runs.keys import canonical_json
 from longfair.runs.runner import default_workers
-from longfair.runs.verify import described, probe
+from longfair.runs.verify import arms_by_name, described, probe
 from longfair.runs.worker import THREAD_VARIABLES, one_line
 
 
 def _find(name: str) -> tuple[Arm, str]:
-    folder, _, arm_name = name.rpartition("/")
-    experiment, _, profile = folder.rpartition("/")
-    arms = registry.experiment(experiment).arms[profile]
-    return next(arm for arm in arms if arm.name == arm_name), profile
+    return arms_by_name(registry.experiments())[name], name.split("/")[-2]
 
 
 def _question(name: str) -> str:

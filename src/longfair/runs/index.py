@@ -91,7 +91,8 @@ class Index:
         fresh: list[Entry] = []
         found = []
         for path in result_files(self.root, folder):
-            name, stamp = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/"), _of(path)
+            name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            stamp = _stamp(path) or "none"
             row = known.pop(name, None)
             if row is None or row[0] != stamp:
                 entry = _read(Path(path.path), name, stamp)
@@ -226,21 +227,12 @@ def _read(path: Path, name: str, stamp: str) -> Entry:
     return Entry(name, provenance["key"], "", json.dumps(provenance), stamp)
 
 
-def _stamp(path: Path) -> str | None:
+def _stamp(file: Path | os.DirEntry[str]) -> str | None:
+    """Return size and times of a file; None if there is none, or its link leads nowhere."""
     try:
-        return _written(path.stat())
-    except FileNotFoundError:
-        return None
-
-
-def _of(entry: os.DirEntry[str]) -> str:
-    try:
-        return _written(entry.stat())
+        status = file.stat()
     except OSError:
-        return "none"
-
-
-def _written(status: os.stat_result) -> str:
+        return None
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 

@@ -141,7 +141,7 @@ def _digests(store: Store, experiments: Mapping[str, Experiment]) -> dict[str, s
     question = f"sources {library_stamp()} {sorted(experiments)}"
     known = store.index.answer(question)
     if known is None:
-        known = {name: arm_digest(arm) for name, arm in _arms(experiments)}
+        known = {name: arm_digest(arm) for name, arm in arms_by_name(experiments).items()}
         store.index.remember({question: known})
     return dict(known)
 
@@ -309,7 +309,7 @@ def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
     """Describe all arms of the present code, by name."""
     return {
         name: Described(arm_digest(arm), canonical_json(arm.config), revisions_of(arm))
-        for name, arm in _arms(experiments)
+        for name, arm in arms_by_name(experiments).items()
     }
 
 
@@ -374,7 +374,7 @@ def by_name(experiments: Mapping[str, Experiment], names: Iterable[str]) -> list
     UsageError
         If a name belongs to no arm of the present code.
     """
-    arms = dict(_arms(experiments))
+    arms = arms_by_name(experiments)
     runs = []
     for name in names:
         arm, _, seed = name.rpartition(".")
@@ -385,8 +385,11 @@ def by_name(experiments: Mapping[str, Experiment], names: Iterable[str]) -> list
     return runs
 
 
-def _arms(experiments: Mapping[str, Experiment]) -> Iterator[tuple[str, Arm]]:
-    for experiment in experiments.values():
-        for profile, arms in experiment.arms.items():
-            for arm in arms:
-                yield f"{experiment.id}/{profile}/{arm.name}", arm
+def arms_by_name(experiments: Mapping[str, Experiment]) -> dict[str, Arm]:
+    """Return all arms, by ``<experiment>/<profile>/<arm>``."""
+    return {
+        f"{experiment.id}/{profile}/{arm.name}": arm
+        for experiment in experiments.values()
+        for profile, arms in experiment.arms.items()
+        for arm in arms
+    }

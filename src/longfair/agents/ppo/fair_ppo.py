@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +16,10 @@ from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
-from longfair.agents.learning.saving import fill, generator_to_json, restore_generator
+from longfair.agents.learning import saving
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
-from longfair.agents.ppo import logs, saving
+from longfair.agents.ppo import logs
+from longfair.agents.ppo import saved_parts as parts
 from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vectorised
 from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
@@ -28,7 +28,7 @@ from longfair.agents.ppo.strategy import Arrays, Rollout, Strategy
 from longfair.errors import UsageError, near_misses
 
 
-class FairPPO(PPO):
+class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles nothing
     """Proximal policy optimisation whose advantage comes from a fairness strategy.
 
     Parameters
@@ -294,74 +294,37 @@ class FairPPO(PPO):
 
     # Saving -------------------------------------------------------------------------------------
 
-    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
-        """Save parameters and settings without pickling anything.
-
-        Parameters
-        ----------
-        path
-            File to write.
-        exclude, include
-            Arguments of Stable-Baselines3 that choose attributes to pickle; give none.
-        """
-        if exclude is not None or include is not None:
-            raise UsageError("exclude and include choose what to pickle: nothing is pickled here")
+    def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
         parameters = {name: value.numpy() for name, value in self.policy.state_dict().items()}
         parameters |= _stored(self.strategy_state)
         settings = {name: getattr(self, name) for name in _SAVED}
         settings |= {
-            "strategy": saving.strategy_to_json(self.strategy),
-            "policy": saving.policy_name(self.policy_class),
+            "strategy": parts.strategy_to_json(self.strategy),
+            "policy": self.policy_class.__name__,
             "net_arch": list(self.policy_kwargs["net_arch"]),
             "clip_range": schedule_to_json(self.clip_range),
             "learning_rate": schedule_to_json(self.learning_rate),
             "observation_space": saving.space_to_json(self.observation_space),
             "action_space": saving.space_to_json(self.action_space),
         }
-        saving.write(Path(path), parameters, settings)
+        return parameters, settings
 
     @classmethod
-    def load(  # type: ignore[override]  # fewer options than Stable-Baselines3: nothing is pickled
-        cls, path: Any, env: VecEnv | None = None, **kwargs: Any
+    def _from_saved(
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
     ) -> FairPPO:
-        """Load an agent saved by `save`.
-
-        Parameters
-        ----------
-        path
-            File to read.
-        env
-            Environment to go on learning in; none is needed to predict.
-        **kwargs
-            Settings to replace, such as `learning_rate`.
-
-        Notes
-        -----
-        The moments of the optimiser are not saved: learning goes on with fresh ones.
-        """
-        parameters, settings = saving.read(Path(path))
-        try:
-            return cls._restored(parameters, settings, vectorised(env), kwargs)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UsageError(f"{path} is not a model saved by FairPPO.save: {error}") from error
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from error
-
-    @classmethod
-    def _restored(
-        cls, parameters: Any, settings: dict[str, Any], env: VecEnv | None, changes: dict[str, Any]
-    ) -> FairPPO:
+        env = vectorised(env)
         settings = dict(settings)
-        strategy = saving.strategy_from_json(settings.pop("strategy"))
-        policy = saving.policy_of(settings.pop("policy"))
+        strategy = parts.strategy_from_json(settings.pop("strategy"))
+        policy = parts.policy_of(settings.pop("policy"))
         observation_space = saving.space_from_json(settings.pop("observation_space"))
         action_space = saving.space_from_json(settings.pop("action_space"))
         num_groups, timesteps = settings.pop("num_groups"), settings.pop("num_timesteps")
         settings["net_arch"] = tuple(settings["net_arch"])
         for name in ("clip_range", "learning_rate"):
-            if name not in changes:
+            if name not in kwargs:
                 settings[name] = schedule_from_json(name, settings[name])
-        model = cls(policy, env, strategy, **{**settings, **changes}, _init_setup_model=False)
+        model = cls(policy, env, strategy, **{**settings, **kwargs}, _init_setup_model=False)
         if env is None:
             model.observation_space, model.action_space = observation_space, action_space
             model.n_envs, model.num_groups = 1, num_groups
@@ -371,8 +334,8 @@ class FairPPO(PPO):
             saving.require_same_spaces(env, observation_space, action_space)
         model._setup_model()
         own = {name: value.numpy() for name, value in model.policy.state_dict().items()}
-        model._restore_strategy(parameters)
-        saving.fill(own, parameters)
+        model._restore_strategy(arrays)
+        saving.fill(own, arrays)
         model.num_timesteps = timesteps
         return model
 
@@ -403,8 +366,8 @@ class FairPPO(PPO):
             "num_timesteps": self.num_timesteps,
             "updates": self._n_updates,
             "steps": optimizer.steps,
-            "learner": generator_to_json(self.rng),
-            "environment": generator_to_json(_generator_of(self.env)),
+            "learner": saving.generator_to_json(self.rng),
+            "environment": saving.generator_to_json(_generator_of(self.env)),
         }
 
     def restore_training_state(
@@ -421,17 +384,17 @@ class FairPPO(PPO):
         """
         optimizer, arrays = self.policy.optimizer, dict(arrays)
         self._restore_strategy(arrays)
-        fill({"parameters": self._parameters(), "moments": optimizer.moments}, arrays)
+        saving.fill({"parameters": self._parameters(), "moments": optimizer.moments}, arrays)
         optimizer.steps = settings["steps"]
         self.num_timesteps, self._n_updates = settings["num_timesteps"], settings["updates"]
-        restore_generator(self.rng, settings["learner"])
+        saving.restore_generator(self.rng, settings["learner"])
         self._environment_state = settings["environment"]
 
     def _restore_strategy(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the arrays of the strategy's state out of all that were saved."""
         names = [name for name in arrays if name.startswith(_STATE)]
         own = _stored(self.strategy.initial_state(self.num_groups))
-        fill(own, {name: arrays.pop(name) for name in names})
+        saving.fill(own, {name: arrays.pop(name) for name in names})
         self.strategy_state = {name.removeprefix(_STATE): array for name, array in own.items()}
 
     def _parameters(self) -> NDArray[Any]:
@@ -442,7 +405,7 @@ class FairPPO(PPO):
     def _restore_environment(self, env: VecEnv) -> None:
         """Set the environment's generator once, after `learn` has reset the environment."""
         if self._environment_state is not None:
-            restore_generator(_generator_of(env), self._environment_state)
+            saving.restore_generator(_generator_of(env), self._environment_state)
             self._environment_state = None
 
 

@@ -1,38 +1,13 @@
-"""Save a trained agent as plain arrays and text, and read it back without running any code.
-
-Stable-Baselines3 pickles parts of a model, and reading a pickle can run anything. Here a model is
-a NumPy archive: one array per parameter, and one piece of JSON with the settings.
-"""
+"""How strategies and classes of policies are written down in a saved agent."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from longfair.agents.learning.saving import (
-    fill,
-    read,
-    require_same_spaces,
-    space_from_json,
-    space_to_json,
-    write,
-)
 from longfair.agents.ppo import a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo
 from longfair.agents.ppo.strategy import Strategy
 from longfair.errors import UsageError, near_misses
-
-__all__ = [
-    "fill",
-    "policy_name",
-    "policy_of",
-    "read",
-    "require_same_spaces",
-    "space_from_json",
-    "space_to_json",
-    "strategy_from_json",
-    "strategy_to_json",
-    "write",
-]
 
 OWN = (a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo)
 """Modules of the library that define strategies; importing them makes the strategies known."""
@@ -65,11 +40,6 @@ def strategy_from_json(content: dict[str, Any]) -> Strategy:
             "defines it before loading"
         )
     return known[name](**fields)
-
-
-def policy_name(policy: type[Any]) -> str:
-    """Return the name under which a class of policies is saved."""
-    return policy.__name__
 
 
 def policy_of(name: str) -> type[Any]:
