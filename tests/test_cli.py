@@ -23,8 +23,8 @@ from longfair.runs.verify import Comparison
 
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
-    "id", "paper", "statement", "source", "reported", "estimate", "interval", "seeds", "profile",
-    "variant", "verdict", "measured",
+    "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
+    "steps", "horizon", "profile", "measure", "variant", "verdict", "changed", "measured",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
@@ -127,7 +127,7 @@ def test_run_then_list_then_claims(command: Command) -> None:
 
     code, out, _ = command("claims")
     assert "reproduced" in out
-    assert "toy-1 (as_coded, 100 steps): (1) reproduced: bias of fair is" in out
+    assert "toy-1 (as coded): 100 steps, (1) reproduced: bias of fair is" in out
 
 
 def test_claims_without_results_are_not_attempted(command: Command, tmp_path: Path) -> None:

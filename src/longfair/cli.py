@@ -241,8 +241,8 @@ def claims(
         return
     _print_table(f"verdicts under profile {profile}", [_verdict_row(part) for part in verdicts])
     for verdict in verdicts:
-        steps = "" if verdict.horizon is None else f", {verdict.horizon:,} steps"
-        _line(f"{verdict.claim.id} ({verdict.variant}{steps}): {verdict.detail}")
+        steps = "" if verdict.steps is None else f"{verdict.steps:,} steps, "
+        _line(f"{verdict.name}: {steps}{verdict.detail}")
 
 
 @bench_app.command("env")
@@ -422,6 +422,7 @@ def _verdict_row(verdict: Verdict) -> dict[str, Any]:
     return {
         "claim": verdict.claim.id,
         "variant": verdict.variant,
+        "measure": verdict.measure,
         "reported": "" if reported is None else f"{reported.value:g}",
         "estimate": _with_interval(verdict),
         "seeds": str(len(verdict.seeds) or ""),

@@ -63,11 +63,13 @@ CLAIMS = """
 paper: outside
 claims:
   - id: outside-1
+    asked: here
     source: here
     statement: One is one.
     variants: [as_published]
     rule: {kind: exact, check: one-is-one, shows: one}
   - id: outside-2
+    asked: here
     source: here
     statement: The method has a bias of about a half.
     experiment: outside/tiny

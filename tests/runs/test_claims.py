@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,15 @@ import pytest
 import yaml
 
 from longfair.errors import UsageError
-from longfair.runs.claims import Reported, load_claims
+from longfair.runs.claims import Change, Reported, load_claims
 from longfair.runs.rules.about_equal import AboutEqualRule
 from longfair.runs.rules.conjunction import AllRule
 from longfair.runs.rules.exact import ExactRule
 from longfair.runs.rules.gain import AtLeastRule, HighestRule, LowestRule, ReductionRule
 from longfair.runs.rules.level import BoundRule, ValueRule
-from longfair.runs.rules.rule import Quantity, methods_of
+from longfair.runs.rules.rule import Guarded, Quantity, methods_of
 
+DAY = date(2025, 1, 31)
 COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
 
 
@@ -26,6 +28,7 @@ class WithoutAliases(yaml.SafeDumper):
 def claim(**changes: Any) -> dict[str, Any]:
     content = {
         "id": "toy-1",
+        "asked": "paper",
         "source": "Figure 1",
         "statement": "The fair method\n  is fair.",
         "experiment": "toy/lending",
@@ -45,7 +48,7 @@ def load(folder: Path, *claims: dict[str, Any], **top: Any) -> list[Any]:
 
 
 def quantity(metric: str = "bias", **changes: Any) -> Quantity:
-    return Quantity({"as_coded": metric, "as_published": metric}, **changes)
+    return Quantity({"": metric}, **changes)
 
 
 def test_a_claim_is_read(tmp_path: Path) -> None:
@@ -53,6 +56,7 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
     (read,) = load(tmp_path, claim(reported=reported, horizon=5_000_000, note="A note."))
     assert read.id == "toy-1"
     assert read.paper == "toy"
+    assert read.asked == "paper"
     assert read.statement == "The fair method is fair."
     assert read.experiment == "toy/lending"
     assert read.horizon == 5_000_000
@@ -94,13 +98,24 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
             {
                 "kind": "lowest",
                 **COMPARISON,
-                "metric": {"as_coded": "bias", "as_published": "bias_exact"},
+                "guard": {"metric": "reward", "others": ["idle"], "margin": 0.1},
             },
-            LowestRule(
-                Quantity({"as_coded": "bias", "as_published": "bias_exact"}),
-                "fair",
-                ("greedy",),
-                "all",
+            Guarded(
+                LowestRule(quantity(), "fair", ("greedy",), "all"),
+                AtLeastRule(quantity("reward"), "fair", ("idle",), "all", 0.1),
+            ),
+        ),
+        (
+            {
+                "kind": "value",
+                "method": "fair:as_coded",
+                "metric": "bias",
+                "tolerance": 0.1,
+                "guard": {"kind": "bound", "method": "fair", "metric": "reward", "low": 0},
+            },
+            Guarded(
+                ValueRule(quantity(), "fair:as_coded", 0.02, 0.1),
+                BoundRule(quantity("reward"), "fair", low=0.0),
             ),
         ),
         (
@@ -131,6 +146,23 @@ def test_every_kind_of_rule_is_read(tmp_path: Path, content: Any, expected: Any)
     reported = {"value": 0.02, "how": "text"}
     (read,) = load(tmp_path, claim(rule=content, reported=reported, **extra))
     assert read.rule == expected
+
+
+def test_a_measure_is_a_switch_beside_the_variant(tmp_path: Path) -> None:
+    metric = {"code": "bias", "text": "bias_exact"}
+    measures = {"as_coded": ["code", "text"], "as_published": ["text"]}
+    rule = {"kind": "lowest", **COMPARISON, "metric": metric}
+    (read,) = load(tmp_path, claim(rule=rule, measures=measures))
+    assert read.measures == {"as_coded": ("code", "text"), "as_published": ("text",)}
+    assert read.rule == LowestRule(Quantity(metric), "fair", ("greedy",), "all")
+    (read,) = load(tmp_path, claim())
+    assert read.measures == {"as_coded": ("",), "as_published": ("",)}
+
+
+def test_a_change_of_a_rule_leaves_its_mark(tmp_path: Path) -> None:
+    change = {"date": DAY, "was": "a mean", "now": "a share", "why": "The mean says nothing."}
+    (read,) = load(tmp_path, claim(changed=[change]))
+    assert read.changed == (Change("2025-01-31", "a mean", "a share", "The mean says nothing."),)
 
 
 def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
@@ -169,7 +201,18 @@ def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
             {"rule": {"kind": "lowest", **COMPARISON, "phase": "curve", "window": [0.9, 0.1]}},
             "fractions of the training steps",
         ),
-        ({"rule": {"kind": "lowest", **COMPARISON, "metric": {"as_coded": "bias"}}}, "each of"),
+        ({"rule": {"kind": "lowest", **COMPARISON, "metric": {"code": "bias"}}}, "each of"),
+        (
+            {"rule": {"kind": "lowest", **COMPARISON, "guard": {"metric": "reward"}}},
+            "rule, guard: key 'others' is missing",
+        ),
+        ({"rule": {"kind": "lowest", **COMPARISON, "guard": "reward"}}, "guard: expected keys"),
+        ({"asked": None}, "key 'asked' is missing"),
+        ({"asked": "nobody"}, "asked is 'nobody': .*allowed: here, paper"),
+        ({"measures": {"as_coded": ["code"]}}, "measures: key 'as_published' is missing"),
+        ({"measures": {"as_coded": [], "as_published": ["text"]}}, "at least one measure"),
+        ({"changed": [{"date": "May", "was": "a", "now": "b", "why": "c"}]}, "date is 'May'"),
+        ({"changed": [{"date": DAY, "was": "a", "now": "b"}]}, "key 'why' is missing"),
         ({"rule": {"kind": "reduction", **COMPARISON}}, "key 'threshold' is missing"),
         ({"rule": {"kind": "value", "method": "fair", "metric": "bias"}}, "'target' is missing"),
         ({"rule": {"kind": "about_equal", **COMPARISON}}, "key 'margin' is missing"),
@@ -210,6 +253,7 @@ TEXT = """\
 paper: toy
 claims:
   - id: toy-1
+    asked: here
     source: Figure 1
     statement: The fair method is fair.
     experiment: toy/lending

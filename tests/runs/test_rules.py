@@ -47,8 +47,8 @@ class EveryRunBelow(Rule):
 
 def claims_with(folder: Path, **rule: object) -> list[Claim]:
     claim = {
-        "id": "toy-1", "source": "Figure 1", "statement": "So.", "experiment": "toy/lending",
-        "seeds": 2, "variants": ["as_coded"],
+        "id": "toy-1", "asked": "here", "source": "Figure 1", "statement": "So.",
+        "experiment": "toy/lending", "seeds": 2, "variants": ["as_coded"],
         "rule": {"kind": "every_run_below", "method": "fair", "metric": "bias", **rule},
     }  # fmt: skip
     path = folder / "claims.yaml"

@@ -22,12 +22,12 @@ from longfair.runs.rules.gain import (
     of_effect,
 )
 from longfair.runs.rules.level import BoundRule, ValueRule
-from longfair.runs.rules.rule import Quantity, Rule
+from longfair.runs.rules.rule import Guarded, Quantity, Rule, methods_of
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.store import Store, no_results
 from longfair.runs.verdicts import Verdict, judge, judge_all
 
-BIAS = Quantity({"as_coded": "bias", "as_published": "bias"})
+BIAS = Quantity({"": "bias"})
 SPREAD = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
 
 
@@ -56,14 +56,21 @@ def rows(
     )
 
 
-def claim_of(rule: Rule, seeds: int = 5, variants: tuple[str, ...] = ("as_coded",)) -> Claim:
+def claim_of(
+    rule: Rule,
+    seeds: int = 5,
+    variants: tuple[str, ...] = ("as_coded",),
+    measures: tuple[str, ...] = ("",),
+) -> Claim:
     return Claim(
         id="toy-1",
         paper="toy",
+        asked="paper",
         source="Figure 1",
         statement="It is so.",
         rule=rule,
         variants=variants,
+        measures=dict.fromkeys(variants, measures),
         experiment="toy/lending",
         seeds=seeds,
         reported=Reported(0.1, "text"),
@@ -302,7 +309,7 @@ def test_equivalence_is_judged(other: float, word: str) -> None:
     assert verdict.word == word
     assert verdict.estimate == pytest.approx(0.1 - other)
     assert verdict.interquartile_mean == pytest.approx(0.1 - other)
-    assert verdict.horizon == 100
+    assert verdict.steps == 100
 
 
 def test_equivalence_is_paired_by_seed_and_needs_a_narrow_interval() -> None:
@@ -366,7 +373,7 @@ def checks() -> dict[str, Any]:
 
 
 def exact(rule: Rule) -> Verdict:
-    claim = Claim("toy-2", "toy", "Section 2", "So it is.", rule, ("as_published",))
+    claim = replace(claim_of(rule, 0, ("as_published",)), experiment=None, reported=None)
     (verdict,) = judge(claim, no_results(), profile="book", checks=checks())
     return verdict
 
@@ -405,7 +412,7 @@ def test_a_conjunction_shows_its_first_part_beside_a_reported_value() -> None:
     assert verdict.measured == "bias, fair (part 1 of 2)"
 
 
-EARLY = Quantity({"as_coded": "early_bias"}, group=1, phase="curve", window=(0.0, 1.0))
+EARLY = Quantity({"": "early_bias"}, group=1, phase="curve", window=(0.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -507,6 +514,53 @@ def test_each_variant_is_judged_apart_with_shared_references() -> None:
     ]
 
 
+def test_each_measure_is_judged_apart() -> None:
+    both = Quantity({"code": "bias", "text": "bias_exact"})
+    rule = ValueRule(both, "fair", 0.1, 0.05)
+    exactly = rows("fair", 0.3 + SPREAD, metric="bias_exact")
+    results = pd.concat([rows("fair", 0.1 + SPREAD), exactly])
+    verdicts = judge(claim_of(rule, measures=("code", "text")), results, profile="book")
+    assert [(verdict.measure, verdict.word, verdict.measured) for verdict in verdicts] == [
+        ("code", "reproduced", "bias, fair"),
+        ("text", "not reproduced", "bias exact, fair"),
+    ]
+    assert verdicts[1].name == "toy-1 (as coded, text)"
+
+
+# --- guards -----------------------------------------------------------------------------------
+
+
+REWARD = Quantity({"": "reward"})
+
+
+@pytest.mark.parametrize(
+    ("level", "word"),
+    [(0.5, "reproduced"), (0.3, "direction only"), (0.1, "direction only")],
+)
+def test_a_bias_bought_with_the_reward_is_not_reproduced(level: float, word: str) -> None:
+    rule = Guarded(lowest(), AtLeastRule(REWARD, "fair", ("idle",), "all"))
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)]
+    tables += [rows("fair", level + SPREAD, metric="reward")]
+    tables += [rows("idle", 0.3 + SPREAD[[3, 0, 4, 1, 2]], metric="reward")]
+    verdict = verdict_of(rule, *tables)
+    assert verdict.word == word
+    assert verdict.measured == "bias, greedy less fair"
+    assert ("reward of fair less that of idle" in verdict.detail) == (word != "reproduced")
+    contradicted = replace(rule, rule=HighestRule(BIAS, "fair", ("greedy",), "all"))
+    assert verdict_of(contradicted, *tables).word == "contradicted"
+    both = AllRule((lowest(), rule))
+    assert verdict_of(both, *tables).word == word
+    assert set(methods_of(rule)) == {"fair", "greedy", "idle"}
+
+
+def test_a_guard_that_nobody_can_ask_is_no_guard_passed() -> None:
+    rule = Guarded(lowest(), AtLeastRule(REWARD, "fair", ("idle",), "all"))
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)]
+    verdict = verdict_of(rule, *tables, rows("fair", 0.1 + SPREAD, metric="reward"))
+    assert verdict.word == "direction only"
+    assert "no results of idle" in verdict.detail
+
+
 def test_a_variant_can_be_pinned() -> None:
     results = pd.concat(
         [rows("fair", 0.1 + SPREAD, variant="as_published"), rows("greedy", 0.5 + SPREAD)]
@@ -532,7 +586,7 @@ def test_metrics_groups_and_windows_are_selected() -> None:
     )
 
     def estimate(**changes: Any) -> float | None:
-        quantity = Quantity({"as_coded": "rate"}, **changes)
+        quantity = Quantity({"": "rate"}, **changes)
         return verdict_of(ValueRule(quantity, "fair", 1.0, 0.1), results).estimate
 
     assert estimate() == pytest.approx(8)
@@ -544,7 +598,7 @@ def test_metrics_groups_and_windows_are_selected() -> None:
     with pytest.raises(UsageError, match="no group '3'"):
         estimate(group=3)
     with pytest.raises(UsageError, match=r"no metric 'rat'.*did you mean 'rate'"):
-        verdict_of(ValueRule(Quantity({"as_coded": "rat"}), "fair", 1.0, 0.1), results)
+        verdict_of(ValueRule(Quantity({"": "rat"}), "fair", 1.0, 0.1), results)
 
 
 def test_a_verdict_names_everything_it_rests_on() -> None:
@@ -553,11 +607,12 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
     assert verdict.profile == "book"
     assert verdict.variant == "as_coded"
     assert verdict.seeds == (0, 1, 2, 3, 4)
-    assert verdict.horizon == 5_000
+    assert verdict.steps == 5_000
     assert verdict.interval is not None
     assert verdict.as_json() == {
         "id": "toy-1",
         "paper": "toy",
+        "asked": "paper",
         "statement": "It is so.",
         "source": "Figure 1",
         "reported": 0.1,
@@ -565,9 +620,13 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "measured": "bias, fair",
         "interval": list(verdict.interval),
         "seeds": 5,
+        "steps": 5_000,
+        "horizon": None,
         "profile": "book",
+        "measure": "",
         "variant": "as_coded",
         "verdict": "reproduced",
+        "changed": [],
     }
 
 

@@ -78,10 +78,10 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
 
 
 def words_of_verdicts(store: Store, experiment: str, profile: str) -> Mapping[str, str]:
-    """Judge all claims of an experiment; return the words by claim and variant."""
+    """Judge all claims of an experiment; return the words by claim, variant and measure."""
     claims = [claim for claim in registry.claims() if claim.experiment == experiment]
     verdicts = judge_all(claims, store, profile, registry.checks())
-    return {f"{verdict.claim.id} ({verdict.variant})": verdict.word for verdict in verdicts}
+    return {verdict.name: verdict.word for verdict in verdicts}
 
 
 @contextlib.contextmanager

@@ -9,26 +9,36 @@ A file looks like this::
     paper: elbert
     claims:
       - id: elbert-01
+        asked: paper
         source: Figure 4, lending
         statement: ELBERT-PO has the lowest bias, about 0.02.
         experiment: elbert/lending
         horizon: 5000000
         seeds: 10
         variants: [as_coded, as_published]
+        measures: {as_coded: [code, text], as_published: [text]}
         reported: {value: 0.023, how: read off a plot, error: 0.003}
         rule:
           kind: all
           rules:
-            - {kind: value, method: elbert-po, metric: bias, tolerance: 0.02}
-            - {kind: lowest, method: elbert-po, others: [g-ppo, r-ppo], metric: bias,
+            - {kind: value, method: elbert-po, metric: {code: bias, text: bias_exact},
+               tolerance: 0.02}
+            - {kind: lowest, method: elbert-po, others: [g-ppo, r-ppo], metric: reward,
                among: available}
+        changed:
+          - {date: 2025-01-31, was: a tolerance of 0.01, now: one of 0.02, why: see the note}
+
+A *variant* says how a method was trained, a *measure* how its runs are measured. They are two
+switches: every pair under ``measures`` is judged apart. Where measures do not differ, the key is
+left out, and one measure without a name is judged in every variant.
 
 `longfair.runs.rules` has the kinds of rules, one class each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -87,8 +97,31 @@ class Reported:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What was changed in a claim's rule after its runs; a mark that stays.
+
+    Parameters
+    ----------
+    date
+        Day of the change, as ``year-month-day``.
+    was, now
+        The rule before and after, in words.
+    why
+        The reason, one sentence.
+    """
+
+    date: str
+    was: str
+    now: str
+    why: str
+
+
+Asked = Literal["paper", "here"]
+
+
+@dataclass(frozen=True)
 class Claim:
-    """A statement of a paper that can be checked.
+    """A statement that can be checked: a paper's, or a question of ours about its subject.
 
     Parameters
     ----------
@@ -96,14 +129,19 @@ class Claim:
         Unique over all papers.
     paper
         Id of the paper.
+    asked
+        Whether the paper says it, or it is asked here.
     source
-        Where the paper says it.
+        Where the paper says it, or what the question is about.
     statement
-        What it says, in our words.
+        What is said, in our words.
     rule
         How it is judged.
     variants
         Variants in which it is judged, each apart.
+    measures
+        Variant to the measures by which its runs are judged, each apart; ``("",)`` where there
+        is but one.
     experiment
         Id of the experiment whose results judge it; None for exact claims.
     horizon
@@ -112,20 +150,25 @@ class Claim:
         Seeds needed; with fewer the verdict is at best inconclusive. 0 for exact claims.
     reported
         The reported number, if there is one.
+    changed
+        Changes of the rule after its runs, oldest first.
     note
         What a reader should know besides.
     """
 
     id: str
     paper: str
+    asked: Asked
     source: str
     statement: str
     rule: Rule
     variants: tuple[str, ...]
+    measures: Mapping[str, tuple[str, ...]]
     experiment: str | None = None
     horizon: int | None = None
     seeds: int = 0
     reported: Reported | None = None
+    changed: tuple[Change, ...] = ()
     note: str = ""
 
 
@@ -233,12 +276,13 @@ def _id_of(node: yaml.Node) -> str:
 def _claim(fields: Fields, paper: str) -> Claim:
     identifier = fields.name("id")
     fields.where = f"{fields.where} ({identifier})"
-    variants = _variants(fields)
+    variants = _names(fields, "variants", "variant")
+    measures = _measures(fields, variants)
     reported = _reported(fields)
     rule = RuleFields(
         fields.take("rule"),
         f"{fields.where}: rule",
-        variants,
+        tuple(dict.fromkeys(name for names in measures.values() for name in names)),
         None if reported is None else reported.value,
     ).rule()
     experiment = fields.text("experiment") if rule.methods else None
@@ -247,29 +291,54 @@ def _claim(fields: Fields, paper: str) -> Claim:
     claim = Claim(
         id=identifier,
         paper=paper,
+        asked=fields.choice("asked", ("paper", "here")),
         source=fields.text("source"),
         statement=fields.text("statement"),
         rule=rule,
         variants=variants,
+        measures=measures,
         experiment=experiment,
         horizon=fields.integer("horizon") if fields.has("horizon") else None,
         seeds=fields.integer("seeds", low=2) if experiment is not None else 0,
         reported=reported,
+        changed=_changed(fields),
         note=fields.text("note", ""),
     )
     fields.finish()
     return claim
 
 
-def _variants(fields: Fields) -> tuple[str, ...]:
-    variants = tuple(str(name) for name in fields.sequence("variants"))
-    for variant in variants:
-        require_name(f"{fields.where}: variant", variant)
-    if not variants:
-        raise fields.wrong("variants", [], "a list with at least one variant")
-    if len(set(variants)) != len(variants):
-        raise fields.wrong("variants", list(variants), "a list of distinct variants")
-    return variants
+def _names(fields: Fields, key: str, what: str) -> tuple[str, ...]:
+    names = tuple(str(name) for name in fields.sequence(key))
+    for name in names:
+        require_name(f"{fields.where}: {what}", name)
+    if not names:
+        raise fields.wrong(key, [], f"a list with at least one {what}")
+    if len(set(names)) != len(names):
+        raise fields.wrong(key, list(names), f"a list of distinct {what}s")
+    return names
+
+
+def _measures(claim: Fields, variants: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    content = claim.take("measures", None)
+    if content is None:
+        return dict.fromkeys(variants, ("",))
+    fields = Fields(content, f"{claim.where}: measures")
+    measures = {variant: _names(fields, variant, "measure") for variant in variants}
+    fields.finish()
+    return measures
+
+
+def _changed(claim: Fields) -> tuple[Change, ...]:
+    changes = []
+    for number, content in enumerate(claim.sequence("changed") if claim.has("changed") else (), 1):
+        fields = Fields(content, f"{claim.where}: changed, {number}")
+        day = fields.take("date")
+        if type(day) is not datetime.date:
+            raise fields.wrong("date", day, "a day, such as 2025-01-31")
+        changes.append(Change(str(day), *(fields.text(key) for key in ("was", "now", "why"))))
+        fields.finish()
+    return tuple(changes)
 
 
 def _reported(claim: Fields) -> Reported | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -22,14 +22,14 @@ from longfair.runs.store import Store, no_results
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one claim in one variant under one profile.
+    """The judgement of one claim in one variant, by one measure, under one profile.
 
     Parameters
     ----------
     claim
         The claim.
-    variant, profile
-        What was judged.
+    variant, measure, profile
+        What was judged; the measure has no name where there is but one.
     word
         The verdict.
     estimate
@@ -42,7 +42,7 @@ class Verdict:
         The effect with interquartile means in place of means; None if there is none.
     seeds
         Seeds the judgement rests on, in ascending order; empty for exact claims.
-    horizon
+    steps
         Training steps of the judged method's runs; None if there are none.
     detail
         One sentence: what the effect is, what it was compared with.
@@ -54,6 +54,7 @@ class Verdict:
 
     claim: Claim
     variant: str
+    measure: str
     profile: str
     word: Word
     estimate: float | None = None
@@ -61,10 +62,16 @@ class Verdict:
     interval: tuple[float, float] | None = None
     interquartile_mean: float | None = None
     seeds: tuple[int, ...] = ()
-    horizon: int | None = None
+    steps: int | None = None
     detail: str = ""
     missing: tuple[str, ...] = ()
     parts: tuple[Verdict, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The claim's id with variant and measure."""
+        which = ", ".join(filter(None, (self.variant.replace("_", " "), self.measure)))
+        return f"{self.claim.id} ({which})"
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as the plain object that ``longfair claims --json`` prints."""
@@ -72,15 +79,20 @@ class Verdict:
         return {
             "id": claim.id,
             "paper": claim.paper,
+            "asked": claim.asked,
             "statement": claim.statement,
             "source": claim.source,
             "reported": claim.reported.value if claim.reported is not None else None,
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
             "seeds": len(self.seeds),
+            "steps": self.steps,
+            "horizon": claim.horizon,
             "profile": self.profile,
+            "measure": self.measure,
             "variant": self.variant,
             "verdict": self.word,
+            "changed": [asdict(change) for change in claim.changed],
             "measured": self.measured,
         }
 
@@ -104,7 +116,7 @@ def judge_all(
     Returns
     -------
     list of Verdict
-        One per claim and variant, in this order.
+        One per claim, variant and measure, in this order.
 
     Raises
     ------
@@ -135,7 +147,7 @@ def judge_all(
 def judge(
     claim: Claim, results: pd.DataFrame, *, profile: str, checks: Mapping[str, Check] | None = None
 ) -> list[Verdict]:
-    """Judge one claim in each of its variants.
+    """Judge one claim in each of its variants, by each of its measures.
 
     Parameters
     ----------
@@ -151,7 +163,7 @@ def judge(
     Returns
     -------
     list of Verdict
-        One per variant of the claim.
+        One per variant and measure.
 
     Raises
     ------
@@ -164,5 +176,9 @@ def judge(
 def _judged(
     claim: Claim, outcomes: Outcomes, profile: str, checks: Mapping[str, Check]
 ) -> list[Verdict]:
-    blanks = [Verdict(claim, variant, profile, "not attempted") for variant in claim.variants]
+    blanks = [
+        Verdict(claim, variant, measure, profile, "not attempted")
+        for variant in claim.variants
+        for measure in claim.measures[variant]
+    ]
     return [claim.rule.judge(Case(blank, outcomes, checks), claim.id) for blank in blanks]

@@ -10,6 +10,9 @@ Two things come before every rule. One whose methods have no results is *not att
 fewer seeds than the claim needs, counting the seeds that all its methods share, is *inconclusive*,
 whatever its interval; so one seed never decides anything.
 
+A rule may have a **guard**: another rule, about what the effect must not cost. While it is not
+reproduced, the word is at most *direction only*; see `longfair.runs.rules.rule.Guarded`.
+
 A method is looked up in the variant that is judged, then in the variant ``reference`` of methods
 that learn nothing. ``method:variant`` in a rule pins the variant.
 """

@@ -1,4 +1,4 @@
-"""A claim in one variant with the results: what rules are asked about, and what helps to answer."""
+"""A claim in one variant, by one measure, with the results: what rules are asked about."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Case:
-    """One claim in one variant under one profile.
+    """One claim in one variant, by one measure, under one profile.
 
     Parameters
     ----------
@@ -67,8 +67,12 @@ class Case:
     checks: Mapping[str, Check]
 
     def metric(self, quantity: Quantity) -> str:
-        """Name the metric of a quantity in this variant."""
-        return quantity.metrics[self.blank.variant]
+        """Name the metric of a quantity by this measure."""
+        return quantity.metrics[self.blank.measure]
+
+    def measured(self, quantity: Quantity) -> str:
+        """Say in plain words which number a quantity is by this measure."""
+        return quantity.measured(self.blank.measure)
 
     def values(self, quantity: Quantity, method: str) -> pd.Series[float] | None:
         """Return one number per seed, or None if the method has no results.
@@ -127,7 +131,7 @@ class Case:
             interval=interval,
             interquartile_mean=finding.interquartile_mean,
             seeds=used,
-            horizon=None if arm is None else arm.steps,
+            steps=None if arm is None else arm.steps,
             detail=detail,
             missing=finding.missing,
         )

@@ -30,7 +30,7 @@ class AllRule(Rule):
         parts = fields.sequence("rules")
         if len(parts) < 2:
             raise fields.wrong("rules", parts, "a list of at least two rules")
-        return cls(tuple(fields.part(part, number) for number, part in enumerate(parts, start=1)))
+        return cls(tuple(fields.part(part, f"part {n}") for n, part in enumerate(parts, start=1)))
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -195,7 +195,7 @@ class ReductionRule(GainRule):
 
     def measured(self, case: Case, other: str) -> str:
         """Say in plain words which number is measured."""
-        what = self.quantity.measured(case.blank.variant)
+        what = case.measured(self.quantity)
         return f"{what}, {plain(self.method)}: reduction from {plain(other)}"
 
     def sentence(self, metric: str, found: Estimate, other: str) -> str:

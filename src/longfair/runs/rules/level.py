@@ -48,7 +48,7 @@ class LevelRule(Rule):
         found = case.estimate(numbers, name)
         finding = Finding(
             estimate=found,
-            measured=f"{self.quantity.measured(case.blank.variant)}, {plain(self.method)}",
+            measured=f"{case.measured(self.quantity)}, {plain(self.method)}",
             detail=f"{case.metric(self.quantity)} of {self.method} is {found}, {self.claimed()}",
             seeds=values.index.tolist(),
             interquartile_mean=float(interquartile_mean(numbers)),

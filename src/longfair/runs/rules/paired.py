@@ -99,5 +99,5 @@ class PairedRule(Rule):
 
     def difference(self, case: Case, first: str, second: str) -> str:
         """Say in plain words which difference is measured."""
-        what = self.quantity.measured(case.blank.variant)
+        what = case.measured(self.quantity)
         return f"{what}, {plain(first)} less {plain(second)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from longfair.errors import UsageError
@@ -58,8 +58,8 @@ class Quantity:
     Parameters
     ----------
     metrics
-        Variant to name of the metric. In YAML ``metric`` is one name for all variants, or a
-        mapping with one name per variant where the definitions differ.
+        Measure to name of the metric. In YAML ``metric`` is one name for all measures of the
+        claim, or a mapping with one name per measure where the definitions differ.
     group
         Group, or -1 for all groups together.
     phase
@@ -74,11 +74,60 @@ class Quantity:
     phase: str = "final"
     window: tuple[float, float] | None = None
 
-    def measured(self, variant: str) -> str:
+    def measured(self, measure: str) -> str:
         """Say in plain words which number it is."""
         group = "" if self.group == ALL_GROUPS else f" of group {self.group}"
         during = " during training" if self.phase == "curve" else ""
-        return f"{plain(self.metrics[variant])}{group}{during}"
+        return f"{plain(self.metrics[measure])}{group}{during}"
+
+
+@dataclass(frozen=True)
+class Guarded(Rule):
+    """A rule with a guard: what the claimed effect must not cost.
+
+    Any rule may have the key ``guard``. It holds a rule of any kind; its kind is ``at_least`` and
+    its method the judged one unless it says otherwise, so that
+    ``guard: {metric: reward, others: [accept-half]}`` reads: at a reward no lower than that of
+    ``accept-half``. While the guard is not *reproduced* the word is at most *direction only*, and
+    the sentence says what the guard found. A guard never makes a word better or worse otherwise.
+    """
+
+    rule: Rule
+    guard: Rule
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the guard, and as the rule what is left."""
+        guard = fields.take("guard")
+        rule = fields.rule()
+        if isinstance(guard, dict):
+            method = {"method": rule.methods[0]} if rule.methods else {}
+            guard = {"kind": "at_least", **method, **guard}
+        return cls(rule, fields.part(guard, "guard"))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods of the rule, then of the guard."""
+        return (*self.rule.methods, *self.guard.methods)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Checks of the rule, then of the guard."""
+        return (*self.rule.checks, *self.guard.checks)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge by the rule; ask the guard only where it can matter."""
+        verdict = self.rule.judge(case, name)
+        if verdict.word != "reproduced":
+            return verdict
+        found = self.guard.judge(case, f"{name} guard")
+        if found.word == "reproduced":
+            return verdict
+        return replace(
+            verdict,
+            word="direction only",
+            detail=f"{verdict.detail}; but its price is not excluded, {found.word}: {found.detail}",
+        )
 
 
 class RuleFields(Fields):
@@ -88,30 +137,32 @@ class RuleFields(Fields):
     ----------
     content, where
         As for `Fields`.
-    variants
-        Variants in which the claim is judged.
+    measures
+        Measures by which the claim is judged.
     reported
         The reported value, or None.
     """
 
     def __init__(
-        self, content: Any, where: str, variants: tuple[str, ...], reported: float | None
+        self, content: Any, where: str, measures: tuple[str, ...], reported: float | None
     ) -> None:
         super().__init__(content, where)
-        self.variants = variants
+        self.measures = measures
         self.reported = reported
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
+        if self.has("guard"):
+            return Guarded.read(self)
         kind = self.choice("kind", tuple(_KINDS))
         rule = _KINDS[kind].read(self)
         self.finish()
         return rule
 
-    def part(self, content: Any, number: int) -> Rule:
+    def part(self, content: Any, name: str) -> Rule:
         """Read a rule that is part of this one."""
-        where = f"{self.where}, part {number}"
-        return RuleFields(content, where, self.variants, self.reported).rule()
+        where = f"{self.where}, {name}"
+        return RuleFields(content, where, self.measures, self.reported).rule()
 
     def method(self) -> str:
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""
@@ -130,9 +181,9 @@ class RuleFields(Fields):
         """Read ``metric``, ``group``, ``phase`` and ``window``."""
         metric = self.take("metric")
         if isinstance(metric, str):
-            metric = dict.fromkeys(self.variants, metric)
-        if not isinstance(metric, dict) or set(metric) != set(self.variants):
-            wanted = f"a name, or one name for each of {list(self.variants)}"
+            metric = dict.fromkeys(self.measures, metric)
+        if not isinstance(metric, dict) or set(metric) != set(self.measures):
+            wanted = f"a name, or one name for each of the measures {list(self.measures)}"
             raise self.wrong("metric", metric, wanted)
         group = self.integer("group", ALL_GROUPS, low=ALL_GROUPS)
         phase = self.choice("phase", PHASES, "final")
