@@ -24,7 +24,8 @@ from longfair.runs.verify import Comparison
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
-    "steps", "horizon", "profile", "measure", "variant", "verdict", "changed", "measured",
+    "steps", "horizon", "profile", "settings", "measure", "variant", "verdict", "changed",
+    "detail", "measured",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
@@ -83,9 +84,9 @@ def one_line(text: str) -> str:
 def test_run_then_list_then_claims(command: Command) -> None:
     code, out, err = command("run", "toy/lending", "--profile", "book", "--workers", "2")
     assert (code, err) == (0, "")
-    assert "9 executed, 0 kept, 0 failed" in out
+    assert "15 executed, 0 kept, 0 failed" in out
     code, out, _ = command("run", "toy/lending", "--profile", "book")
-    assert "0 executed, 9 kept, 0 failed" in out
+    assert "0 executed, 15 kept, 0 failed" in out
 
     code, out, err = command("list", "--json")
     assert code == 0
@@ -95,11 +96,11 @@ def test_run_then_list_then_claims(command: Command) -> None:
         "title": "Toy lending",
         "profile": "book",
         "horizon": 100,
-        "seeds": 3,
+        "seeds": 5,
         "methods": ["fair", "greedy", "reject-all"],
         "variants": ["as_coded", "reference"],
-        "runs": 9,
-        "fresh": 9,
+        "runs": 15,
+        "fresh": 15,
         "stale": 0,
         "missing": 0,
         "damaged": 0,
@@ -117,7 +118,9 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert first["verdict"] == "reproduced"
     assert first["profile"] == "book"
     assert first["variant"] == "as_coded"
-    assert first["seeds"] == 3
+    assert first["seeds"] == 5
+    assert (first["settings"], first["steps"], first["horizon"]) == ("ours", 100, 100)
+    assert first["detail"].startswith("our settings: (1) reproduced: bias of fair is")
     assert first["reported"] == 0.1
     assert first["interval"][0] < first["estimate"] < first["interval"][1]
     assert second["verdict"] == "reproduced"
@@ -127,7 +130,7 @@ def test_run_then_list_then_claims(command: Command) -> None:
 
     code, out, _ = command("claims")
     assert "reproduced" in out
-    assert "toy-1 (as coded): 100 steps, (1) reproduced: bias of fair is" in out
+    assert "toy-1 (as coded): 100 steps, our settings: (1) reproduced: bias of fair is" in out
 
 
 def test_claims_without_results_are_not_attempted(command: Command, tmp_path: Path) -> None:
@@ -168,7 +171,7 @@ def test_stale_results_are_judged_but_named(
     code, out, err = command("claims", "toy-1", "--json")
     assert code == 0
     assert json.loads(out)[0]["verdict"] == "reproduced"
-    assert "9 of 9 results of toy/lending under book are stale (other settings)" in one_line(err)
+    assert "15 of 15 results of toy/lending under book are stale (other settings)" in one_line(err)
 
 
 # --- bad input: one line, exit code 2 ---------------------------------------------------------
@@ -240,7 +243,7 @@ def test_a_damaged_result(command: Command, tmp_path: Path) -> None:
 
     code, out, err = command("run", "toy/lending", "--profile", "book")
     assert (code, err) == (0, "")
-    assert "1 executed, 8 kept, 0 failed" in out
+    assert "1 executed, 14 kept, 0 failed" in out
     assert "it is now fair.as_coded.001.parquet.damaged" in out
     assert command("claims", "--json")[0] == 0
 
@@ -331,7 +334,7 @@ def test_doctor_finds_nothing_wrong_with_a_new_store(command: Command) -> None:
     _, out, _ = command("doctor")
     assert "ok   python" in out
     assert "can be written to" in out
-    assert "toy/lending: smoke: 6 missing; book: 9 missing" in out
+    assert "toy/lending: smoke: 6 missing; book: 15 missing" in out
     assert "distributed" in out
 
 

@@ -222,27 +222,42 @@ def run(
 def claims(
     names: Annotated[list[str] | None, typer.Argument(help="Ids of claims; all if none.")] = None,
     paper: Annotated[str | None, typer.Option(help="Only claims of this paper.")] = None,
-    profile: Annotated[str, typer.Option(help="smoke, book or paper.")] = "book",
+    profile: Annotated[
+        str | None, typer.Option(help="Only runs of smoke, book or paper. [default: see above]")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge claims by the results in the store."""
+    """Judge claims by the results in the store.
+
+    On runs with the authors' settings where there are any; the verdict on our cheaper runs of the
+    profile book stands in the next line.
+    """
     from longfair.papers import registry
     from longfair.runs import board
 
     chosen = registry.select_claims(names, paper)
-    _require_profile(profile)
+    if profile is not None:
+        _require_profile(profile)
     folder = _existing(store)
-    verdicts = board.verdicts(chosen, folder, profile, registry.checks())
-    for line in _stale_lines(verdicts, folder, profile):
+    verdicts = board.verdicts(
+        chosen, folder, registry.experiments(), registry.checks(), profile=profile
+    )
+    for line in _stale_lines(verdicts, folder):
         _say(line)
     if as_json:
         _print_json([verdict.as_json() for verdict in verdicts])
         return
-    _print_table(f"verdicts under profile {profile}", [_verdict_row(part) for part in verdicts])
+    _print_table("verdicts", [_verdict_row(part) for part in verdicts])
     for verdict in verdicts:
         steps = "" if verdict.steps is None else f"{verdict.steps:,} steps, "
         _line(f"{verdict.name}: {steps}{verdict.detail}")
+    for asked, words in board.counts(verdicts).items():
+        whose = "claims of papers" if asked == "paper" else "questions asked here"
+        listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
+        _line(f"{whose}, one count for each variant and measure: {listed or 'none'}")
+    changed = {verdict.claim.id for verdict in verdicts if verdict.claim.changed}
+    _line(f"claims whose rule was changed after its runs: {', '.join(sorted(changed)) or 'none'}")
 
 
 @bench_app.command("env")
@@ -397,23 +412,27 @@ def _require_profile(profile: str) -> None:
         raise UsageError(f"unknown profile {profile!r}: {near_misses(profile, known)}")
 
 
-def _stale_lines(verdicts: Sequence[Verdict], folder: Store, profile: str) -> list[str]:
+def _stale_lines(verdicts: Sequence[Verdict], folder: Store) -> list[str]:
     """One line per experiment whose stored results are not what its runs would give now."""
     from longfair.papers import registry
     from longfair.runs.experiment import plan
 
     lines = []
-    for name in dict.fromkeys(verdict.claim.experiment for verdict in verdicts):
-        experiment = registry.experiments().get(name or "")
-        if experiment is None or profile not in experiment.arms:
-            continue
+    resting = [
+        (verdict.claim.experiment or "", profile)
+        for verdict in verdicts
+        for profile in verdict.profile.split(", ")
+        if verdict.stale
+    ]
+    for name, profile in dict.fromkeys(resting):
+        experiment = registry.experiment(name)
         states = [state for _, state in folder.states_of(plan(experiment, profile))]
         stale = [state.reason for state in states if state.status == "stale"]
-        if stale:
-            lines.append(
-                f"{len(stale)} of {len(states)} results of {name} under {profile} are stale "
-                f"({stale[0]}): 'longfair run {name} --profile {profile}' computes them again"
-            )
+        lines.append(
+            f"{len(stale)} of {len(states)} results of {name} under {profile} are stale "
+            f"({', '.join(stale[:1])}): 'longfair run {name} --profile {profile}' computes them "
+            "again"
+        )
     return lines
 
 
@@ -423,9 +442,11 @@ def _verdict_row(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim.id,
         "variant": verdict.variant,
         "measure": verdict.measure,
+        "settings": verdict.settings,
         "reported": "" if reported is None else f"{reported.value:g}",
         "estimate": _with_interval(verdict),
         "seeds": str(len(verdict.seeds) or ""),
+        "steps": "" if verdict.steps is None else f"{verdict.steps:,}",
         "verdict": verdict.word,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from longfair.runs.claims import load_claims
 from longfair.runs.experiment import plan
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
+from longfair.runs.verdicts import Verdict, judge_all, judge_by_settings
 
 CLAIMS = load_claims(Path(__file__).parent / "toy_papers" / "toy" / "claims.yaml")
 CHECKS = {"halves": halves}
@@ -37,33 +38,56 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many claims were judged, call by call."""
     counts: list[int] = []
 
-    def counted(claims: list[object], *arguments: object) -> object:
+    def counted(claims: list[object], *arguments: object, **more: object) -> object:
         counts.append(len(claims))
-        return judge_all(claims, *arguments)  # type: ignore[arg-type]  # handed through
+        return judge_by_settings(claims, *arguments, **more)  # type: ignore[arg-type]  # as given
 
-    monkeypatch.setattr(board, "judge_all", counted)
+    monkeypatch.setattr(board, "judge_by_settings", counted)
     return counts
+
+
+def verdicts(store: Store, seconds: float = 0.0) -> list[Verdict]:
+    toy = toy_experiment(seconds=seconds)
+    return board.verdicts(CLAIMS, store, {toy.id: toy}, CHECKS, profile="smoke")
 
 
 def test_remembered_verdicts_are_those_that_were_judged(store: Store, judged: list[int]) -> None:
     expected = judge_all(CLAIMS, store, "smoke", CHECKS)
     for _ in range(2):
-        assert board.verdicts(CLAIMS, Store(store.root), "smoke", CHECKS) == expected
+        found = verdicts(Store(store.root))
+        assert [verdict.word for verdict in found] == [verdict.word for verdict in expected]
+        assert [verdict.interval for verdict in found] == [v.interval for v in expected]
+        assert found[0].parts
     assert judged == [len(CLAIMS), 0]
 
 
 def test_a_new_result_is_judged(store: Store, judged: list[int]) -> None:
-    board.verdicts(CLAIMS, store, "smoke", CHECKS)
+    assert len(verdicts(store)[0].seeds) == 5
     fill(store, 6)
-    again = board.verdicts(CLAIMS, store, "smoke", CHECKS)
+    assert len(verdicts(store)[0].seeds) == 6
     assert judged[1] > 0
-    assert again == judge_all(CLAIMS, store, "smoke", CHECKS)
 
 
 def test_changed_code_judges_again(
     store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board.verdicts(CLAIMS, store, "smoke", CHECKS)
+    verdicts(store)
     monkeypatch.setattr(board, "library_stamp", lambda: "other code")
-    board.verdicts(CLAIMS, store, "smoke", CHECKS)
+    verdicts(store)
     assert judged == [len(CLAIMS), len(CLAIMS)]
+
+
+def test_runs_that_went_stale_are_judged_again(store: Store, judged: list[int]) -> None:
+    assert verdicts(store)[0].stale == 0
+    assert verdicts(store, seconds=0.001)[0].stale == 15
+    assert judged[1] > 0
+
+
+def test_headlines_are_counted_by_who_asks(store: Store) -> None:
+    found = verdicts(store)
+    beside = [replace(found[0], settings="ours", word="contradicted"), *found[1:]]
+    assert board.headlines([*found, *beside]) == found
+    assert board.counts([*found, *beside]) == {
+        "paper": {"reproduced": 1},
+        "here": {"reproduced": 1},
+    }

@@ -27,7 +27,7 @@ def test_plan_finishes_a_seed_for_all_arms_before_the_next_seed() -> None:
 
 
 def test_plan_uses_the_default_seeds_of_the_profile() -> None:
-    assert len(plan(toy_experiment(), "book")) == 9
+    assert len(plan(toy_experiment(), "book")) == 15
 
 
 def test_plan_selects_methods_and_variants() -> None:

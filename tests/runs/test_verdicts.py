@@ -454,7 +454,7 @@ def test_one_seed_decides_nothing() -> None:
     assert verdict.word == "inconclusive"
     assert verdict.estimate == pytest.approx(0.8)
     assert verdict.interval is None
-    assert "1 seeds of the 2 needed" in verdict.detail
+    assert "1 seeds of the 5 needed" in verdict.detail
 
 
 def test_fewer_seeds_than_needed_decide_nothing() -> None:
@@ -466,9 +466,9 @@ def test_fewer_seeds_than_needed_decide_nothing() -> None:
 
 
 def test_only_shared_seeds_count() -> None:
-    greedy = rows("greedy", 0.5 + SPREAD, first_seed=2)
-    verdict = verdict_of(lowest(), rows("fair", 0.1 + SPREAD), greedy, seeds=3)
-    assert verdict.seeds == (2, 3, 4)
+    greedy = rows("greedy", 0.5 + np.tile(SPREAD, 2), first_seed=2)
+    verdict = verdict_of(lowest(), rows("fair", 0.1 + np.tile(SPREAD, 2)), greedy, seeds=3)
+    assert verdict.seeds == (2, 3, 4, 5, 6, 7, 8, 9)
     assert verdict.word == "reproduced"
     apart = rows("greedy", 0.5 + SPREAD, first_seed=7)
     verdict = verdict_of(lowest(), rows("fair", 0.1 + SPREAD), apart, seeds=3)
@@ -525,6 +525,51 @@ def test_each_measure_is_judged_apart() -> None:
         ("text", "not reproduced", "bias exact, fair"),
     ]
     assert verdicts[1].name == "toy-1 (as coded, text)"
+
+
+# --- settings and steps -----------------------------------------------------------------------
+
+
+def with_settings(table: pd.DataFrame, authors: bool, stale: int = 0) -> pd.DataFrame:
+    return table.assign(profile="book", authors=authors, stale=table["seed"] < stale)
+
+
+def test_a_verdict_says_first_that_the_settings_are_ours() -> None:
+    fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)
+    theirs = verdict_of(lowest(), with_settings(fair, True), with_settings(greedy, True))
+    assert theirs.settings == "authors"
+    assert theirs.detail.startswith("bias of fair")
+    ours = verdict_of(lowest(), with_settings(fair, True), with_settings(greedy, False))
+    assert ours.settings == "ours"
+    assert ours.detail.startswith("our settings: bias of fair")
+    assert verdict_of(lowest(), fair, greedy).settings == ""
+
+
+def test_a_verdict_says_how_many_of_its_runs_are_stale() -> None:
+    tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)]
+    verdict = verdict_of(lowest(), *(with_settings(table, True, stale=2) for table in tables))
+    assert verdict.stale == 4
+    assert verdict.detail.endswith("; 4 of the runs are stale")
+
+
+def test_fewer_than_five_runs_decide_nothing() -> None:
+    fair, greedy = rows("fair", 0.1 + SPREAD[:4]), rows("greedy", 0.5 + SPREAD[:4])
+    verdict = verdict_of(lowest(), fair, greedy, seeds=2)
+    assert verdict.word == "inconclusive"
+    assert "4 seeds of the 5 needed" in verdict.detail
+
+
+@pytest.mark.parametrize(("horizon", "word"), [(1000, "inconclusive"), (100, "contradicted")])
+def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, word: str) -> None:
+    claim = replace(claim_of(HighestRule(BIAS, "fair", ("greedy",), "all")), horizon=horizon)
+    results = pd.concat([rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)])
+    (verdict,) = judge(claim, with_settings(results, False), profile="book")
+    assert verdict.word == word
+    assert ("100 steps of 1,000 cannot refute" in verdict.detail) == (horizon == 1000)
+    (theirs,) = judge(claim, with_settings(results, True), profile="book")
+    assert theirs.word == "contradicted"
+    (other,) = judge(replace(claim, rule=lowest()), with_settings(results, False), profile="book")
+    assert other.word == "reproduced"
 
 
 # --- guards -----------------------------------------------------------------------------------
@@ -623,10 +668,12 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "steps": 5_000,
         "horizon": None,
         "profile": "book",
+        "settings": "",
         "measure": "",
         "variant": "as_coded",
         "verdict": "reproduced",
         "changed": [],
+        "detail": verdict.detail,
     }
 
 

@@ -95,7 +95,7 @@ def toy_experiment(**settings: object) -> Experiment:
         id="toy/lending",
         title="Toy lending",
         arms={"smoke": arms, "book": arms},
-        seeds={"smoke": 2, "book": 3},
+        seeds={"smoke": 2, "book": 5},
         horizon={"smoke": 100, "book": 100},
     )
 

@@ -1,68 +1,99 @@
 """Verdicts of many claims, remembered: judged again only when something they rest on changed.
 
-A verdict follows from the claim with its rule, the results of its experiment, and the code that
+A verdict follows from the claim with its rule, the stored runs of its experiment, and the code that
 judges. The index of the store remembers verdicts under a digest of all three, so the second look
 at the board costs nothing, and a new run costs the claims of its experiment.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from longfair.runs.claims import Check, Claim
+from longfair.runs.claims import Asked, Check, Claim
+from longfair.runs.evidence import Evidence
+from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
+from longfair.runs.rules.words import Word
 from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store
-from longfair.runs.verdicts import Verdict, judge_all
+from longfair.runs.verdicts import Verdict, judge_by_settings
 
 _NOT_KEPT = ("claim", "parts")
 
 
 def verdicts(
-    claims: Iterable[Claim], store: Store, profile: str, checks: Mapping[str, Check]
+    claims: Iterable[Claim],
+    store: Store,
+    experiments: Mapping[str, Experiment],
+    checks: Mapping[str, Check],
+    *,
+    profile: str | None = None,
 ) -> list[Verdict]:
-    """Judge claims as `longfair.runs.verdicts.judge_all` does, remembering the verdicts.
+    """Judge claims as `longfair.runs.verdicts.judge_by_settings` does, remembering the verdicts.
 
     Parameters
     ----------
-    claims, store, profile, checks
+    claims, store, checks, profile
         As there.
+    experiments
+        All experiments by id, as from `longfair.papers.registry.experiments`.
 
     Returns
     -------
     list of Verdict
-        As there.
+        As there, claim by claim.
     """
-    code = _code(checks)
-    results: dict[str, str] = {}
-    found: list[list[Verdict]] = []
-    waiting: list[tuple[int, str, Claim]] = []
-    for claim in claims:
-        name = claim.experiment or ""
-        if name not in results:
-            results[name] = _results(store, name, profile)
-        question = sha256(f"{code}\n{results[name]}\n{profile}\n{claim!r}")
-        known = store.index.answer(question)
-        if known is None:
-            waiting.append((len(found), question, claim))
-        found.append([_verdict(claim, kept) for kept in known or ()])
-    judged = judge_all([claim for _, _, claim in waiting], store, profile, checks)
-    answers = {}
-    for place, question, claim in waiting:
-        found[place] = [verdict for verdict in judged if verdict.claim.id == claim.id]
-        answers[question] = [_plain(verdict) for verdict in found[place]]
-    store.index.remember(answers)
-    return [verdict for group in found for verdict in group]
+    chosen = list(claims)
+    names = dict.fromkeys(claim.experiment for claim in chosen if claim.experiment)
+    evidence = {name: Evidence.of(store, experiments[name]) for name in names}
+    digests = {name: stored.digest for name, stored in evidence.items()}
+    rests_on = f"{_code(checks)}\n{profile}"
+    questions = {
+        claim.id: sha256(f"{rests_on}\n{digests.get(claim.experiment or '')}\n{claim!r}")
+        for claim in chosen
+    }
+    known = {claim.id: store.index.answer(questions[claim.id]) for claim in chosen}
+    waiting = [claim for claim in chosen if known[claim.id] is None]
+    judged = judge_by_settings(waiting, store, evidence, checks, profile=profile)
+    store.index.remember(
+        {questions[name]: [_plain(verdict) for verdict in found] for name, found in judged.items()}
+    )
+    return [
+        verdict
+        for claim in chosen
+        for verdict in judged.get(claim.id) or [_verdict(claim, kept) for kept in known[claim.id]]
+    ]
 
 
-def _results(store: Store, experiment: str, profile: str) -> str:
-    """Digest of what the store holds of an experiment: which files, with which stamps and words."""
-    if not experiment:
-        return ""
-    entries = store.index.entries(f"{experiment}/{profile}")
-    return sha256("\n".join(f"{entry.path} {entry.stamp} {entry.problem}" for entry in entries))
+def headlines(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Keep the first verdict of every claim, variant and measure.
+
+    Parameters
+    ----------
+    verdicts
+        As from `verdicts`: on the authors' settings first, where there are such runs.
+    """
+    first: dict[tuple[str, str, str], Verdict] = {}
+    for verdict in verdicts:
+        first.setdefault((verdict.claim.id, verdict.variant, verdict.measure), verdict)
+    return list(first.values())
+
+
+def counts(verdicts: Iterable[Verdict]) -> dict[Asked, Counter[Word]]:
+    """Count the words of headlines, papers' claims and our own questions apart.
+
+    Parameters
+    ----------
+    verdicts
+        As from `verdicts`.
+    """
+    found: dict[Asked, Counter[Word]] = {"paper": Counter(), "here": Counter()}
+    for verdict in headlines(verdicts):
+        found[verdict.claim.asked][verdict.word] += 1
+    return found
 
 
 def _code(checks: Mapping[str, Check]) -> str:

@@ -144,6 +144,9 @@ class Experiment:
         Profile to default number of seeds, at least 1.
     horizon
         Profile to training steps of the methods that learn.
+    authors
+        Profile whose arms have the authors' settings; an experiment without this profile has no
+        such arms. `longfair.runs.evidence` says what follows from it.
 
     Raises
     ------
@@ -157,6 +160,7 @@ class Experiment:
     arms: Mapping[str, tuple[Arm, ...]]
     seeds: Mapping[str, int]
     horizon: Mapping[str, int]
+    authors: str = "paper"
 
     def __post_init__(self) -> None:
         """Check the parts and freeze the mappings."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from longfair.errors import UsageError, near_misses
+from longfair.runs.evidence import REFERENCE, Settings
 
 if TYPE_CHECKING:
     from longfair.runs.rules.rule import Quantity
@@ -32,24 +32,35 @@ class _Column:
 
 
 class Outcomes:
-    """The rows of one experiment under one profile, by arm.
+    """The rows of one experiment, by arm, from runs that may stand beside each other.
 
     Parameters
     ----------
     table
-        As from `longfair.runs.store.Store.load`.
+        As from `longfair.runs.evidence.Evidence.results`. Without its columns ``authors`` and
+        ``stale``, as from `longfair.runs.store.Store.load`, nothing is known about them.
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
         self._arms = table.groupby(["method", "variant"], sort=False).indices
         self._columns = {name: _Column.of(table[name]) for name in ("metric", "group", "phase")}
-        self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value")}
+        known = [name for name in ("profile", "authors", "stale") if name in table]
+        self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value", *known)}
 
-    def arm(self, method: str, variants: Sequence[str]) -> Arm | None:
-        """Return a method's rows in the first of several variants that has any."""
-        for variant in variants:
-            if (method, variant) in self._arms:
-                rows = self._arms[(method, variant)]
+    def arm(self, name: str, variant: str) -> Arm | None:
+        """Return a method's rows: in the pinned variant, or the given one, or as a reference.
+
+        Parameters
+        ----------
+        name
+            ``method``, or ``method:variant`` which pins the variant.
+        variant
+            Variant that is judged.
+        """
+        method, _, pinned = name.partition(":")
+        for chosen in (pinned,) if pinned else (variant, REFERENCE):
+            if (method, chosen) in self._arms:
+                rows = self._arms[(method, chosen)]
                 columns = {
                     name: _Column(column.codes[rows], column.entries)
                     for name, column in self._columns.items()
@@ -71,6 +82,24 @@ class Arm:
     def steps(self) -> int:
         """Training steps of its runs."""
         return int(self.numbers["step"].max())
+
+    @property
+    def profiles(self) -> list[str]:
+        """Profiles that its runs belong to."""
+        return sorted(set(self.numbers.get("profile", ())))
+
+    @property
+    def settings(self) -> Settings | Literal[""]:
+        """Whose settings its runs have; empty if that is not known."""
+        if "authors" not in self.numbers:
+            return ""
+        return "authors" if self.numbers["authors"].all() else "ours"
+
+    @property
+    def stale(self) -> int:
+        """How many of its runs are stale."""
+        stale = self.numbers.get("stale")
+        return 0 if stale is None else len(set(self.numbers["seed"][stale.astype(bool)]))
 
     def by_seed(self, quantity: Quantity, metric: str) -> pd.Series[float]:
         """Return one number per seed, in ascending order of the seeds.

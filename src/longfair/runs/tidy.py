@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment, plan
 from longfair.runs.statistics import Estimate, estimate, paired_difference
 from longfair.runs.store import Store, no_results
 from longfair.runs.tables import ALL_GROUPS
-from longfair.runs.verdicts import REFERENCE
 
 ARM = ["method", "variant"]
 """Columns that name an arm."""

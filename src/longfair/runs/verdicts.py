@@ -1,19 +1,22 @@
 """Judge claims: from results over seeds, by their rules, to one of six words.
 
-`longfair.runs.rules` says how each kind of rule judges.
+`longfair.runs.rules` says how each kind of rule judges, `longfair.runs.evidence` on which runs.
+Where there are runs with the authors' settings, the verdict on them comes first, and the one on
+cheaper runs of ours stands beside it: does it hold under other settings, too? Where there are
+only ours, the verdict says so in its first words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import pandas as pd
 
 from longfair.runs.claims import Check, Claim
+from longfair.runs.evidence import OURS, Evidence, Settings
 from longfair.runs.outcomes import Outcomes
-from longfair.runs.rules.case import REFERENCE as REFERENCE
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import methods_of
 from longfair.runs.rules.words import Word
@@ -22,14 +25,19 @@ from longfair.runs.store import Store, no_results
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one claim in one variant, by one measure, under one profile.
+    """The judgement of one claim in one variant, by one measure, on one kind of runs.
 
     Parameters
     ----------
     claim
         The claim.
-    variant, measure, profile
+    variant, measure
         What was judged; the measure has no name where there is but one.
+    profile
+        Profile of the runs it rests on, or several with commas.
+    settings
+        Whose settings all of these runs have; ``"ours"`` if one of them has not the authors'.
+        Empty for exact claims, and where it is not known.
     word
         The verdict.
     estimate
@@ -48,6 +56,8 @@ class Verdict:
         One sentence: what the effect is, what it was compared with.
     missing
         Methods named in the rule that have no results.
+    stale
+        How many of the runs are stale: settings, a revision or a version changed since.
     parts
         Verdicts of the parts of a conjunction; empty otherwise.
     """
@@ -56,6 +66,7 @@ class Verdict:
     variant: str
     measure: str
     profile: str
+    settings: Settings | Literal[""]
     word: Word
     estimate: float | None = None
     measured: str = ""
@@ -65,6 +76,7 @@ class Verdict:
     steps: int | None = None
     detail: str = ""
     missing: tuple[str, ...] = ()
+    stale: int = 0
     parts: tuple[Verdict, ...] = ()
 
     @property
@@ -89,10 +101,12 @@ class Verdict:
             "steps": self.steps,
             "horizon": claim.horizon,
             "profile": self.profile,
+            "settings": self.settings,
             "measure": self.measure,
             "variant": self.variant,
             "verdict": self.word,
             "changed": [asdict(change) for change in claim.changed],
+            "detail": self.detail,
             "measured": self.measured,
         }
 
@@ -100,7 +114,7 @@ class Verdict:
 def judge_all(
     claims: Iterable[Claim], store: Store, profile: str, checks: Mapping[str, Check]
 ) -> list[Verdict]:
-    """Judge claims by what a store holds.
+    """Judge claims by what a store holds under one profile, whatever the settings.
 
     Parameters
     ----------
@@ -125,23 +139,63 @@ def judge_all(
         does not exist.
     """
     chosen = list(claims)
-    needed: dict[str, set[str]] = {}
-    for claim in chosen:
-        needed.setdefault(claim.experiment or "", set()).update(methods_of(claim.rule))
     known = store.experiments()
     outcomes = {
         name: Outcomes(
-            store.load(experiment=name, profile=profile, methods=sorted(methods))
+            store.load(experiment=name, profile=profile, methods=methods)
             if name in known
             else no_results()
         )
-        for name, methods in needed.items()
+        for name, methods in _needed(chosen).items()
     }
     return [
         verdict
         for claim in chosen
         for verdict in _judged(claim, outcomes[claim.experiment or ""], profile, checks)
     ]
+
+
+def judge_by_settings(
+    claims: Iterable[Claim],
+    store: Store,
+    evidence: Mapping[str, Evidence],
+    checks: Mapping[str, Check],
+    *,
+    profile: str | None = None,
+) -> dict[str, list[Verdict]]:
+    """Judge claims on runs with the authors' settings, and beside it on ours.
+
+    Parameters
+    ----------
+    claims, store, checks
+        As for `judge_all`.
+    evidence
+        The stored runs of every experiment that the claims name, by its id.
+    profile
+        Judge on the runs of this profile only.
+
+    Returns
+    -------
+    dict of str to list of Verdict
+        By claim. For every variant and measure the verdict on the authors' settings if the methods
+        of the rule were run with them, then the one on ours if they were run; never none.
+
+    Raises
+    ------
+    UsageError
+        As for `judge_all`.
+    """
+    chosen = list(claims)
+    pools: dict[str, list[tuple[str, Outcomes]]] = {"": [(OURS, Outcomes(no_results()))]}
+    for name, methods in _needed(chosen).items():
+        if name:
+            pools[name] = [
+                (which, Outcomes(part.results(store, methods)))
+                for which, part in evidence[name].pools(profile).items()
+            ]
+    return {
+        claim.id: _by_settings(claim, pools[claim.experiment or ""], checks) for claim in chosen
+    }
 
 
 def judge(
@@ -154,7 +208,8 @@ def judge(
     claim
         The claim.
     results
-        Results of the claim's experiment under the profile, as from `Store.load`.
+        Results of the claim's experiment under the profile, as from `Store.load` or
+        `longfair.runs.evidence.Evidence.results`.
     profile
         Name of the profile.
     checks
@@ -173,12 +228,51 @@ def judge(
     return _judged(claim, Outcomes(results), profile, checks or {})
 
 
+def _needed(claims: Iterable[Claim]) -> dict[str, list[str]]:
+    """Methods that claims need, by experiment; exact claims need none of the experiment ``""``."""
+    needed: dict[str, set[str]] = {}
+    for claim in claims:
+        needed.setdefault(claim.experiment or "", set()).update(methods_of(claim.rule))
+    return {name: sorted(methods) for name, methods in needed.items()}
+
+
+def _by_settings(
+    claim: Claim, pools: list[tuple[str, Outcomes]], checks: Mapping[str, Check]
+) -> list[Verdict]:
+    """Judge on every pool of runs; keep what was attempted, and what differs from the first."""
+    found = [_judged(claim, outcomes, profile, checks) for profile, outcomes in pools]
+    kept = []
+    for first, *others in zip(*found, strict=True):
+        rows = [first, *(other for other in others if other.settings != first.settings)]
+        kept += [row for row in rows if row.word != "not attempted"] or rows[-1:]
+    return kept
+
+
 def _judged(
     claim: Claim, outcomes: Outcomes, profile: str, checks: Mapping[str, Check]
 ) -> list[Verdict]:
-    blanks = [
-        Verdict(claim, variant, measure, profile, "not attempted")
+    return [
+        _one(Verdict(claim, variant, measure, profile, "", "not attempted"), outcomes, checks)
         for variant in claim.variants
         for measure in claim.measures[variant]
     ]
-    return [claim.rule.judge(Case(blank, outcomes, checks), claim.id) for blank in blanks]
+
+
+def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Verdict:
+    """Judge in one variant by one measure, and say first what the reader must know of the runs."""
+    found = (outcomes.arm(name, blank.variant) for name in dict.fromkeys(blank.claim.rule.methods))
+    arms = [arm for arm in found if arm is not None]
+    if arms:
+        kinds = {arm.settings for arm in arms}
+        blank = replace(
+            blank,
+            profile=", ".join(arms[0].profiles) or blank.profile,
+            settings="ours" if "ours" in kinds else arms[0].settings,
+            stale=sum(arm.stale for arm in arms),
+        )
+    verdict = blank.claim.rule.judge(Case(blank, outcomes, checks), blank.claim.id)
+    if verdict.word == "not attempted":
+        return replace(verdict, settings="", stale=0)
+    before = "our settings: " if verdict.settings == "ours" else ""
+    after = f"; {verdict.stale} of the runs are stale" if verdict.stale else ""
+    return replace(verdict, detail=f"{before}{verdict.detail}{after}")

@@ -144,6 +144,7 @@ MEMORY_LEARNER = Experiment(
     arms={profile: _arms(profile) for profile in PROFILES},
     seeds={"smoke": 2, "book": 10, "paper": 10},
     horizon={profile: _horizon(profile) for profile in PROFILES},
+    authors="",  # the authors have no such learner
 )
 
 EXPERIMENTS = (MEMORY_LEARNER,)

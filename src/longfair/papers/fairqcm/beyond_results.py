@@ -12,8 +12,8 @@ import pandas as pd
 
 from longfair.agents.fairqcm.presets import Recipe
 from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
+from longfair.runs.evidence import REFERENCE
 from longfair.runs.tidy import Quantities, change, differences, of_arm, references
-from longfair.runs.verdicts import REFERENCE
 
 OPTIMAL = "oracle"
 """The reference that nothing surpasses: least served on doughnuts, the exact optimum in lending."""

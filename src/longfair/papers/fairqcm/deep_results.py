@@ -13,6 +13,7 @@ import pandas as pd
 
 from longfair.agents.fairqcm.presets import Learning, Switches
 from longfair.papers.fairqcm.deep import CHANGES, config_of
+from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment
 from longfair.runs.store import Store
 from longfair.runs.tidy import (
@@ -26,7 +27,6 @@ from longfair.runs.tidy import (
     of_arm,
     written,
 )
-from longfair.runs.verdicts import REFERENCE
 
 RERUN: Mapping[str, tuple[float, float, float]] = {
     "fairqcm": (958.7, 1032.4, 26.8),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity
-from longfair.runs.rules.words import Word
+from longfair.runs.rules.words import AGAINST, Word
 from longfair.runs.statistics import Estimate, Floats, Method, Statistic, bootstrap, estimate
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from longfair.runs.claims import Check
     from longfair.runs.verdicts import Verdict
 
-REFERENCE = "reference"
-"""Variant of methods that learn nothing; they stand in every variant's comparison."""
+FEWEST = 5
+"""Runs below which nothing is decided, however few a claim asks for."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Case:
-    """One claim in one variant, by one measure, under one profile.
+    """One claim in one variant, by one measure, on runs that may stand beside each other.
 
     Parameters
     ----------
@@ -113,7 +113,9 @@ class Case:
             Word for the two ends of an interval.
         """
         used = tuple(sorted(int(seed) for seed in finding.seeds))
-        needed = max(self.blank.claim.seeds, 2)
+        needed = max(self.blank.claim.seeds, FEWEST)
+        arm = self._arm(method)
+        steps = None if arm is None else arm.steps
         interval, detail = finding.estimate.interval, finding.detail
         word: Word = "inconclusive"
         if len(used) < needed:
@@ -122,7 +124,9 @@ class Case:
             detail = f"{detail}; the interval is undefined"
         else:
             word = word_of(*interval)
-        arm = self._arm(method)
+            if word in AGAINST and self._is_short(steps):
+                word = "inconclusive"
+                detail = f"{detail}; {steps:,} steps of {self.blank.claim.horizon:,} cannot refute"
         return replace(
             self.blank,
             word=word,
@@ -131,7 +135,7 @@ class Case:
             interval=interval,
             interquartile_mean=finding.interquartile_mean,
             seeds=used,
-            steps=None if arm is None else arm.steps,
+            steps=steps,
             detail=detail,
             missing=finding.missing,
         )
@@ -157,10 +161,14 @@ class Case:
             missing=tuple(missing),
         )
 
+    def _is_short(self, steps: int | None) -> bool:
+        """Whether runs end before the moment that a claim about the end of training is about."""
+        if self.blank.settings == "authors":
+            return False
+        return 0 < (steps or 0) < (self.blank.claim.horizon or 0)
+
     def _arm(self, method: str) -> Arm | None:
-        """Rows of a method: in the pinned variant, or the judged one, or as a reference."""
-        name, _, pinned = method.partition(":")
-        return self.outcomes.arm(name, (pinned,) if pinned else (self.blank.variant, REFERENCE))
+        return self.outcomes.arm(method, self.blank.variant)
 
     def _stream(self, name: str) -> str:
         return f"{name} {self.blank.variant} {self.blank.profile}"

@@ -29,6 +29,10 @@ whatever the others say.
 """
 
 
+AGAINST: tuple[Word, ...] = ("contradicted", "not reproduced")
+"""Words that speak against a claim."""
+
+
 def weakest(words: Sequence[Word]) -> Word:
     """Return the verdict of a conjunction."""
     return min(words, key=FROM_WEAK_TO_STRONG.index)

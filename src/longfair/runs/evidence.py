@@ -1,0 +1,154 @@
+"""Which stored runs a verdict rests on: those with the authors' settings, and ours.
+
+What the authors ran is judged on runs with the authors' settings and steps. An experiment declares
+those settings, by default with its profile ``paper``. Whether a stored run has them follows from
+the settings stored in it, not from the name of its profile: where the authors' runs are short
+enough for ``book`` to have them too, runs of ``book`` count.
+
+A policy that learns nothing has no learning curve, so how often one is taken and over how many
+episodes does not count for it. The episodes that the last policy is judged by do, because the
+spread over runs depends on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from longfair.runs.experiment import Arm, Experiment, Run
+from longfair.runs.index import Entry
+from longfair.runs.keys import canonical_json, sha256
+from longfair.runs.store import Store, no_results
+
+Settings = Literal["authors", "ours"]
+
+REFERENCE = "reference"
+"""Variant of methods that learn nothing; they stand in every variant's comparison."""
+
+PUBLISHED = ("as_coded", "as_published", REFERENCE)
+"""Variants that can have the authors' settings; every other one names a change of ours."""
+
+OURS = "book"
+"""Profile whose runs are judged beside those with the authors' settings."""
+
+_CURVE = ("every", "episodes")
+_RUN = ["profile", "method", "variant", "seed"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The stored runs of an experiment, each with its settings and whether it is stale.
+
+    Parameters
+    ----------
+    experiment
+        Declares the authors' settings, and what its runs would be now.
+    runs
+        One row per run: ``profile``, ``method``, ``variant``, ``seed``, ``authors`` (whether it has
+        the authors' settings), ``stale``, ``stamp`` of its file.
+    """
+
+    experiment: Experiment
+    runs: pd.DataFrame
+
+    @classmethod
+    def of(cls, store: Store, experiment: Experiment) -> Evidence:
+        """Look at the runs that a store has of an experiment.
+
+        Parameters
+        ----------
+        store
+            Where the results are.
+        experiment
+            Whose runs.
+        """
+        declared = {
+            arm.name: _essence(arm, json.loads(canonical_json(arm.config)))
+            for arm in experiment.arms.get(experiment.authors, ())
+            if arm.variant in PUBLISHED
+        }
+        found = [
+            (run, entry)
+            for profile in experiment.arms
+            for entry in store.index.entries(f"{experiment.id}/{profile}")
+            if (run := _run_of(entry, experiment, profile))
+        ]
+        rows = []
+        states = store.states_of(run for run, _ in found)
+        for (run, state), (_, entry) in zip(states, found, strict=True):
+            arm = run.arm
+            authors = arm.name in declared and not entry.problem
+            if authors:
+                authors = _essence(arm, entry.provenance["config"]) == declared[arm.name]
+            identity = (run.profile, arm.method, arm.variant, run.seed)
+            rows.append((*identity, authors, state.status == "stale", entry.stamp))
+        runs = pd.DataFrame(rows, columns=[*_RUN, "authors", "stale", "stamp"])
+        return cls(experiment, runs.astype({"authors": bool, "stale": bool}))
+
+    @property
+    def digest(self) -> str:
+        """Changes with every run that is added, redone or gone stale."""
+        return sha256(self.runs.to_csv(index=False))
+
+    def pools(self, profile: str | None = None) -> dict[str, Evidence]:
+        """Return the runs that may stand beside each other, by what they have in common.
+
+        Parameters
+        ----------
+        profile
+            Only the runs of this profile, whatever their settings.
+
+        Returns
+        -------
+        dict of str to Evidence
+            First the runs with the authors' settings, each seed once; then all runs of `OURS`.
+            With a profile, its runs alone.
+        """
+        if profile is not None:
+            return {profile: self._of(profile)}
+        theirs = self.runs[self.runs["authors"]]
+        declared_first = (theirs["profile"] != self.experiment.authors).argsort(kind="stable")
+        theirs = theirs.iloc[declared_first].drop_duplicates(_RUN[1:])
+        return {"the authors' settings": replace(self, runs=theirs), OURS: self._of(OURS)}
+
+    def _of(self, profile: str) -> Evidence:
+        return replace(self, runs=self.runs[self.runs["profile"] == profile])
+
+    def results(self, store: Store, methods: Sequence[str]) -> pd.DataFrame:
+        """Load what these runs gave, with the settings and the staleness of each.
+
+        Parameters
+        ----------
+        store
+            Where the results are.
+        methods
+            Only these.
+        """
+        chosen = self.runs[self.runs["method"].isin(methods)]
+        tables = [
+            store.load(experiment=self.experiment.id, profile=str(profile), methods=list(methods))
+            for profile in chosen["profile"].unique()
+        ]
+        table = pd.concat(tables, ignore_index=True) if tables else no_results()
+        return table.merge(chosen[[*_RUN, "authors", "stale"]], on=_RUN, how="inner")
+
+
+def _run_of(entry: Entry, experiment: Experiment, profile: str) -> Run | None:
+    """Return the run whose result a file holds; None if the experiment has no such arm."""
+    name, _, seed = Path(entry.path).stem.rpartition(".")
+    found = (arm for arm in experiment.arms[profile] if arm.name == name and seed.isdigit())
+    return next((Run(experiment.id, profile, arm, int(seed)) for arm in found), None)
+
+
+def _essence(arm: Arm, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings without those of the learning curve where nothing is learned."""
+    evaluating = config.get("evaluating")
+    if arm.variant != REFERENCE or not isinstance(evaluating, Mapping):
+        return config
+    kept = {name: value for name, value in evaluating.items() if name not in _CURVE}
+    return {**config, "evaluating": kept}
