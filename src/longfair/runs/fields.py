@@ -90,6 +90,13 @@ class Fields:
             raise self.wrong(key, value, "a list")
         return value
 
+    def mapping(self, key: str, default: Any = ...) -> dict[str, Any]:
+        """Return keys and values of anything."""
+        value = self.take(key, default)
+        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+            raise self.wrong(key, value, "keys and values")
+        return value
+
     def has(self, key: str) -> bool:
         """Whether a key is given and was not taken yet."""
         return key in self._left

@@ -207,6 +207,65 @@ def paired_difference(
     return bootstrap([left - right], np.mean, "mean difference", "BCa", level, name=name)
 
 
+def share(hits: npt.ArrayLike, level: float = 0.95) -> Estimate:
+    """Estimate the share of runs of which something is true.
+
+    Parameters
+    ----------
+    hits
+        Shape (seeds,): whether it is true of each run.
+    level
+        Level of the interval, between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Share and its Clopper-Pearson interval, which covers at least as often as its level says,
+        with any number of runs.
+    """
+    from scipy.stats import binomtest
+
+    true = np.asarray(hits, dtype=bool)
+    ends = binomtest(int(true.sum()), true.size).proportion_ci(level)
+    value = float(true.mean())
+    return Estimate(value, float(ends.low), float(ends.high), true.size, "share", level)
+
+
+def share_difference(
+    first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95
+) -> Estimate:
+    r"""Estimate the difference ``first - second`` of shares of runs that share their seeds.
+
+    Only runs that differ say anything. The difference is
+    :math:`\pi (2 \theta - 1)`: a share :math:`\pi` of the seeds differs, and :math:`\theta` of
+    these in favour of the first. Each of the two has an exact (Clopper-Pearson) interval with half
+    the error, and the interval of the difference holds everything between them, so it covers at
+    least as often as its level says. It excludes zero where the exact sign test (McNemar's) at
+    half the error does.
+
+    Parameters
+    ----------
+    first, second
+        Shape (seeds,) each: whether something is true of each run.
+    level
+        Level of the interval, between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Difference of the shares and its interval.
+    """
+    one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    differ, half = one != other, (1 + level) / 2
+    value = float(one.mean() - other.mean())
+    seeds = share(differ, half)
+    sign = share(one[differ], half).interval if differ.any() else (0.0, 1.0)
+    assert seeds.interval is not None
+    assert sign is not None
+    ends = [often * (2 * favour - 1) for often in seeds.interval for favour in sign]
+    return Estimate(value, min(ends), max(ends), one.size, "difference of shares", level)
+
+
 def joined(*columns: pd.Series[float]) -> list[Floats]:
     """Join numbers of several methods by seed.
 

@@ -11,7 +11,7 @@ import numpy as np
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
 from longfair.runs.rules.rule import RuleFields, plain, register
-from longfair.runs.rules.words import Word
+from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Estimate, Floats, Method, Statistic, interquartile_mean
 
 if TYPE_CHECKING:
@@ -34,6 +34,47 @@ def of_effect(low: float, high: float, size: float) -> Word:
     if high < 0:
         return "contradicted"
     return "not reproduced" if high < size or high == 0 else "inconclusive"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A size that is claimed from both sides: the effect is the target, give or take a tolerance.
+
+    With target ``t`` and tolerance ``e``:
+
+    - *reproduced*: the interval lies within ``[t - e, t + e]``, ends included;
+    - *direction only*: it does not, but lies beyond zero on the side of the target. An effect that
+      is larger than claimed ends here too: its size is not the one that is claimed;
+    - *contradicted*: the interval lies beyond zero on the other side;
+    - *not reproduced*: the interval holds zero, and no point of it lies within ``[t - e, t + e]``;
+    - *inconclusive*: anything else.
+    """
+
+    target: float
+    tolerance: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read ``target``, which is the reported value unless it is given, and ``tolerance``."""
+        reported = ... if fields.reported is None else fields.reported
+        target, tolerance = fields.number("target", reported), fields.number("tolerance", low=0.0)
+        if tolerance >= abs(target):
+            wanted = f"below {abs(target):g}: with 0 among what is claimed there is no direction"
+            raise fields.wrong("tolerance", tolerance, wanted)
+        return cls(target, tolerance)
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the effect."""
+        word = within(low, high, self.target - self.tolerance, self.target + self.tolerance)
+        if word == "reproduced":
+            return word
+        if low > 0 or high < 0:
+            return "direction only" if (low > 0) == (self.target > 0) else "contradicted"
+        return "not reproduced" if word == "contradicted" else word
+
+    def __str__(self) -> str:
+        """Say what is claimed."""
+        return f"claimed {self.target:g} within {self.tolerance:g}"
 
 
 @dataclass(frozen=True)
@@ -167,24 +208,61 @@ class AtLeastRule(_MarginRule):
         return f"{what}, claimed at least {0.0 - self.margin:g}"
 
 
-@register("reduction")
+@register("difference")
 @dataclass(frozen=True)
-class ReductionRule(GainRule):
-    """``kind: reduction``. ``1 - mean(method) / mean(other)`` is at least the threshold.
+class DifferenceRule(GainRule):
+    """``kind: difference``. The method's mean less that of one other is of a claimed size.
 
-    The words are those of `of_effect`.
+    The words are those of `Target`; a target below zero claims that the method is lower.
     """
 
-    threshold: float
+    size: Target
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
         """Read the rule."""
-        return cls(**cls.keys(fields), threshold=fields.number("threshold", low=0.0))
+        return cls(**cls.keys(fields, one=True), size=Target.read(fields))
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the difference."""
+        return self.size.word(low, high)
+
+    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+        """Return the difference."""
+        return mean(method - other, axis=-1)
+
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+        return self.difference(case, self.method, other)
+
+    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        return f"{metric} of {self.method} less that of {other} is {found}, {self.size}"
+
+
+@register("reduction")
+@dataclass(frozen=True)
+class ReductionRule(GainRule):
+    """``kind: reduction``. ``1 - mean(method) / mean(other)`` has a claimed size.
+
+    It is at least ``threshold``, with the words of `of_effect`; or, with one other method, it is
+    ``target`` give or take ``tolerance``, with the words of `Target`.
+    """
+
+    size: float | Target
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        if fields.has("target") or fields.has("tolerance"):
+            return cls(**cls.keys(fields, one=True), size=Target.read(fields))
+        return cls(**cls.keys(fields), size=fields.number("threshold", low=0.0))
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the reduction."""
-        return of_effect(low, high, self.threshold)
+        if isinstance(self.size, Target):
+            return self.size.word(low, high)
+        return of_effect(low, high, self.size)
 
     def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
         """Return the reduction, undefined where there is nothing to reduce."""
@@ -201,4 +279,6 @@ class ReductionRule(GainRule):
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
         what = f"{metric} of {self.method} is reduced by {found} against {other}"
-        return f"{what}, claimed at least {self.threshold:g}"
+        if isinstance(self.size, Target):
+            return f"{what}, {self.size}"
+        return f"{what}, claimed at least {self.size:g}"

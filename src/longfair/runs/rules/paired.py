@@ -64,13 +64,13 @@ class PairedRule(Rule):
         return (self.method, *self.others)
 
     @classmethod
-    def keys(cls, fields: RuleFields) -> dict[str, Any]:
-        """Read the keys that all comparisons have."""
+    def keys(cls, fields: RuleFields, *, one: bool = False) -> dict[str, Any]:
+        """Read the keys that all comparisons have, perhaps with one other method only."""
         method = fields.method()
         return {
             "quantity": fields.quantity(),
             "method": method,
-            "others": fields.others(method),
+            "others": fields.others(method, one=one),
             "among": fields.choice("among", ("all", "available"), "all"),
         }
 

@@ -168,9 +168,11 @@ class RuleFields(Fields):
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""
         return self._method("method", self.take("method"))
 
-    def others(self, method: str) -> tuple[str, ...]:
-        """Read ``others``, the methods that one is compared with."""
+    def others(self, method: str, *, one: bool = False) -> tuple[str, ...]:
+        """Read ``others``, the methods that one is compared with, or the only one."""
         names = tuple(self._method("others", value) for value in self.sequence("others"))
+        if one and len(names) != 1:
+            raise self.wrong("others", list(names), "a list of one method, to have one effect")
         if not names or len(set(names)) != len(names):
             raise self.wrong("others", list(names), "a list of distinct methods")
         if method in names:
