@@ -34,6 +34,7 @@ PAPERS = {"elbert": "ELBERT", "fairqcm": "FairQCM", "fairmdp": "Fair MDPs"}
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 VERDICTS = (
     "reproduced",
+    "checked",
     "direction only",
     "not reproduced",
     "contradicted",
@@ -67,8 +68,8 @@ def basis(claim: Row) -> str:
     variant = str(claim["variant"] or "").replace("_", " ")
     if claim["verdict"] == "not attempted":
         return variant
-    if not claim["seeds"]:
-        return "exact"
+    if claim["instances"]:
+        return f"on {claim['instances']} instance{'s' * (claim['instances'] > 1)}"
     return ", ".join(filter(None, [claim["profile"], variant, f"{claim['seeds']} seeds"]))
 
 

@@ -24,6 +24,7 @@ CLAIM = {
     "measured": "bias, elbert-po",
     "interval": [0.021, 0.0309],
     "seeds": 10,
+    "instances": 0,
     "profile": "book",
     "variant": "as_coded",
     "verdict": "direction only",
@@ -43,8 +44,9 @@ def test_board_shows_verdict_estimate_interval_and_basis() -> None:
 
 
 def test_exact_claim_rests_on_no_runs() -> None:
-    row = claim(seeds=None, profile=None, variant=None, interval=None, verdict="reproduced")
-    assert generated.basis(row) == "exact"
+    row = claim(seeds=0, profile=None, variant=None, interval=None, verdict="checked")
+    assert generated.basis(row | {"instances": 26}) == "on 26 instances"
+    assert generated.basis(row | {"instances": 1}) == "on 1 instance"
     assert "None" not in generated.board([row])
 
 

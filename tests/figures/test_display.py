@@ -86,19 +86,19 @@ def test_with_a_figure_the_line_is_not_printed(figure: Figure, ipython: None) ->
 EXACT = {
     "id": "elbert-23", "paper": "elbert", "statement": "signed < squared", "source": "Section 2.3",
     "reported": None, "estimate": 0.99, "measured": "", "interval": None, "seeds": 0,
-    "profile": "book", "variant": "as_published", "verdict": "reproduced",
+    "instances": 26, "profile": "book", "variant": "as_published", "verdict": "checked",
 }  # fmt: skip
 TRAINED = EXACT | {
     "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
     "measured": "bias, 1 < 2",
-    "seeds": 10, "variant": "as_coded", "verdict": "direction only",
+    "seeds": 10, "instances": 0, "variant": "as_coded", "verdict": "direction only",
 }  # fmt: skip
 
 
 def test_claims_are_text_in_a_terminal() -> None:
     lines = repr(claim_box([EXACT, TRAINED])).splitlines()
     assert lines[0].split() == ["claim", "statement", "reported", "ours", "verdict", "rests", "on"]
-    assert lines[1].endswith("reproduced      exact check")
+    assert lines[1].endswith("checked         on 26 instances")
     assert (
         "0.03112 [0.02, 0.041] (bias, 1 < 2)  direction only  book, as coded, 10 seeds" in lines[2]
     )

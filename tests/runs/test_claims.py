@@ -11,13 +11,28 @@ from longfair.errors import UsageError
 from longfair.runs.claims import Change, Reported, load_claims
 from longfair.runs.rules.about_equal import AboutEqualRule
 from longfair.runs.rules.conjunction import AllRule
+from longfair.runs.rules.dominance import DominatesRule
 from longfair.runs.rules.exact import ExactRule
-from longfair.runs.rules.gain import AtLeastRule, HighestRule, LowestRule, ReductionRule
+from longfair.runs.rules.gain import (
+    AtLeastRule,
+    DifferenceRule,
+    HighestRule,
+    LowestRule,
+    ReductionRule,
+    Target,
+)
 from longfair.runs.rules.level import BoundRule, ValueRule
 from longfair.runs.rules.rule import Guarded, Quantity, methods_of
+from longfair.runs.rules.share import ShareRule
 
 DAY = date(2025, 1, 31)
 COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
+SIZED = {"kind": "difference", **COMPARISON, "target": 0.5, "tolerance": 0.1}
+SHARE = {"kind": "share", "method": "fair", "metric": "bias", "high": 0.2}
+DOMINATES = {
+    "kind": "dominates", "method": "fair", "others": ["greedy"],
+    "metrics": {"bias": "lower", "reward": "higher"},
+}  # fmt: skip
 
 
 class WithoutAliases(yaml.SafeDumper):
@@ -84,7 +99,39 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
         ),
         (
             {"kind": "reduction", **COMPARISON, "threshold": 0.875},
-            ReductionRule(quantity(), "fair", ("greedy",), "all", threshold=0.875),
+            ReductionRule(quantity(), "fair", ("greedy",), "all", size=0.875),
+        ),
+        (
+            {"kind": "reduction", **COMPARISON, "target": 0.875, "tolerance": 0.05},
+            ReductionRule(quantity(), "fair", ("greedy",), "all", size=Target(0.875, 0.05)),
+        ),
+        (
+            {"kind": "difference", **COMPARISON, "target": -0.5, "tolerance": 0.1},
+            DifferenceRule(quantity(), "fair", ("greedy",), "all", size=Target(-0.5, 0.1)),
+        ),
+        (
+            {"kind": "share", "method": "fair", "metric": "bias", "above": 0.5, "high": 0.2},
+            ShareRule(quantity(), "fair", None, "above", 0.5, low=0.0, high=0.2),
+        ),
+        (
+            {"kind": "share", **COMPARISON, "below": 0.5, "low": 0},
+            ShareRule(quantity(), "fair", "greedy", "below", 0.5, low=0.0, high=1.0),
+        ),
+        (
+            {
+                "kind": "dominates",
+                "method": "fair",
+                "others": ["greedy"],
+                "group": 1,
+                "metrics": {"bias": "lower", "reward": "higher"},
+                "margins": {"bias": 0.1},
+            },
+            DominatesRule(
+                (
+                    LowestRule(quantity(group=1), "fair", ("greedy",), "all", margin=0.1),
+                    HighestRule(quantity("reward", group=1), "fair", ("greedy",), "all"),
+                )
+            ),
         ),
         (
             {"kind": "at_least", **COMPARISON, "margin": 0.01, "group": 1},
@@ -141,7 +188,7 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_every_kind_of_rule_is_read(tmp_path: Path, content: Any, expected: Any) -> None:
-    is_exact = content["kind"] == "exact" or isinstance(expected, AllRule)
+    is_exact = content["kind"] in ("exact", "all")
     extra = {"experiment": None, "seeds": None} if is_exact else {}
     reported = {"value": 0.02, "how": "text"}
     (read,) = load(tmp_path, claim(rule=content, reported=reported, **extra))
@@ -214,6 +261,19 @@ def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
         ({"changed": [{"date": "May", "was": "a", "now": "b", "why": "c"}]}, "date is 'May'"),
         ({"changed": [{"date": DAY, "was": "a", "now": "b"}]}, "key 'why' is missing"),
         ({"rule": {"kind": "reduction", **COMPARISON}}, "key 'threshold' is missing"),
+        ({"rule": {**SIZED, "others": ["greedy", "idle"]}}, "a list of one method"),
+        ({"rule": {**SIZED, "tolerance": 0.5}}, "tolerance is 0.5; it must be below 0.5"),
+        ({"rule": SHARE}, "one of 'above' and 'below'"),
+        ({"rule": {**SHARE, "above": 1, "below": 2}}, "one of 'above' and 'below'"),
+        ({"rule": {**SHARE, "above": 1, "high": 2}}, "between 0 and high, which is at most 1"),
+        (
+            {"rule": {"kind": "share", "method": "fair", "metric": "bias", "above": 1}},
+            "no share is claimed",
+        ),
+        ({"rule": {**DOMINATES, "metrics": {"bias": "lower"}}}, "two or more metrics"),
+        ({"rule": {**DOMINATES, "metrics": {"bias": "low", "reward": "higher"}}}, "each higher or"),
+        ({"rule": {**DOMINATES, "margins": {"rewards": 1}}}, "about bias, reward only"),
+        ({"rule": {**DOMINATES, "margin": 1}}, "unknown key 'margin'"),
         ({"rule": {"kind": "value", "method": "fair", "metric": "bias"}}, "'target' is missing"),
         ({"rule": {"kind": "about_equal", **COMPARISON}}, "key 'margin' is missing"),
         ({"rule": {"kind": "about_equal", **COMPARISON, "margin": 0}}, "margin is 0.0; .* above 0"),

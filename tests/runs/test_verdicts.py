@@ -13,16 +13,20 @@ from longfair.errors import UsageError
 from longfair.runs.claims import CheckResult, Claim, Reported
 from longfair.runs.rules.about_equal import AboutEqualRule
 from longfair.runs.rules.conjunction import AllRule
+from longfair.runs.rules.dominance import DominatesRule
 from longfair.runs.rules.exact import ExactRule
 from longfair.runs.rules.gain import (
     AtLeastRule,
+    DifferenceRule,
     HighestRule,
     LowestRule,
     ReductionRule,
+    Target,
     of_effect,
 )
 from longfair.runs.rules.level import BoundRule, ValueRule
 from longfair.runs.rules.rule import Guarded, Quantity, Rule, methods_of
+from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.store import Store, no_results
 from longfair.runs.verdicts import Verdict, judge, judge_all
@@ -132,6 +136,32 @@ def test_words_for_an_effect(low: float, high: float, size: float, word: str) ->
     assert lowest(margin=size).word(low, high) == word
     assert HighestRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
     assert ReductionRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "target", "word"),
+    [
+        (0.8, 0.95, 0.875, "reproduced"),
+        (0.775, 0.975, 0.875, "reproduced"),
+        (0.77, 0.95, 0.875, "direction only"),
+        (0.98, 0.99, 0.875, "direction only"),
+        (0.1, 0.2, 0.875, "direction only"),
+        (0.0, 0.7, 0.875, "not reproduced"),
+        (0.0, 0.8, 0.875, "inconclusive"),
+        (-1.0, 2.0, 0.875, "inconclusive"),
+        (-0.2, -0.1, 0.875, "contradicted"),
+        (-0.95, -0.8, -0.875, "reproduced"),
+        (-0.2, -0.1, -0.875, "direction only"),
+        (0.1, 0.2, -0.875, "contradicted"),
+    ],
+)
+def test_words_for_a_size_from_both_sides(
+    low: float, high: float, target: float, word: str
+) -> None:
+    size = Target(target, 0.1)
+    assert size.word(low, high) == word
+    assert ReductionRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
+    assert DifferenceRule(BIAS, "fair", ("greedy",), "all", size).word(low, high) == word
 
 
 @pytest.mark.parametrize(
@@ -257,6 +287,84 @@ def test_a_reduction_is_judged(fair: float, threshold: float, word: str) -> None
     assert verdict.interquartile_mean == pytest.approx(1 - fair / 0.4)
 
 
+@pytest.mark.parametrize(
+    ("fair", "target", "word"),
+    [
+        (0.05, 0.875, "reproduced"),
+        (0.01, 0.875, "direction only"),
+        (0.2, 0.875, "direction only"),
+        (0.6, 0.875, "contradicted"),
+    ],
+)
+def test_a_reduction_that_is_too_large_is_not_the_one_that_is_claimed(
+    fair: float, target: float, word: str
+) -> None:
+    rule = ReductionRule(BIAS, "fair", ("greedy",), "all", Target(target, 0.05))
+    greedy = rows("greedy", 0.4 + SPREAD[[3, 0, 4, 1, 2]])
+    verdict = verdict_of(rule, rows("fair", fair + 0.2 * SPREAD), greedy)
+    assert verdict.word == word
+    assert "claimed 0.875 within 0.05" in verdict.detail
+
+
+def test_a_difference_of_a_claimed_size_may_be_below_zero() -> None:
+    rule = DifferenceRule(BIAS, "fair", ("greedy",), "all", Target(-0.3, 0.05))
+    greedy = rows("greedy", 0.4 + SPREAD[[3, 0, 4, 1, 2]])
+    verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), greedy)
+    assert verdict.word == "reproduced"
+    assert verdict.estimate == pytest.approx(-0.3)
+    assert verdict.measured == "bias, fair less greedy"
+
+
+LOST = [-2.3, -2.2, -2.4, -300.0, -2.1, -2.3, -2.2, -71.0, -2.2, -2.3]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [(0.02, 0.6, "reproduced"), (0.0, 0.5, "inconclusive"), (0.6, 1.0, "contradicted")],
+)
+def test_a_share_of_runs_has_the_exact_interval(low: float, high: float, word: str) -> None:
+    verdict = verdict_of(ShareRule(BIAS, "fair", None, "below", -50, low, high), rows("fair", LOST))
+    assert verdict.word == word
+    assert verdict.estimate == 0.2
+    # Clopper and Pearson's interval of 2 in 10, from their tables.
+    assert verdict.interval == pytest.approx((0.0252, 0.5561), abs=1e-4)
+    assert verdict.measured == "share of runs with bias below -50, fair"
+    assert "2 of 10 runs of fair have bias below -50" in verdict.detail
+
+
+def test_a_share_counts_neither_side_at_the_number_itself() -> None:
+    above = ShareRule(BIAS, "fair", None, "above", 1.0, 0.0, 1.0)
+    assert verdict_of(above, rows("fair", [0.0, 1.0, 1.0, 2.0, 3.0])).estimate == 0.4
+    assert verdict_of(above).word == "not attempted"
+    assert verdict_of(above, rows("fair", [0.0, 1.0]), seeds=3).word == "inconclusive"
+
+
+def test_shares_of_two_methods_are_paired_by_seed() -> None:
+    rule = ShareRule(BIAS, "fair", "greedy", "below", 0.0, -1.0, 0.0)
+    fair, greedy = rows("fair", [1.0] * 10), rows("greedy", [-1.0] * 8 + [1.0] * 2)
+    verdict = verdict_of(rule, fair, greedy.sample(frac=1, random_state=1))
+    assert verdict.word == "reproduced"
+    assert verdict.estimate == pytest.approx(-0.8)
+    assert verdict.measured == "share of runs with bias below 0, fair less greedy"
+    assert "0 of 10 runs of fair and 8 of 10 runs of greedy" in verdict.detail
+    assert verdict_of(rule, fair).missing == ("greedy",)
+    assert verdict_of(rule, fair, rows("greedy", [1.0], first_seed=50)).word == "inconclusive"
+
+
+def test_a_method_that_pays_for_less_bias_with_reward_does_not_dominate() -> None:
+    reward = Quantity({"": "reward"})
+    rule = DominatesRule(
+        (HighestRule(reward, "fair", ("greedy",), "all"), lowest(margin=0.1)),
+    )
+    bias = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.4 + SPREAD)]
+
+    def judged(level: float) -> str:
+        own = rows("fair", level + SPREAD, metric="reward")
+        return verdict_of(rule, *bias, own, rows("greedy", 1 + SPREAD, metric="reward")).word
+
+    assert [judged(level) for level in (2.0, 0.5)] == ["reproduced", "contradicted"]
+
+
 def test_the_smallest_of_several_reductions_counts() -> None:
     rule = ReductionRule(BIAS, "fair", ("greedy", "idle"), "all", 0.75)
     tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 1 + SPREAD), rows("idle", 0.2 + SPREAD)]
@@ -366,7 +474,8 @@ def test_a_bound_is_judged(low: float, high: float, word: str, claimed: str) -> 
 
 def checks() -> dict[str, Any]:
     return {
-        "halves": lambda: CheckResult(True, {"half": 0.5}, "it is a half"),
+        "halves": lambda: CheckResult(True, {"half": 0.5}, "it is a half", instances=40),
+        "few": lambda: CheckResult(True, {}, "it is so", instances=3),
         "thirds": lambda: CheckResult(False, {}, "it is not a third"),
         "lost": lambda: CheckResult(False, {}, "nobody knows", otherwise="not reproduced"),
     }
@@ -380,9 +489,12 @@ def exact(rule: Rule) -> Verdict:
 
 def test_an_exact_claim_is_judged_by_its_check() -> None:
     verdict = exact(ExactRule("halves", "half"))
-    assert (verdict.word, verdict.estimate, verdict.interval) == ("reproduced", 0.5, None)
+    assert (verdict.word, verdict.estimate, verdict.interval) == ("checked", 0.5, None)
+    assert verdict.as_json()["instances"] == 40
     assert verdict.detail == "it is a half"
     assert exact(ExactRule("thirds")).word == "contradicted"
+    both = exact(AllRule((ExactRule("halves"), ExactRule("few"))))
+    assert (both.word, both.instances) == ("checked", 3)
     assert exact(ExactRule("lost")).word == "not reproduced"
     assert exact(AllRule((ExactRule("halves"), ExactRule("thirds")))).word == "contradicted"
 
@@ -666,6 +778,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "interval": list(verdict.interval),
         "seeds": 5,
         "steps": 5_000,
+        "instances": 0,
         "horizon": None,
         "profile": "book",
         "settings": "",

@@ -12,6 +12,7 @@ from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
+    "checked": GREEN,
     "direction only": SKY,
     "not reproduced": ORANGE,
     "contradicted": VERMILION,
@@ -29,6 +30,7 @@ _KEYS = (
     "measured",
     "interval",
     "seeds",
+    "instances",
     "profile",
     "variant",
     "verdict",
@@ -89,9 +91,9 @@ def claim_box(rows: Sequence[Mapping[str, Any]]) -> ClaimBox:
     ----------
     rows
         One mapping per claim with the keys id, statement, source, reported, estimate, measured,
-        interval, seeds, profile, variant and verdict, as printed by ``longfair claims --json``.
-        Estimate and interval may be None; the interval is a pair.  Measured says what the
-        estimate is an estimate of; it stands below it.
+        interval, seeds, instances, profile, variant and verdict, as printed by
+        ``longfair claims --json``.  Estimate and interval may be None; the interval is a pair.
+        Measured says what the estimate is an estimate of; it stands below it.
 
     Returns
     -------
@@ -167,7 +169,7 @@ def _basis(row: Mapping[str, Any]) -> str:
     """Say what a verdict rests on; only an exact check decides without any seed."""
     if row["verdict"] == "not attempted":
         return _NOTHING
-    if not row["seeds"] and row["verdict"] in ("reproduced", "contradicted"):
-        return "exact check"
+    if row["instances"]:
+        return f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"
     parts = (row["profile"], str(row["variant"] or "").replace("_", " "), f"{row['seeds']} seeds")
     return ", ".join(str(part) for part in parts if part)

@@ -63,6 +63,9 @@ class CheckResult:
         Numbers that were computed, by name.
     detail
         One sentence on what was computed.
+    instances
+        On how many instances the statement was checked: drawn inputs, problems, or 1 where it is
+        about one thing.
     otherwise
         Verdict if the statement does not hold: "not reproduced" where the paper does not say
         enough to compute its very number.
@@ -71,6 +74,7 @@ class CheckResult:
     passed: bool
     computed: dict[str, float]
     detail: str
+    instances: int = 1
     otherwise: Literal["contradicted", "not reproduced"] = "contradicted"
 
 

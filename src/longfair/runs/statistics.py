@@ -231,9 +231,7 @@ def share(hits: npt.ArrayLike, level: float = 0.95) -> Estimate:
     return Estimate(value, float(ends.low), float(ends.high), true.size, "share", level)
 
 
-def share_difference(
-    first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95
-) -> Estimate:
+def share_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> Estimate:
     r"""Estimate the difference ``first - second`` of shares of runs that share their seeds.
 
     Only runs that differ say anything. The difference is

@@ -1,4 +1,4 @@
-"""Judge claims: from results over seeds, by their rules, to one of six words.
+"""Judge claims: from results over seeds, by their rules, to one word each.
 
 `longfair.runs.rules` says how each kind of rule judges, `longfair.runs.evidence` on which runs.
 Where there are runs with the authors' settings, the verdict on them comes first, and the one on
@@ -52,6 +52,8 @@ class Verdict:
         Seeds the judgement rests on, in ascending order; empty for exact claims.
     steps
         Training steps of the judged method's runs; None if there are none.
+    instances
+        Instances on which an exact statement was checked; 0 for what runs decide.
     detail
         One sentence: what the effect is, what it was compared with.
     missing
@@ -74,6 +76,7 @@ class Verdict:
     interquartile_mean: float | None = None
     seeds: tuple[int, ...] = ()
     steps: int | None = None
+    instances: int = 0
     detail: str = ""
     missing: tuple[str, ...] = ()
     stale: int = 0
@@ -99,6 +102,7 @@ class Verdict:
             "interval": list(self.interval) if self.interval is not None else None,
             "seeds": len(self.seeds),
             "steps": self.steps,
+            "instances": self.instances,
             "horizon": claim.horizon,
             "profile": self.profile,
             "settings": self.settings,

@@ -62,7 +62,7 @@ def temporal_discrimination() -> CheckResult:
         "{squared_a:g} and {squared_b:g}, ELBERT bias {elbert_a:.4f} and {elbert_b:.4f}, "
         "in exact fractions and by the library."
     )
-    return CheckResult(passed, computed, detail.format(**computed))
+    return CheckResult(passed, computed, detail.format(**computed), instances=len(wanted))
 
 
 def exact_notions(trajectory: Trajectory) -> tuple[Fraction, Fraction, Fraction]:
@@ -138,7 +138,7 @@ def soft_bias_bounds() -> CheckResult:
         f"{computed['largest_share']:.6f} of the allowed 2 log(M)/beta; at equal rates it uses "
         "all of it."
     )
-    return CheckResult(passed, computed, detail)
+    return CheckResult(passed, computed, detail, instances=number)
 
 
 def _excess(rates: np.ndarray, beta: float) -> np.ndarray:
@@ -179,7 +179,7 @@ def horizon_one() -> CheckResult:
         "supply / demand; with the code's +1 in the denominator it differs by up to "
         f"{computed['largest_difference_with_offset']:.2f}."
     )
-    return CheckResult(computed["largest_difference"] == 0.0, computed, detail)
+    return CheckResult(computed["largest_difference"] == 0.0, computed, detail, instances=DRAWS)
 
 
 def _floating_notions(trajectory: Trajectory) -> tuple[float, float, float]:

@@ -43,7 +43,8 @@ def policy_gradient_check() -> CheckResult:
         f"On {PROBLEMS} random problems the gradient differs from finite differences by at most "
         f"{max(right):.0e} of its length; without the fairness terms by at least {min(wrong):.0e}."
     )
-    return CheckResult(max(right) < TOLERANCE < min(wrong), computed, detail)
+    passed = max(right) < TOLERANCE < min(wrong)
+    return CheckResult(passed, computed, detail, instances=PROBLEMS)
 
 
 def _distance(gradient: np.ndarray, expected: np.ndarray) -> float:

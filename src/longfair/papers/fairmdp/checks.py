@@ -57,7 +57,7 @@ def randomness() -> CheckResult:
         "{smallest_deterministic_gap:g}, a stochastic one has {smallest_gap:g}; in the second "
         "problem the smallest gap of any policy is {smallest_gap_of_second:g}."
     )
-    return CheckResult(passed, computed, detail.format(**computed))
+    return CheckResult(passed, computed, detail.format(**computed), instances=2)
 
 
 def linear_program_is_exact() -> CheckResult:
@@ -104,7 +104,7 @@ def linear_program_is_exact() -> CheckResult:
         f"tolerance, by at most {max(ROUNDING, *differences, *excesses):.0e}; of {infeasible} "
         f"tolerances that cannot be kept {reported} are reported."
     )
-    return CheckResult(passed, computed, detail)
+    return CheckResult(passed, computed, detail, instances=len(cases) + 1)
 
 
 def price_as_coded() -> CheckResult:

@@ -149,6 +149,7 @@ def vaccine_shipments() -> CheckResult:
         same_end and same_digits and computed == by_hand,
         computed,
         detail.format(first[-1, 0], **computed),
+        instances=len(SHIPMENTS),
     )
 
 
@@ -196,7 +197,8 @@ def bounded_covers_all() -> CheckResult:
         f"{computed['comparisons']:.0f} scores of random traces, under {len(aggregations)} "
         "aggregations: each notion equals bounded fairness with its filter, up to rounding."
     )
-    return CheckResult(computed["largest_difference"] <= ROUNDING, computed, detail)
+    passed = computed["largest_difference"] <= ROUNDING
+    return CheckResult(passed, computed, detail, instances=int(computed["comparisons"]))
 
 
 LENGTH = 4

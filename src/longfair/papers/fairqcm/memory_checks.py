@@ -200,7 +200,7 @@ def memory_from_automata() -> CheckResult:
         f"{'; '.join(parts)}; the status read off them differs from its definition at "
         f"{mismatches} of {moments} moments."
     )
-    return CheckResult(mismatches == 0, computed, detail)
+    return CheckResult(mismatches == 0, computed, detail, instances=len(STATUSES))
 
 
 def automata_from_memory() -> CheckResult:
@@ -248,7 +248,8 @@ def automata_from_memory() -> CheckResult:
         f"and a value, accept {accepted} of {broken} words that are no traces, and differ from "
         f"those written by hand for {different} values."
     )
-    return CheckResult(not (wrong or accepted or different), computed, detail)
+    passed = not (wrong or accepted or different)
+    return CheckResult(passed, computed, detail, instances=len(STATUSES))
 
 
 def memory_growth() -> dict[str, list[int]]:

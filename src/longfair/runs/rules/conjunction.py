@@ -60,6 +60,7 @@ class AllRule(Rule):
             word=word,
             measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
             detail="; ".join(details),
+            instances=min(part.instances for part in parts),
             missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),
             parts=parts,
         )

@@ -1,4 +1,4 @@
-"""A rule about a trade-off: the method is better than the others on every one of several metrics."""
+"""A rule about a trade-off: the method is better on every one of several metrics."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ class DominatesRule(AllRule):
             }
             for metric, direction in metrics.items()
         ]
-        return cls(tuple(fields.part(part, number) for number, part in enumerate(parts, start=1)))
+        return cls(tuple(fields.part(part, part["metric"]) for part in parts))

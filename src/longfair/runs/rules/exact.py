@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class ExactRule(Rule):
     """``kind: exact``. A named check passes. ``shows`` names the computed number to print.
 
-    A check either passes (*reproduced*) or does not (*contradicted*, or *not reproduced* where
-    the check says that the paper leaves open what it computed).
+    A check either passes (*checked*, on the instances that it looked at) or does not
+    (*contradicted*, or *not reproduced* where the check says that the paper leaves open what it
+    computed).
     """
 
     check: str
@@ -49,7 +50,8 @@ class ExactRule(Rule):
             )
         return replace(
             case.blank,
-            word="reproduced" if result.passed else result.otherwise,
+            word="checked" if result.passed else result.otherwise,
+            instances=result.instances,
             estimate=None if self.shows is None else float(result.computed[self.shows]),
             measured=plain(self.shows or ""),
             detail=result.detail,

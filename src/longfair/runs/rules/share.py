@@ -58,9 +58,7 @@ class ShareRule(Rule):
         low, high = fields.number("low", lowest), fields.number("high", 1.0)
         if not lowest <= low <= high <= 1:
             raise fields.wrong("low", low, f"between {lowest:g} and high, which is at most 1")
-        return cls(
-            fields.quantity(), method, other, sides[0], fields.number(sides[0]), low, high
-        )
+        return cls(fields.quantity(), method, other, sides[0], fields.number(sides[0]), low, high)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -102,6 +100,6 @@ class ShareRule(Rule):
         return values > self.edge if self.side == "above" else values < self.edge
 
     def _measured(self, case: Case, where: str) -> str:
-        what = f"share of runs with {self.quantity.measured(case.blank.variant)} {where}"
+        what = f"share of runs with {case.measured(self.quantity)} {where}"
         other = "" if self.other is None else f" less {plain(self.other)}"
         return f"{what}, {plain(self.method)}{other}"

@@ -1,4 +1,8 @@
-"""The six words of a verdict."""
+"""The words of a verdict: six for what runs show, and one for exact statements.
+
+An exact statement that holds wherever it was computed is *checked*, on as many instances as the
+verdict says: no number of them proves a theorem, and none of them is a run.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Literal
 
 Word = Literal[
     "reproduced",
+    "checked",
     "direction only",
     "not reproduced",
     "contradicted",
@@ -21,6 +26,7 @@ FROM_WEAK_TO_STRONG: tuple[Word, ...] = (
     "inconclusive",
     "direction only",
     "reproduced",
+    "checked",
 )
 """The order in which a conjunction takes the weakest verdict.
 
