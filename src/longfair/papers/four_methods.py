@@ -1,4 +1,4 @@
-"""The four methods that the ELBERT paper compares, in both variants."""
+"""The four methods that the ELBERT paper compares, in both variants, and a mixture of the two."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from longfair.papers.setting import Methods
 
 def four_methods(coded: ElbertPO, published: ElbertPO, r_ppo: RPPO, a_ppo: APPO) -> Methods:
     """Return the four methods in both variants; as coded all train the fairness critics.
+
+    Besides there is ELBERT-PO with discounted totals, which neither paper nor code has.
 
     Parameters
     ----------
@@ -53,6 +55,10 @@ def four_methods(coded: ElbertPO, published: ElbertPO, r_ppo: RPPO, a_ppo: APPO)
         ),
         ("elbert-po", "as_published"): (
             published,
-            "raw advantages combined by the chain rule, discounted totals",
+            "raw advantages combined by the chain rule, plain totals",
+        ),
+        ("elbert-po-discounted", "ablation"): (
+            published.discounted(),
+            "raw advantages combined, then standardised once; discounted totals",
         ),
     }

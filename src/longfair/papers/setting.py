@@ -337,6 +337,7 @@ class Problem:
         methods: Methods,
         references: References,
         seeds: Mapping[str, int],
+        beside: tuple[Problem, References] | None = None,
     ) -> Experiment:
         """Return the experiment of all methods and reference policies in this world.
 
@@ -350,11 +351,17 @@ class Problem:
             What is compared.
         seeds
             Profiles, and the number of seeds of each.
+        beside
+            More reference policies, with the problem as they see it.
         """
+        other, policies = beside or (self, {})
         return Experiment(
             id=identity,
             title=title,
-            arms={profile: self.arms(methods, references, profile) for profile in seeds},
+            arms={
+                profile: self.arms(methods, references, profile) + other.arms({}, policies, profile)
+                for profile in seeds
+            },
             seeds=seeds,
             horizon={profile: self.learning[profile].total_steps for profile in seeds},
         )

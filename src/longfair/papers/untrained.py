@@ -155,6 +155,13 @@ def vaccination_lottery(world: World, seed: int, chance: float, exposure_weight:
     )
 
 
+@policy("vaccinate-then-waste")
+def vaccinate_then_waste(world: World, seed: int, useful_days: float, days: int) -> Any:
+    """Protect group 1 on the first days, then waste vaccines on the ill of group 0."""
+    known = params(world)
+    return policies.VaccinateThenWaste(known.adjacency(), known.group, 1, useful_days, days, seed)
+
+
 # Handing out ------------------------------------------------------------------------------------
 
 

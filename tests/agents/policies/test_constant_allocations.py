@@ -13,6 +13,7 @@ from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import (
     ConstantAllocation,
     ProportionalToIncidents,
+    VaccinateThenWaste,
     VaccinationLottery,
 )
 from longfair.agents.policies.constant_allocations import (
@@ -130,9 +131,31 @@ def test_lottery_draws_groups_with_their_chances() -> None:
     assert agent.predict(seen)[0].mean() == pytest.approx(0.75, abs=0.03)
 
 
+def test_schedule_protects_one_group_and_then_wastes_on_the_ill_of_the_other() -> None:
+    star = np.zeros((6, 6))
+    star[0, 1:] = star[1:, 0] = 1
+    star[3, 4] = star[4, 3] = 1
+    agent = VaccinateThenWaste(star, (0, 0, 1, 1, 1, 1), 1, 2.5, 10, seed=0)
+    states = {"S": (1, 0, 0), "I": (0, 1, 0), "R": (0, 0, 1)}
+
+    def chosen(health: str, day: int, copies: int = 1) -> list[int]:
+        seen = [number for state in health for number in states[state]] + [day / 10]
+        return agent.predict(np.tile(np.array(seen, np.float32), (copies, 1)))[0].tolist()
+
+    assert chosen("SSSSSS", 0) == [3], "the best connected of group 1, not of all"
+    assert chosen("SSSRIS", 1) == [2], "nobody in group 1 is better connected, the first counts"
+    assert chosen("SSRRII", 1) == [6], "nobody left to protect, so nobody is vaccinated"
+    assert chosen("SISSII", 3) == [1], "an ill member of group 0 after the useful days"
+    assert chosen("SSSSII", 9) == [6], "nobody is ill in group 0"
+    drawn = chosen("SISSSS", 2, copies=2000)
+    assert set(drawn) == {1, 3}
+    assert np.mean(np.array(drawn) == 3) == pytest.approx(0.5, abs=0.05), "half a useful day"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: VaccinateThenWaste(np.eye(2), (0, 1), 1, -1.0, 10), "useful_days"),
         (lambda: ConstantAllocation((0, 0)), "units"),
         (lambda: ConstantAllocation((-1, 2)), "units"),
         (lambda: ProportionalToIncidents((0.0, 1.0), slice(2), 1), "weights"),

@@ -17,6 +17,7 @@ from longfair.agents.policies.epidemic import (
     VaccinateHighestDegree,
     VaccinateMostExposed,
     VaccinateNobody,
+    VaccinateThenWaste,
     VaccinateUniformly,
     VaccinationLottery,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "VaccinateHighestDegree",
     "VaccinateMostExposed",
     "VaccinateNobody",
+    "VaccinateThenWaste",
     "VaccinateUniformly",
     "VaccinationLottery",
     "applicants",

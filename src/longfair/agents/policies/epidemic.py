@@ -177,6 +177,58 @@ class VaccinationLottery(Policy):
         return np.where(susceptible.any(axis=1), choice, people)
 
 
+class VaccinateThenWaste(Policy):
+    """Protect one group on the first days, and waste the other vaccines on the ill of the rest.
+
+    On a useful day the susceptible person of the protected group with the most neighbours gets the
+    vaccine. On the days after, an infected member of another group gets it, which helps nobody but
+    counts as supply to that group. Where there is no such person, nobody is vaccinated. It shows
+    what a benefit rate can be made of. The policy needs a clock: the last number of an observation
+    is the share of the episode that has passed, as `longfair.envs.elapsed.ElapsedTime` appends it.
+
+    Parameters
+    ----------
+    adjacency
+        (V, V): 1 where two people can infect each other, 0 elsewhere.
+    group
+        (V,): group of every person.
+    protected
+        Group that gets the useful vaccines.
+    useful_days
+        Days on which vaccines are useful; the fraction is the probability of one day more.
+    episode_length
+        Days of an episode.
+    seed
+        Seed of the agent's own generator.
+    """
+
+    def __init__(
+        self,
+        adjacency: NDArray[Any],
+        group: Sequence[int],
+        protected: int,
+        useful_days: float,
+        episode_length: int,
+        seed: int | None = None,
+    ) -> None:
+        self._degree = (np.asarray(adjacency) != 0).sum(axis=0)
+        self._protected = np.asarray(group) == protected
+        self._useful_days = checked("useful_days", useful_days, NonNegative)
+        self._episode_length = checked("episode_length", episode_length, Count)
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
+        """Return the person (N,) for epidemic observations (N, 3 * V + 1), V for nobody."""
+        people = len(self._degree)
+        susceptible, infected = _states(observation, people)
+        day = np.rint(observation[:, -1] * self._episode_length)
+        useful = day + self._rng.random(len(observation)) < self._useful_days
+        wanted = np.where(useful[:, None], susceptible & self._protected, infected > 0)
+        wanted &= useful[:, None] | ~self._protected
+        choice: Nodes = ((1 + self._degree) * wanted).argmax(axis=1)
+        return np.where(wanted.any(axis=1), choice, people)
+
+
 def _states(
     observation: NDArray[Any], people: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:

@@ -16,7 +16,7 @@ So every group's supply and demand gets a critic, and PPO's clipped objective do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -47,10 +47,12 @@ class ElbertPO(Strategy):
         `"signals"`: every one of the 1 + 2M advantages is standardised over the minibatch before
         the chain rule combines them (the authors' code; the paper does not say so, and the
         relative weights are then no longer those of Proposition 3.2). `"combined"`: the raw
-        advantages are combined, then standardised once, as PPO commonly does. `"none"`: raw.
+        advantages are combined, then standardised once, as PPO commonly does. `"none"`: raw, as
+        the paper's text has it.
     discounted_totals
-        Whether :math:`\eta^S, \eta^D` are discounted sums (the paper) or plain sums over the
-        episode (the code).
+        Whether :math:`\eta^S, \eta^D` are discounted sums or plain sums over the episode. The
+        code has plain sums. So has the paper where it names the criteria of its environments
+        (Section 5.1); its general Definition 2.2 carries a discount to which no value is given.
 
     Notes
     -----
@@ -75,8 +77,16 @@ class ElbertPO(Strategy):
 
     @classmethod
     def as_published(cls, alpha: float, beta: float = 20.0) -> ElbertPO:
-        """Return what the paper's text and Proposition 3.2 say."""
-        return cls(alpha=alpha, beta=beta, standardise="combined", discounted_totals=True)
+        """Return the paper's text: raw advantages as in Proposition 3.2, plain totals."""
+        return cls(alpha=alpha, beta=beta, standardise="none", discounted_totals=False)
+
+    def discounted(self) -> ElbertPO:
+        """Return the same with discounted totals, the advantage standardised after combining.
+
+        Definition 2.2 discounts, and the code's learner has a discount; together they make the
+        weight of the bias about twenty times as heavy in lending. An ablation, not a variant.
+        """
+        return replace(self, standardise="combined", discounted_totals=True)
 
     def num_signals(self, num_groups: int) -> int:
         """Return 2M: the supply and the demand of every group."""

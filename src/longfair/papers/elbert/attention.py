@@ -144,7 +144,7 @@ def methods(preset: str) -> Methods:
     )
 
 
-SEEDS = {"smoke": 2, "book": 10, "paper": 3}
+SEEDS = {"smoke": 2, "book": 10, "paper": 10}
 
 ATTENTION = ORIGINAL.experiment(
     "elbert/attention",

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.papers.four_methods import four_methods
-from longfair.papers.setting import PPO, Evaluating, Methods, Problem, References, Untrained, World
+from longfair.papers.setting import (
+    PPO,
+    Evaluating,
+    Methods,
+    Problem,
+    References,
+    Untrained,
+    World,
+    Wrapper,
+)
 
 STATIC = {
     "elbert": {"static-reward": (1.0, 1.59), "static-optimum": (0.44, 1.49)},
@@ -17,10 +28,23 @@ STATIC = {
 Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
 """
 
+WASTEFUL_DAYS = 14.01
+"""Days on which the wasteful schedule is useful, harder environment; found in the same way."""
+
 
 def world(preset: str) -> World:
     """Say where one acts: agents see everybody's health."""
     return World("longfair/Epidemic-v0", {"preset": preset})
+
+
+def with_clock(preset: str) -> World:
+    """Say where one acts who sees besides how much of the episode has passed."""
+    return replace(world(preset), wrappers=(Wrapper("elapsed-time"),))
+
+
+def vaccinate_then_waste(useful_days: float) -> Untrained:
+    """Return the schedule that protects group 1 for some days and wastes the other vaccines."""
+    return Untrained("vaccinate-then-waste", {"useful_days": useful_days, "days": 20})
 
 
 def references(preset: str) -> References:
@@ -122,7 +146,7 @@ def methods(preset: str) -> Methods:
     )
 
 
-SEEDS = {"smoke": 2, "book": 10, "paper": 1}
+SEEDS = {"smoke": 2, "book": 10, "paper": 5}
 
 INFECTIOUS = ORIGINAL.experiment(
     "elbert/infectious",
@@ -131,10 +155,20 @@ INFECTIOUS = ORIGINAL.experiment(
     references("elbert"),
     SEEDS,
 )
+WITH_CLOCK = replace(HARDER, world=with_clock("elbert_harder"))
+"""The harder environment for policies that are told how much of the episode has passed."""
+
+WASTEFUL: References = {
+    "vaccinate-then-waste": (
+        vaccinate_then_waste(WASTEFUL_DAYS),
+        "protects group 1 first, then wastes the vaccines on the ill of group 0; has a clock",
+    )
+}
 INFECTIOUS_HARDER = HARDER.experiment(
     "elbert/infectious-harder",
     "An epidemic on a network where immunity is lost again",
     methods("elbert_harder"),
     references("elbert_harder"),
     SEEDS,
+    beside=(WITH_CLOCK, WASTEFUL),
 )

@@ -6,7 +6,16 @@ from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.papers.four_methods import four_methods
-from longfair.papers.setting import PPO, Evaluating, Problem, References, Untrained, World, Wrapper
+from longfair.papers.setting import (
+    PPO,
+    Evaluating,
+    Methods,
+    Problem,
+    References,
+    Untrained,
+    World,
+    Wrapper,
+)
 
 WORLD = World("longfair/Lending-v0", {"preset": "elbert"}, wrappers=(Wrapper("running-rates"),))
 """Agents see score, group, and the running true positive rate of each group."""
@@ -50,13 +59,28 @@ Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
 ALPHA = 2e5
 """ELBERT-PO's weight of the squared bias, in paper and code."""
 
-METHODS = four_methods(
-    ElbertPO.as_coded(ALPHA),
-    ElbertPO.as_published(ALPHA),
-    RPPO(penalty=2.0, tolerance=0.005),
-    APPO(tolerance=0.005),
-)
-"""The four methods of the paper in both variants, with the lending hyperparameters."""
+LIGHTER_ALPHAS = (1_000, 10_000, 30_000, 100_000)
+"""Weights for discounted totals, under which the paper's own is about twenty times as heavy."""
+
+METHODS: Methods = {
+    **four_methods(
+        ElbertPO.as_coded(ALPHA),
+        ElbertPO.as_published(ALPHA),
+        RPPO(penalty=2.0, tolerance=0.005),
+        APPO(tolerance=0.005),
+    ),
+    **{
+        (f"elbert-po-discounted-{alpha}", "ablation"): (
+            ElbertPO.as_published(float(alpha)).discounted(),
+            f"the same with alpha {alpha:,}",
+        )
+        for alpha in LIGHTER_ALPHAS
+    },
+}
+"""The four methods of the paper in both variants, with the lending hyperparameters.
+
+With discounted totals ELBERT-PO has smaller weights too.
+"""
 
 PROBLEM = Problem(
     WORLD,
@@ -87,5 +111,5 @@ LENDING = PROBLEM.experiment(
     "Lending with scores that move: four methods beside policies that need no training",
     METHODS,
     REFERENCES,
-    {"smoke": 2, "book": 10, "paper": 3},
+    {"smoke": 2, "book": 10, "paper": 10},
 )

@@ -80,6 +80,15 @@ def infectious_family(preset: str) -> Family:
     return Family([(0.0, 1.0), (0.0, 5.0)], policy, infectious.world(preset), 20, copies=4000)
 
 
+def waste_family(preset: str) -> Family:
+    """Protect group 1 for some days, then waste the vaccines on the ill of group 0."""
+
+    def policy(point: NDArray[np.float64]) -> Untrained:
+        return infectious.vaccinate_then_waste(float(point[0]))
+
+    return Family([(0.0, 20.0)], policy, infectious.with_clock(preset), 20, copies=20_000)
+
+
 def lending_family(preset: str) -> Family:
     """Lend from a real threshold on; its fraction is the chance to refuse the score below it."""
 
@@ -93,6 +102,7 @@ def lending_family(preset: str) -> Family:
 FAMILIES = {
     "attention": attention_family,
     "infectious": infectious_family,
+    "infectious-waste": waste_family,
     "lending": lending_family,
 }
 

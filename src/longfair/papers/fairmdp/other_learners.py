@@ -29,8 +29,8 @@ METHODS: Methods = {
         RPPO(tolerance=TOLERANCE),
         APPO(tolerance=TOLERANCE),
     ),
-    ("elbert-po-strong", "as_published"): (
-        ElbertPO.as_published(10 * ALPHA),
+    ("elbert-po-discounted-strong", "ablation"): (
+        ElbertPO.as_published(10 * ALPHA).discounted(),
         "the same with ten times the weight of fairness",
     ),
 }
