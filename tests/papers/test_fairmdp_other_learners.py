@@ -81,7 +81,7 @@ def test_rollouts_are_whole_episodes_and_fill_the_horizon() -> None:
 
 def test_strong_is_the_same_with_ten_times_the_weight() -> None:
     weak, strong = (
-        METHODS["elbert-po", "as_published"][0],
-        METHODS["elbert-po-strong", "as_published"][0],
+        METHODS["elbert-po-discounted", "ablation"][0],
+        METHODS["elbert-po-discounted-strong", "ablation"][0],
     )
     assert strong == replace(weak, alpha=10 * weak.alpha)
