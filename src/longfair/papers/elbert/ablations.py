@@ -260,6 +260,14 @@ def _over_alpha(name: str, alphas: tuple[int, ...], seeds: Mapping[str, int]) ->
     )
 
 
+def lender_on_short_episodes(profile: str) -> tuple[Arm, ...]:
+    """Return the lender with the best real thresholds, on episodes as long as those of training."""
+    learned = evaluated_on_training_length(LENDING.learned(Strategy(), profile))
+    setting = LENDING.untrained(lending.STATIC_OPTIMUM, learned.evaluating)
+    description = "the best real thresholds for long episodes, evaluated on short ones"
+    return (Arm("static-optimum-short", "reference", setting, train_and_evaluate, description),)
+
+
 STATIC_LENDER: References = {
     "static-optimum": (
         lending.STATIC_OPTIMUM,
@@ -342,6 +350,7 @@ ABLATIONS = (
         "Training episodes as short as coded or as long as evaluated, lending",
         over_episode_length,
         SEEDS,
+        lender_on_short_episodes,
     ),
 )
 """Alpha and beta as in the paper, alpha elsewhere, habits of the code, and the size of steps."""

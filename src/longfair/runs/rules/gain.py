@@ -194,7 +194,14 @@ class AtLeastRule(_MarginRule):
     - *reproduced*: ``low >= -m``;
     - *contradicted*: ``high < -m``;
     - *inconclusive*: anything else.
+
+    A margin below zero asks for a method that is higher by that much.
     """
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        return cls(**cls.keys(fields), margin=fields.number("margin", 0.0))
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""

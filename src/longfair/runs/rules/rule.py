@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from longfair.errors import UsageError
 from longfair.runs.experiment import require_name
 from longfair.runs.fields import Fields
+from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word
 from longfair.runs.tables import ALL_GROUPS, PHASES
 
 if TYPE_CHECKING:
@@ -130,6 +131,42 @@ class Guarded(Rule):
         )
 
 
+@dataclass(frozen=True)
+class AtWorst(Rule):
+    """A rule whose word is never worse than another one, by the key ``at_worst``.
+
+    A sentence about settings that the paper does not name cannot be contradicted by settings of
+    ours.
+    """
+
+    rule: Rule
+    worst: Word
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the word, and as the rule what is left."""
+        worst = fields.choice("at_worst", FROM_WEAK_TO_STRONG)
+        return cls(fields.rule(), worst)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods of the rule."""
+        return self.rule.methods
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Checks of the rule."""
+        return self.rule.checks
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge by the rule, and lift a word that is too bad."""
+        verdict = self.rule.judge(case, name)
+        if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(self.worst):
+            return verdict
+        reason = f"at worst {self.worst}, since the paper does not name its settings"
+        return replace(verdict, word=self.worst, detail=f"{verdict.detail}; {reason}")
+
+
 class RuleFields(Fields):
     """Keys of a rule, with what the claim says about all of them.
 
@@ -152,8 +189,9 @@ class RuleFields(Fields):
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
-        if self.has("guard"):
-            return Guarded.read(self)
+        for key, wrapper in (("at_worst", AtWorst), ("guard", Guarded)):
+            if self.has(key):
+                return wrapper.read(self)
         kind = self.choice("kind", tuple(_KINDS))
         rule = _KINDS[kind].read(self)
         self.finish()

@@ -1,0 +1,69 @@
+"""A rule about how often a method is the best: for runs that end in more than one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.rule import RuleFields, plain, register
+from longfair.runs.rules.words import Word, within
+from longfair.runs.statistics import share
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+@register("wins")
+@dataclass(frozen=True)
+class WinsRule(PairedRule):
+    """``kind: wins``. In more than half of the runs the method is better than every other one.
+
+    Where some runs fail altogether, the mean is theirs alone. What a single run can be expected to
+    show, as in a paper with one, is which method is better more often than not. The effect is the
+    share of seeds in which the method is ``better: higher`` (or ``lower``) than each other by more
+    than a margin, which may be negative: then it may be worse by that much.
+
+    - *reproduced*: the Clopper-Pearson interval of the share lies above one half;
+    - *contradicted*: it lies below one half;
+    - *inconclusive*: anything else.
+    """
+
+    higher: bool
+    margin: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        keys = cls.keys(fields)
+        better = fields.choice("better", ("higher", "lower"))
+        return cls(**keys, higher=better == "higher", margin=fields.number("margin", 0.0))
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the share."""
+        return within(low, high, 0.5, 1.0)
+
+    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+        """Count the seeds in which the method is the best."""
+        sign = 1.0 if self.higher else -1.0
+        gains = [sign * (paired.method - other) > self.margin for other in paired.others.values()]
+        best = np.all(gains, axis=0)
+        others = " and ".join(plain(other) for other in paired.others)
+        side = "above" if self.higher else "below"
+        by = f" by more than {self.margin:g}" if self.margin else ""
+        found = share(best)
+        finding = Finding(
+            estimate=found,
+            measured=f"share of runs with {self.quantity.measured(case.blank.measure)} of "
+            f"{plain(self.method)} {side} {others}{by}",
+            detail=f"in {int(best.sum())} of {best.size} runs {case.metric(self.quantity)} of "
+            f"{self.method} is {side} that of {others}{by}: {found}, claimed more than half"
+            f"{paired.left_out}",
+            seeds=paired.seeds,
+            interquartile_mean=None,
+            missing=paired.missing,
+        )
+        return case.decided(finding, self.method, self.word)
