@@ -99,3 +99,49 @@ def test_a_kind_belongs_to_one_class() -> None:
 def test_a_kind_that_nobody_registered_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="kind is 'every_run_below'"):
         claims_with(tmp_path, limit=0.5)
+
+
+def word_of(claim: Claim, *methods: tuple[str, list[float]]) -> str:
+    results = pd.concat([bias_of(method, *values) for method, values in methods])
+    (verdict,) = judge(claim, results, profile="book")
+    return verdict.word
+
+
+ONE_CATASTROPHE = [0.1] * 9 + [90.0]
+
+
+def test_wins_count_runs_and_not_how_far_one_of_them_is_off(tmp_path: Path) -> None:
+    (claim,) = claims_with(tmp_path, kind="wins", others=["greedy"], better="lower")
+    greedy = ("greedy", [0.2] * 10)
+    assert word_of(claim, ("fair", ONE_CATASTROPHE), greedy) == "reproduced"
+    assert word_of(claim, ("fair", [0.1] * 7 + [0.3] * 3), greedy) == "inconclusive"
+    assert word_of(claim, ("fair", [0.3] * 9 + [0.1]), greedy) == "contradicted"
+    (upward,) = claims_with(tmp_path, kind="wins", others=["greedy"], better="higher")
+    assert word_of(upward, ("fair", ONE_CATASTROPHE), greedy) == "contradicted"
+
+
+def test_a_negative_margin_lets_the_winner_be_a_little_worse(tmp_path: Path) -> None:
+    rule = {"kind": "wins", "others": ["greedy"], "better": "lower"}
+    values = ("fair", [0.22] * 10), ("greedy", [0.2] * 10)
+    (strict,) = claims_with(tmp_path, **rule)
+    (lenient,) = claims_with(tmp_path, **rule, margin=-0.05)
+    assert word_of(strict, *values) == "contradicted"
+    assert word_of(lenient, *values) == "reproduced"
+
+
+def test_at_least_with_a_negative_margin_asks_for_a_gain(tmp_path: Path) -> None:
+    rule = {"kind": "at_least", "others": ["greedy"], "margin": -0.05}
+    (claim,) = claims_with(tmp_path, **rule)
+    greedy = ("greedy", [0.2, 0.21])
+    assert word_of(claim, ("fair", [0.3, 0.31]), greedy) == "reproduced"
+    assert word_of(claim, ("fair", [0.21, 0.22]), greedy) == "contradicted"
+
+
+def test_a_claim_about_unknown_settings_is_never_contradicted(tmp_path: Path) -> None:
+    rule = {"kind": "highest", "others": ["greedy"]}
+    (strict,) = claims_with(tmp_path, **rule)
+    (lenient,) = claims_with(tmp_path, **rule, at_worst="not reproduced")
+    worse = ("fair", [0.1, 0.11]), ("greedy", [0.2, 0.21])
+    better = ("fair", [0.3, 0.31]), ("greedy", [0.2, 0.21])
+    assert [word_of(strict, *worse), word_of(lenient, *worse)] == ["contradicted", "not reproduced"]
+    assert [word_of(strict, *better), word_of(lenient, *better)] == ["reproduced", "reproduced"]
