@@ -132,16 +132,16 @@ def test_a_negative_margin_lets_the_winner_be_a_little_worse(tmp_path: Path) -> 
 def test_at_least_with_a_negative_margin_asks_for_a_gain(tmp_path: Path) -> None:
     rule = {"kind": "at_least", "others": ["greedy"], "margin": -0.05}
     (claim,) = claims_with(tmp_path, **rule)
-    greedy = ("greedy", [0.2, 0.21])
-    assert word_of(claim, ("fair", [0.3, 0.31]), greedy) == "reproduced"
-    assert word_of(claim, ("fair", [0.21, 0.22]), greedy) == "contradicted"
+    greedy = ("greedy", [0.2, 0.21] * 3)
+    assert word_of(claim, ("fair", [0.3, 0.31] * 3), greedy) == "reproduced"
+    assert word_of(claim, ("fair", [0.21, 0.22] * 3), greedy) == "contradicted"
 
 
 def test_a_claim_about_unknown_settings_is_never_contradicted(tmp_path: Path) -> None:
     rule = {"kind": "highest", "others": ["greedy"]}
     (strict,) = claims_with(tmp_path, **rule)
     (lenient,) = claims_with(tmp_path, **rule, at_worst="not reproduced")
-    worse = ("fair", [0.1, 0.11]), ("greedy", [0.2, 0.21])
-    better = ("fair", [0.3, 0.31]), ("greedy", [0.2, 0.21])
+    worse = ("fair", [0.1, 0.11] * 3), ("greedy", [0.2, 0.21] * 3)
+    better = ("fair", [0.3, 0.31] * 3), ("greedy", [0.2, 0.21] * 3)
     assert [word_of(strict, *worse), word_of(lenient, *worse)] == ["contradicted", "not reproduced"]
     assert [word_of(strict, *better), word_of(lenient, *better)] == ["reproduced", "reproduced"]
