@@ -24,8 +24,8 @@ from longfair.runs.verify import Comparison
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
-    "steps", "horizon", "profile", "settings", "measure", "variant", "verdict", "changed",
-    "detail", "measured",
+    "steps", "instances", "horizon", "profile", "settings", "measure", "variant", "verdict",
+    "changed", "detail", "measured",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
@@ -123,7 +123,7 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert first["detail"].startswith("our settings: (1) reproduced: bias of fair is")
     assert first["reported"] == 0.1
     assert first["interval"][0] < first["estimate"] < first["interval"][1]
-    assert second["verdict"] == "reproduced"
+    assert second["verdict"] == "checked"
     assert second["estimate"] == 0.5
     assert second["interval"] is None
     assert second["seeds"] == 0

@@ -121,5 +121,5 @@ def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
         longfair(outside, "claims", "--paper", "outside", "--profile", "smoke", "--json", *store)
     )
     words = {one["id"]: one["verdict"] for one in judged}
-    assert words["outside-1"] == "reproduced"
+    assert words["outside-1"] == "checked"
     assert words["outside-2"] != "not attempted"
