@@ -89,5 +89,5 @@ def test_headlines_are_counted_by_who_asks(store: Store) -> None:
     assert board.headlines([*found, *beside]) == found
     assert board.counts([*found, *beside]) == {
         "paper": {"reproduced": 1},
-        "here": {"reproduced": 1},
+        "here": {"checked": 1},
     }
