@@ -250,8 +250,8 @@ def claims(
         return
     _print_table("verdicts", [_verdict_row(part) for part in verdicts])
     for verdict in verdicts:
-        steps = "" if verdict.steps is None else f"{verdict.steps:,} steps, "
-        _line(f"{verdict.name}: {steps}{verdict.detail}")
+        steps = "" if verdict.steps is None else f" ({verdict.steps:,} steps)"
+        _line(f"{verdict.name}: {verdict.detail}{steps}")
     for asked, words in board.counts(verdicts).items():
         whose = "claims of papers" if asked == "paper" else "questions asked here"
         listed = ", ".join(f"{number} {word}" for word, number in words.most_common())

@@ -84,49 +84,72 @@ def test_with_a_figure_the_line_is_not_printed(figure: Figure, ipython: None) ->
 
 
 EXACT = {
-    "id": "elbert-23", "paper": "elbert", "statement": "signed < squared", "source": "Section 2.3",
-    "reported": None, "estimate": 0.99, "measured": "", "interval": None, "seeds": 0,
-    "instances": 26, "profile": "book", "variant": "as_published", "verdict": "checked",
+    "id": "elbert-23", "paper": "elbert", "asked": "paper", "statement": "signed < squared",
+    "source": "Section 2.3", "reported": None, "estimate": 0.99, "measured": "", "interval": None,
+    "seeds": 0, "instances": 26, "steps": None, "horizon": None, "profile": "book",
+    "settings": "", "measure": "", "variant": "as_published", "verdict": "checked", "changed": [],
+    "stale": 0,
 }  # fmt: skip
 TRAINED = EXACT | {
     "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
-    "measured": "bias, 1 < 2",
-    "seeds": 10, "instances": 0, "variant": "as_coded", "verdict": "direction only",
+    "measured": "bias, 1 < 2", "seeds": 10, "instances": 0, "steps": 2000, "horizon": 5000,
+    "settings": "authors", "measure": "code", "variant": "as_coded", "verdict": "direction only",
 }  # fmt: skip
+OURS = TRAINED | {"settings": "ours", "verdict": "inconclusive", "estimate": 0.5, "stale": 4}
 
 
 def test_claims_are_text_in_a_terminal() -> None:
-    lines = repr(claim_box([EXACT, TRAINED])).splitlines()
-    assert lines[0].split() == ["claim", "statement", "reported", "ours", "verdict", "rests", "on"]
-    assert lines[1].endswith("checked         on 26 instances")
-    assert (
-        "0.03112 [0.02, 0.041] (bias, 1 < 2)  direction only  book, as coded, 10 seeds" in lines[2]
-    )
+    lines = repr(claim_box([EXACT, TRAINED, OURS])).splitlines()
+    assert lines[0].split() == ["claim", "verdict", "ours", "reported", "rests", "on", "statement"]
+    assert "as published, on 26 instances" in lines[1]
+    assert "direction only  0.03112 [0.02, 0.041] (bias, 1 < 2)  0.023" in lines[2]
+    assert "as coded, measure: code, the authors' settings, 10 runs, 2,000 steps" in lines[2]
+    assert "our settings, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
+    assert "signed < squared (Section 2.3)" in lines[2]
+    assert "signed" not in lines[3]
 
 
-def test_claims_are_a_table_on_a_page() -> None:
-    html = claim_box([EXACT, TRAINED])._repr_html_()
+def test_a_claim_is_one_row_of_a_page_with_its_verdicts_first() -> None:
+    html = claim_box([EXACT, TRAINED, OURS])._repr_html_()
     assert html.count("<tr>") == 3
-    assert "signed &lt; squared (Section 2.3)" in html
+    assert re.findall("<th [^>]*>([^<]*)", html) == [
+        "as published", "as coded", "reported", "claim",
+    ]  # fmt: skip
+    row = html.split("<tr>")[3]
+    assert row.index('class="verdict verdict-direction-only"') < row.index("signed &lt; squared")
+    theirs, ours = row.split('<small style="display: block">')
+    assert ">direction only</strong><br>0.03112 [0.02, 0.041]<br>" in theirs
+    assert '<small class="aside">bias, 1 &lt; 2</small>' in theirs
+    assert "the authors&#x27; settings, 10 runs, 2,000 steps" in theirs
+    assert "our settings, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
     assert "signed &lt; squared (Section 2.3) <code>elbert-01</code></td>" in html
-    assert '0.03112 [0.02, 0.041]<br><small class="aside">bias, 1 &lt; 2</small></td>' in html
-    assert '<br><small class="aside">book, as coded, 10 seeds</small></td>' in html
-    assert 'class="verdict verdict-direction-only"' in html
-    assert html == claim_box([EXACT, TRAINED])._repr_html_()
+    assert html == claim_box([EXACT, TRAINED, OURS])._repr_html_()
+
+
+def test_who_asks_and_what_was_changed_stands_beside_the_claim() -> None:
+    here = EXACT | {"asked": "here", "source": "not in the paper"}
+    assert "signed < squared (asked here)" in repr(claim_box([here]))
+    assert "(Section 2.3, asked here)" in repr(claim_box([EXACT | {"asked": "here"}]))
+    change = {"date": "2025-01-31", "was": "a < b", "now": "a share", "why": "It is fairer."}
+    html = claim_box([EXACT | {"changed": [change]}])._repr_html_()
+    assert "<summary>rule changed after its runs</summary>" in html
+    assert "2025-01-31: was a &lt; b, now a share. It is fairer." in html
+    assert "rule changed" in repr(claim_box([EXACT | {"changed": [change]}]))
 
 
 def test_what_was_not_attempted_rests_on_nothing() -> None:
-    nothing = {"estimate": None, "measured": "", "interval": None, "seeds": 0}
+    nothing = {"estimate": None, "measured": "", "interval": None, "seeds": 0, "instances": 0}
     row = TRAINED | nothing | {"verdict": "not attempted"}
-    assert repr(claim_box([EXACT, row])).splitlines()[2].endswith("not attempted  \N{EN DASH}")
-    few = TRAINED | {"verdict": "inconclusive", "seeds": 0}
-    assert repr(claim_box([few])).endswith("book, as coded, 0 seeds")
+    assert "runs" not in repr(claim_box([EXACT, row]))
+    assert "runs" not in claim_box([EXACT, row])._repr_html_()
+    few = TRAINED | {"verdict": "inconclusive", "seeds": 0, "settings": ""}
+    assert "book, 0 runs" in repr(claim_box([few]))
 
 
 def test_columns_without_any_content_are_left_out() -> None:
     bare = EXACT | {"estimate": None}
     assert repr(claim_box([bare])).splitlines()[0].split() == [
-        "claim", "statement", "verdict", "rests", "on",
+        "claim", "verdict", "rests", "on", "statement",
     ]  # fmt: skip
     html = claim_box([bare])._repr_html_()
     assert html.count("<th ") == html.count("<td>") == 2

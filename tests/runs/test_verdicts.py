@@ -786,6 +786,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "variant": "as_coded",
         "verdict": "reproduced",
         "changed": [],
+        "stale": 0,
         "detail": verdict.detail,
     }
 

@@ -23,6 +23,7 @@ VERDICT_COLOURS: Mapping[str, str] = {
 
 _KEYS = (
     "id",
+    "asked",
     "statement",
     "source",
     "reported",
@@ -31,12 +32,21 @@ _KEYS = (
     "interval",
     "seeds",
     "instances",
+    "steps",
+    "horizon",
     "profile",
+    "settings",
+    "measure",
     "variant",
     "verdict",
+    "changed",
+    "stale",
 )
 _NOTHING = "\N{EN DASH}"
-_COLUMNS = ("claim", "statement", "reported", "ours", "verdict", "rests on")
+_COLUMNS = ("claim", "verdict", "ours", "reported", "rests on", "statement")
+_SETTINGS = {"authors": "the authors' settings", "ours": "our settings"}
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -46,15 +56,20 @@ class ClaimBox:
     Attributes
     ----------
     rows
-        One mapping per claim with the keys of ``longfair claims --json``.
+        One mapping per verdict with the keys of ``longfair claims --json``.
     """
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Row, ...]
 
     def __repr__(self) -> str:
-        """Write the table as aligned text."""
-        table = [_COLUMNS, *(_cells(row) for row in self.rows)]
-        columns = self._filled()
+        """Write one line per verdict as aligned text; a claim is stated once."""
+        lines = [
+            (row["id"], *_words(row), _claim(row) if first else "")
+            for group in self._claims()
+            for first, row in zip([True, *[False] * len(group)], group, strict=False)
+        ]
+        columns = [n for n in range(len(_COLUMNS)) if any(line[n] != _NOTHING for line in lines)]
+        table = [_COLUMNS, *lines]
         widths = {column: max(len(row[column]) for row in table) for column in columns}
         return "\n".join(
             "  ".join(row[column].ljust(widths[column]) for column in columns).rstrip()
@@ -62,38 +77,49 @@ class ClaimBox:
         )
 
     def _repr_html_(self) -> str:
-        """Write the table with four columns at most, each with its remarks in small print."""
-        cells = [_html_cells(row) for row in self.rows]
-        columns = [name for name in cells[0] if any(row[name] != _NOTHING for row in cells)]
-        head = "".join(f'<th scope="col">{name}</th>' for name in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{row[name]}</td>" for name in columns) + "</tr>" for row in cells
+        """Write one row per claim, its verdicts first, so that a narrow screen shows them.
+
+        Each variant has a column; the verdicts by several measures, and on other settings, stand
+        in it below each other.
+        """
+        variants = list(dict.fromkeys(row["variant"] for row in self.rows))
+        names = [_plain(variant) for variant in variants] if len(variants) > 1 else ["verdict"]
+        reported = any(row["reported"] is not None for row in self.rows)
+        head = [*names, *["reported"] * reported, "claim"]
+        body = [
+            [
+                *(_verdicts([row for row in group if row["variant"] == v]) for v in variants),
+                *[_value(group[0]["reported"])] * reported,
+                f"{html.escape(_claim(group[0]))} <code>{html.escape(group[0]['id'])}</code>"
+                + _marks(group[0]),
+            ]
+            for group in self._claims()
+        ]
+        cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
+        lines = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in body
         )
         return (
             '<table class="dataframe longfair-claims">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
         )
 
-    def _filled(self) -> list[int]:
-        """Columns in which at least one claim has something to say."""
-        table = [_cells(row) for row in self.rows]
-        return [
-            column
-            for column in range(len(_COLUMNS))
-            if any(row[column] != _NOTHING for row in table)
-        ]
+    def _claims(self) -> list[list[Row]]:
+        """Verdicts by claim."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row["id"], []).append(row)
+        return list(found.values())
 
 
-def claim_box(rows: Sequence[Mapping[str, Any]]) -> ClaimBox:
+def claim_box(rows: Sequence[Row]) -> ClaimBox:
     """Lay out claims and their verdicts.
 
     Parameters
     ----------
     rows
-        One mapping per claim with the keys id, statement, source, reported, estimate, measured,
-        interval, seeds, instances, profile, variant and verdict, as printed by
-        ``longfair claims --json``.  Estimate and interval may be None; the interval is a pair.
-        Measured says what the estimate is an estimate of; it stands below it.
+        One mapping per verdict, as printed by ``longfair claims --json``: the verdict on the
+        authors' settings before the one on ours.
 
     Returns
     -------
@@ -119,32 +145,82 @@ def claim_box(rows: Sequence[Mapping[str, Any]]) -> ClaimBox:
     return ClaimBox(tuple(rows))
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        str(row["id"]),
-        f"{row['statement']} ({row['source']})",
-        _value(row["reported"]),
-        _estimate(row),
-        str(row["verdict"]),
-        _basis(row),
+def _claim(row: Row) -> str:
+    """State a claim, and who says it where."""
+    source = "" if row["source"] == "not in the paper" else row["source"]
+    asked = "asked here" if row["asked"] == "here" else ""
+    return f"{row['statement']} ({_listed(source, asked)})"
+
+
+def _words(row: Row) -> tuple[str, str, str, str]:
+    """Return verdict, our value, reported value and basis as text."""
+    number = f"{_number(row)} ({row['measured']})" if row["measured"] else _number(row)
+    mark = "rule changed after its runs" if row["changed"] else ""
+    basis = _listed(_plain(row["variant"]), *_basis(row), mark) if _decided(row) else _NOTHING
+    return _verdict(row), number, _value(row["reported"]), basis
+
+
+def _verdicts(rows: Sequence[Row]) -> str:
+    """Write the verdicts of a claim in one variant; the first by each measure is the larger."""
+    large: set[str] = set()
+    blocks = []
+    for row in rows:
+        size = "small" if row["measure"] in large else "div"
+        large.add(row["measure"])
+        kind = row["verdict"].replace(" ", "-")
+        bar = f"border-left: 0.4em solid {VERDICT_COLOURS[row['verdict']]}; padding-left: 0.4em"
+        word = f'<strong class="verdict verdict-{kind}" style="{bar}">{_verdict(row)}</strong>'
+        number = "" if row["estimate"] is None else f"<br>{_number(row)}"
+        basis = _listed(*_basis(row)) if _decided(row) else ""
+        text = word + number + _aside(row["measured"]) + _aside(basis)
+        blocks.append(f'<{size} style="display: block">{text}</{size}>')
+    return "".join(blocks) or _NOTHING
+
+
+def _marks(row: Row) -> str:
+    """Write what was changed in the rule after its runs: a short mark, the words behind it."""
+    words = "".join(
+        f"<p>{html.escape(c['date'])}: was {html.escape(c['was'])}, now {html.escape(c['now'])}. "
+        f"{html.escape(c['why'])}</p>"
+        for c in row["changed"]
     )
+    return words and f"<details><summary>rule changed after its runs</summary>{words}</details>"
 
 
-def _html_cells(row: Mapping[str, Any]) -> dict[str, str]:
-    identifier, statement, reported, _, verdict, basis = map(html.escape, _cells(row))
-    bar = f"border-left: 0.4em solid {VERDICT_COLOURS[row['verdict']]}; padding-left: 0.4em"
-    kind = row["verdict"].replace(" ", "-")
-    word = f'<strong class="verdict verdict-{kind}" style="{bar}">{verdict}</strong>'
-    return {
-        "claim": f"{statement} <code>{identifier}</code>",
-        "reported": reported,
-        "ours": _number(row) + _aside(html.escape(row["measured"])),
-        "verdict": word + _aside(basis),
-    }
+def _basis(row: Row) -> list[str]:
+    """Say what a verdict rests on beside its variant: measure, settings, runs, steps."""
+    measure = f"measure: {row['measure']}" if row["measure"] else ""
+    if row["instances"]:
+        return [measure, f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"]
+    short = row["settings"] != "authors" and 0 < (row["steps"] or 0) < (row["horizon"] or 0)
+    of = f" of {row['horizon']:,}" if short else ""
+    return [
+        measure,
+        _SETTINGS.get(row["settings"], row["profile"]),
+        f"{row['seeds']} runs",
+        f"{row['steps']:,}{of} steps" if row["steps"] else "",
+        f"{row['stale']} stale runs" if row["stale"] else "",
+    ]
+
+
+def _decided(row: Row) -> bool:
+    return bool(row["verdict"] != "not attempted")
+
+
+def _verdict(row: Row) -> str:
+    return f"{row['verdict']} (fragile)" if row.get("fragile") else str(row["verdict"])
+
+
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def _plain(variant: object) -> str:
+    return str(variant or "").replace("_", " ")
 
 
 def _aside(text: str) -> str:
-    return "" if text in ("", _NOTHING) else f'<br><small class="aside">{text}</small>'
+    return f'<br><small class="aside">{html.escape(text)}</small>' if text else ""
 
 
 def _value(value: object) -> str:
@@ -153,23 +229,9 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-def _estimate(row: Mapping[str, Any]) -> str:
-    return f"{_number(row)} ({row['measured']})" if row["measured"] else _number(row)
-
-
-def _number(row: Mapping[str, Any]) -> str:
+def _number(row: Row) -> str:
     text = _value(row["estimate"])
     if row["interval"] is None:
         return text
     low, high = row["interval"]
     return f"{text} [{_value(low)}, {_value(high)}]"
-
-
-def _basis(row: Mapping[str, Any]) -> str:
-    """Say what a verdict rests on; only an exact check decides without any seed."""
-    if row["verdict"] == "not attempted":
-        return _NOTHING
-    if row["instances"]:
-        return f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"
-    parts = (row["profile"], str(row["variant"] or "").replace("_", " "), f"{row['seeds']} seeds")
-    return ", ".join(str(part) for part in parts if part)

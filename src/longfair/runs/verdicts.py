@@ -110,6 +110,7 @@ class Verdict:
             "variant": self.variant,
             "verdict": self.word,
             "changed": [asdict(change) for change in claim.changed],
+            "stale": self.stale,
             "detail": self.detail,
             "measured": self.measured,
         }
