@@ -68,6 +68,56 @@ class Figure:
         return data, {"image/png": {"alt": self.alt_text, "width": width}}
 
 
+@dataclass(frozen=True)
+class Words:
+    """Markdown that a page shows as text and a terminal as it is."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """Return the text itself."""
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Something that a page shows when its heading is clicked, and a terminal at once.
+
+    Attributes
+    ----------
+    heading
+        What can be read before it is opened; no markup.
+    marked_up, plain
+        The content as HTML and as text.
+    """
+
+    heading: str
+    marked_up: str
+    plain: str
+
+    def __repr__(self) -> str:
+        """Return heading and content."""
+        return f"{self.heading}\n{self.plain}"
+
+    def _repr_html_(self) -> str:
+        heading = html.escape(self.heading)
+        return (
+            f'<details class="longfair-folded"><summary>{heading}</summary>'
+            f"{self.marked_up}</details>"
+        )
+
+
+def folded(table: pd.DataFrame | Words, heading: str) -> Folded | Words:
+    """Fold a table away under a heading; words, such as that there is none, stay in sight."""
+    if isinstance(table, Words):
+        return table
+    marked_up: str = table.to_html(border=0, na_rep="")
+    return Folded(heading, marked_up, str(table.to_string(na_rep="")))
+
+
 def show(figure: Figure | None, caption: str, *, name: str = "figure", otherwise: str = "") -> None:
     """Show a figure in a notebook, with a caption and the data to download.
 

@@ -7,6 +7,7 @@ need no training.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium
@@ -16,8 +17,12 @@ from numpy.typing import NDArray
 
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
 from longfair.agents.policies import applicants
+from longfair.figures import Figure, LineStyle, group_rates
+from longfair.figures.style import ORANGE
 from longfair.metrics.benefit import benefit_rate, bias
-from longfair.papers.elbert.lending import REFERENCES, WORLD
+from longfair.papers.elbert.lending import PROBLEM, REFERENCES, WORLD
+from longfair.papers.elbert.measures import measured
+from longfair.papers.page import Look, Runs, interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
 
@@ -48,6 +53,19 @@ READING_ERROR: Mapping[str, tuple[float, float]] = {
     "bias": (0.004, 0.003),
 }
 """Half widths of the reading errors of `POSTER`."""
+
+LOOK = Look(
+    styles={"elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--")},
+    beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
+)
+"""How runs in lending appear."""
+
+PANELS: Mapping[str, str] = {
+    "rate": "true positive rate",
+    "supply": "supply per step",
+    "demand": "demand per step",
+}
+"""What `group_bars` draws."""
 
 # Reading results --------------------------------------------------------------------------------
 
@@ -106,6 +124,122 @@ def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFr
     return ours
 
 
+def poster_table(runs: Runs, heading: str, lenders: Sequence[str] = ()) -> pd.DataFrame:
+    """Lay out the last policies as coded beside the numbers on the authors' poster.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment.
+    heading
+        What to call them.
+    lenders
+        Policies without training to put below, which are not on the poster.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method; columns: metric and column. No rows without runs as coded.
+    """
+    shown: dict[str, dict[tuple[str, str], str]] = {}
+    rows = beside_poster(runs.results) if (runs.results["variant"] == "as_coded").any() else None
+    for row in [] if rows is None else rows.to_dict("records"):
+        cells = shown.setdefault(row["method"], {})
+        interval = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        cells[row["metric"], heading] = interval
+        cells[row["metric"], "poster, two million"] = f"{row['at two million']:.3f}"
+        cells[row["metric"], "poster, end"] = f"{row['at the end']:.3f}"
+    for lender in lenders if shown else ():
+        shown[lender] = {(metric, heading): f"{runs.mean(metric, lender):.3f}" for metric in POSTER}
+    return runs.labelled(pd.DataFrame.from_dict(shown, orient="index").fillna(""))
+
+
+def group_bars(runs: Runs, variant: str) -> Figure | None:
+    """Draw rate, supply and demand of every group for one variant and the lenders beside it.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment.
+    variant
+        Variant to draw.
+
+    Returns
+    -------
+    Figure or None
+        None without runs of this variant.
+    """
+    rows = tidy.final(runs.results)
+    learned = rows["variant"] == variant
+    rows = rows[learned | rows["method"].isin(list(runs.look.beside or ()))]
+    if not learned.any():
+        return None
+    rows = rows[rows["metric"].isin(list(PANELS)) & (rows["group"] >= 0)]
+    return group_rates(
+        tidy.over_seeds(rows, [*tidy.ARM, "metric", "group"]),
+        quantities=PANELS,
+        interval=interval_in_words(rows),
+        group_names=["group 0 (starts higher)", "group 1"],
+    )
+
+
+def bands(runs: Runs, methods: Sequence[str], count: int = 3) -> pd.DataFrame:
+    """Hold the band of the authors' plots, drawn from the first few runs, against an interval.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment, as coded.
+    methods
+        Methods to show.
+    count
+        How many runs the band is drawn from.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method and metric; arms with too few runs are left out.
+    """
+    rows = {}
+    for method in methods:
+        for metric in POSTER:
+            values = tidy.of_arm(runs.results, metric, method, "as_coded")
+            if len(values) >= count:
+                few = values.iloc[:count]
+                low, high = published_band(few.to_list(), np.random.default_rng(7))
+                rows[f"{runs.look.names[method]}, {metric}"] = {
+                    f"{count} runs": ", ".join(f"{value:.4f}" for value in few),
+                    "authors' recipe on these": f"{low:.4f} to {high:.4f}",
+                    f"95 % interval, {len(values)} runs": runs.number(
+                        metric, method, "as_coded", 4
+                    ),
+                }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def settings_table() -> pd.DataFrame:
+    """Return the settings in which our profile differs from the authors'.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `setting`; besides, how far one rollout can move a policy.
+    """
+    columns = {}
+    for profile, title in (("paper", "authors' settings (paper)"), ("book", "ours (book)")):
+        learning = PROBLEM.learning[profile]
+        rollout = learning.copies * PROBLEM.episode_length[profile]
+        gradient_steps = learning.epochs * rollout / learning.minibatch
+        columns[title] = {
+            **asdict(learning),
+            **asdict(PROBLEM.evaluating[profile]),
+            "gradient steps per rollout": round(gradient_steps),
+            "learning rate x gradient steps": f"{learning.learning_rate * gradient_steps:.4f}",
+        }
+    table = pd.DataFrame(columns).rename_axis("setting")
+    return table[table.nunique(axis=1) > 1]
+
+
 def published_band(values: Sequence[float], generator: np.random.Generator) -> tuple[float, float]:
     """Compute the band that the authors' plots draw around a mean over runs.
 
@@ -154,6 +288,13 @@ def play_reference(policy: str, episodes: int, episode_length: int, seed: int) -
     for_agent, for_env = _two_seeds(seed)
     act = acting(REFERENCES[policy][0].make(WORLD, for_agent))
     return play_episodes(act, _lending(episodes, episode_length), for_env)
+
+
+def reached(totals: EpisodeTotals) -> dict[str, float]:
+    """Return reward, rates and bias of some episodes, as the evaluation computes them."""
+    rows = measured(totals, "final", 0).set_index(["metric", "group"])["value"]
+    rates = {f"rate of group {group}": float(rows["rate", group]) for group in (0, 1)}
+    return {"reward": float(rows["reward", -1]), **rates, "bias": float(rows["bias", -1])}
 
 
 def score_history(

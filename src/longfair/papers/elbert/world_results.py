@@ -6,6 +6,8 @@ Reading results in general is the matter of `longfair.runs.tidy`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,12 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import binomtest
 
+from longfair.figures import METHODS, Figure, LineStyle, curve_panels, group_style
+from longfair.figures.style import BLACK, GREEN, GREY, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
+from longfair.papers.page import Look, Runs, interval_in_words
 from longfair.runs.experiment import Experiment
-from longfair.runs.tidy import ARM, curve, final, of_arm, over_seeds
+from longfair.runs.tidy import ARM, all_written, curve, final, in_order, of_arm, over_seeds
 
 FloatArray = NDArray[np.float64]
 
@@ -59,6 +64,44 @@ FIGURE_5: Mapping[int, tuple[float, float]] = {
 }
 """Reward and bias at the end by alpha, read off the poster; errors of 0.04 and 0.006."""
 
+
+ATTENTION = Look(
+    styles={
+        "equal": LineStyle("equal", GREY, "x", ":"),
+        "gaussian": LineStyle("at random", GREY, "+", ":"),
+        "proportional": LineStyle("oracle", SKY, "P", ":"),
+        "constant-reward": LineStyle("constant for reward", BLACK, "v", ":"),
+        "constant-optimum": LineStyle("constant for both", BLACK, "^", ":"),
+        "static-reward": LineStyle("weights for reward", GREEN, "<", ":"),
+        "static-optimum": LineStyle("weights for both", GREEN, "*", ":"),
+    },
+    beside=("constant-reward", "proportional", "static-optimum"),
+)
+"""How runs in attention allocation appear."""
+
+ATTENTION_HARDER = replace(ATTENTION, logarithmic_beyond={"reward": -3.0})
+"""The same where a run that loses a site falls far below all others."""
+
+INFECTIOUS = Look(
+    styles={
+        "nobody": LineStyle("nobody", GREY, "x", ":"),
+        "uniform": LineStyle("at random", GREY, "+", ":"),
+        "highest-degree": LineStyle("most ties first", BLACK, "v", ":"),
+        "most-exposed": LineStyle("most exposed first", SKY, "P", ":"),
+        "static-reward": LineStyle("lottery for reward", BLACK, "<", ":"),
+        "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
+    },
+    beside=("highest-degree", "most-exposed", "static-optimum"),
+)
+"""How runs in the infectious disease environment appear."""
+
+FIGURE_9: Mapping[str, LineStyle] = {
+    f"{rank}_{quantity}": group_style(index, f"{quantity}, {rank}")
+    for index, (quantity, rank) in enumerate(
+        product(("supply", "demand"), ("advantaged", "disadvantaged"))
+    )
+}
+"""Lines of the paper's Figure 9, by metric."""
 
 LOST = 30
 """Incidents per step at the worst served site beyond which it counts as lost.
@@ -247,6 +290,87 @@ def extremes(results: pd.DataFrame) -> pd.DataFrame:
         names=["metric"],
     )
     return found.reset_index(name="value").assign(group=ALL_GROUPS)
+
+
+def supply_and_demand(
+    results: pd.DataFrame, variant: str = "as_coded", logarithmic_beyond: float | None = None
+) -> Figure | None:
+    """Draw supply and demand of the best and the worst served group during training.
+
+    Parameters
+    ----------
+    results
+        As from `tidy.stored`, with rate, supply and demand of every group.
+    variant
+        Variant to draw.
+    logarithmic_beyond
+        A number beyond which the vertical axis is logarithmic.
+
+    Returns
+    -------
+    Figure or None
+        The paper's Figure 9, one panel per method, mean and interval over seeds; None if there are
+        no runs.
+    """
+    learned = results[results["variant"] == variant]
+    if learned.empty:
+        return None
+    moved = extremes(learned)
+    lines = [curve(moved, metric, variant).assign(line=metric) for metric in FIGURE_9]
+    runs = in_order(pd.concat(lines), list(learned["method"].unique()))
+    labels = runs["method"].map(lambda method: METHODS[method].label)
+    panels = runs.assign(panel=labels, method=runs["line"])
+    return curve_panels(
+        over_seeds(panels, ["panel", *ARM, "step"]),
+        quantity="supply or demand per step",
+        band=interval_in_words(runs),
+        styles=FIGURE_9,
+        logarithmic_beyond=logarithmic_beyond,
+    )
+
+
+def summed_over_groups(results: pd.DataFrame, metric: str) -> pd.Series[str]:
+    """Write the sum of a metric over all groups in the last policies, with intervals over seeds.
+
+    Parameters
+    ----------
+    results
+        As from `tidy.stored`.
+    metric
+        A metric of single groups, such as `"demand"`.
+
+    Returns
+    -------
+    pandas.Series
+        Index `method`, `variant`.
+    """
+    rows = final(results)
+    rows = rows[(rows["metric"] == metric) & (rows["group"] != ALL_GROUPS)]
+    runs = rows.groupby([*ARM, "seed"], sort=False, observed=True)["value"].sum().reset_index()
+    return all_written(over_seeds(runs, ARM).set_index(ARM), ".2f")
+
+
+def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
+    """Hold two profiles of an experiment against the poster, one below the other.
+
+    Parameters
+    ----------
+    ours, authors
+        Runs under two profiles.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `beside_poster`, indexed by `profile` and `method`; no rows without runs.
+    """
+    tables = {
+        runs.profile: runs.labelled(
+            beside_poster(runs.results, runs.experiment).set_index("method")
+        ).round(3)
+        for runs in (ours, authors)
+        if len(runs.results)
+    }
+    return pd.concat(tables, names=["profile"]) if tables else pd.DataFrame()
 
 
 def settings_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:

@@ -1,0 +1,534 @@
+"""What a notebook shows of stored runs: figures, tables, numbers in sentences, verdicts, origin.
+
+A page is written before its numbers are known. So everything here says which command makes the
+runs when there are none, and no notebook has to ask.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import pandas as pd
+
+from longfair.figures import (
+    METHODS,
+    Figure,
+    Folded,
+    LineStyle,
+    Words,
+    claim_box,
+    learning_curves,
+    offer,
+    show,
+    show_missing,
+    trade_off,
+)
+from longfair.figures.style import VARIANT_NAMES
+from longfair.papers import registry
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Setting
+from longfair.runs import tidy
+from longfair.runs.experiment import Experiment
+from longfair.runs.origin import origin
+from longfair.runs.statistics import estimate
+from longfair.runs.store import Store
+from longfair.runs.tidy import ArmName, Quantities
+from longfair.runs.verdicts import REFERENCE, Verdict, judge_all
+
+LIVE = "live"
+"""Variant of the runs that a reader makes while reading."""
+
+NOT_STORED = "(not stored)"
+"""What stands in a sentence where a number would."""
+
+
+def interval_in_words(rows: pd.DataFrame) -> str:
+    """Say what a band or a cross is, as in "mean and 95 % bootstrap interval, 10 seeds"."""
+    return f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the runs of a page appear.
+
+    Parameters
+    ----------
+    styles
+        Styles of methods that are not among `longfair.figures.METHODS`, which they go before.
+    variants
+        Names of further variants.
+    axes
+        Metric to what stands on its axis.
+    across
+        The two metrics of `Runs.scatter`: up and to the right.
+    beside
+        Policies without training that are drawn as lines beside curves; None draws all, with
+        their mean over the episodes of the curve.
+    logarithmic_beyond
+        Metric to a number beyond which its axis is logarithmic.
+    every
+        Profile to the number of neighbouring points of a curve that are averaged.
+    """
+
+    styles: Mapping[str, LineStyle] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, str] = field(
+        default_factory=lambda: {"reward": "reward per step", "bias": "bias"}
+    )
+    across: tuple[str, str] = ("reward", "bias")
+    beside: Sequence[str] | None = None
+    logarithmic_beyond: Mapping[str, float] = field(default_factory=dict)
+    every: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def all_styles(self) -> dict[str, LineStyle]:
+        """Styles of all methods."""
+        return {**METHODS, **self.styles}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Labels of all methods and variants."""
+        methods = {method: style.label for method, style in self.all_styles.items()}
+        return methods | {**VARIANT_NAMES, REFERENCE: "no training"} | dict(self.variants)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The stored runs of one experiment under one profile, to be shown.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    profile
+        Name of the profile.
+    look
+        How its runs appear.
+    store
+        Where the results are.
+    """
+
+    experiment: Experiment
+    profile: str
+    look: Look = field(default_factory=Look)
+    store: Store = field(default_factory=Store)
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """Results as from `tidy.stored`; no rows where nothing is stored."""
+        return tidy.stored(self.store, self.profile, self.experiment)
+
+    @cached_property
+    def last(self) -> pd.DataFrame:
+        """Final values, one row per run, as from `tidy.by_seed`."""
+        return tidy.by_seed(self.results) if len(self.results) else pd.DataFrame()
+
+    @property
+    def missing(self) -> Words:
+        """Which command makes these runs."""
+        return Words(tidy.nothing_to_show(self.profile, self.experiment))
+
+    def has(self, *arms: ArmName) -> bool:
+        """Say whether there are results of all these arms."""
+        return set(arms) <= set(zip(self.results["method"], self.results["variant"], strict=True))
+
+    @property
+    def learned(self) -> list[ArmName]:
+        """Arms that were trained, in the order of their experiment."""
+        arms = zip(self.results["method"], self.results["variant"], strict=True)
+        return [arm for arm in dict.fromkeys(arms) if arm[1] != REFERENCE]
+
+    def last_of(self, method: str, variant: str) -> pd.DataFrame:
+        """Return the final values of one arm, one row per run."""
+        chosen = (self.last["method"] == method) & (self.last["variant"] == variant)
+        return self.last[chosen]
+
+    def labelled(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Write methods and variants as in the figures, and no other names of an index."""
+        return table.rename(index=self.look.names)
+
+    # Sentences ----------------------------------------------------------------------------------
+
+    def say(self, *sentences: str) -> Words:
+        """Show sentences, as a list if there are several, or which command makes the runs."""
+        if self.results.empty:
+            return self.missing
+        several = len(sentences) > 1
+        return Words("\n".join(f"- {text}" for text in sentences) if several else sentences[0])
+
+    def number(self, metric: str, method: str, variant: str, digits: int = 3) -> str:
+        """Write what an arm reaches, with its interval, as in "0.150 [0.148, 0.152]".
+
+        Parameters
+        ----------
+        metric
+            A final metric of all groups together.
+        method, variant
+            The arm.
+        digits
+            Digits after the point.
+        """
+        values = tidy.of_arm(self.results, metric, method, variant)
+        if values.empty:
+            return NOT_STORED
+        return tidy.written(estimate(values, name=f"{method} {variant} {metric}"), digits)
+
+    def less(self, metric: str, first: ArmName, second: ArmName, digits: int = 3) -> str:
+        """Write by how much the first arm differs from the second, paired by seed."""
+        found = tidy.difference(self.results, metric, first, second)
+        return NOT_STORED if found is None else tidy.written(found, digits)
+
+    def mean(self, metric: str, method: str, variant: str = REFERENCE) -> float:
+        """Return what an arm reaches on average; not a number without results."""
+        return float(tidy.of_arm(self.results, metric, method, variant).mean())
+
+    # Tables -------------------------------------------------------------------------------------
+
+    def table(self, quantities: Quantities, *variants: str) -> pd.DataFrame | Words:
+        """Lay out final metrics with intervals, of all variants or some; see `tidy.final_table`."""
+        rows = self.results
+        rows = rows[rows["variant"].isin(variants)] if variants else rows
+        return self.labelled(tidy.final_table(rows, quantities)) if len(rows) else self.missing
+
+    def differences(
+        self, pairs: Mapping[Any, tuple[ArmName, ArmName]], quantities: Quantities
+    ) -> pd.DataFrame | Words:
+        """Say by how much arms differ, paired by seed; see `tidy.differences`."""
+        if self.results.empty:
+            return self.missing
+        found = tidy.differences(self.results, pairs, quantities)
+        return self.missing if found.empty else self.labelled(found)
+
+    def beside(self, other: Runs, quantities: Quantities) -> pd.DataFrame | Words:
+        """Hold the learned arms of two profiles against each other; see `tidy.side_by_side`."""
+        found = tidy.side_by_side({one.profile: one.results for one in (self, other)}, quantities)
+        return self.labelled(found) if len(found) else other.missing
+
+    def cost(self, in_all: Literal["minutes", "hours"] = "hours") -> pd.DataFrame | Words:
+        """Summarise what these runs cost; see `tidy.cost`."""
+        if self.results.empty:
+            return self.missing
+        methods = self.experiment.methods(self.profile)
+        return self.labelled(tidy.cost(self.provenance(), methods, in_all))
+
+    def provenance(self) -> pd.DataFrame:
+        """Return the provenance of these runs, as from `Store.provenance`."""
+        return self.store.provenance(experiment=self.experiment.id, profile=self.profile)
+
+    # Figures ------------------------------------------------------------------------------------
+
+    def show(self, figure: Figure | None, caption: str, name: str) -> None:
+        """Show a figure with its data, or which command makes the runs if it is None."""
+        what = f"{self.experiment.name}_{name}".replace("-", "_")
+        show(figure, caption, name=what, otherwise=str(self.missing))
+
+    def curves(
+        self, metric: str, variant: str, caption: str, *, thin_lines: bool = True, **keywords: Any
+    ) -> None:
+        """Show a metric during training: mean and interval over seeds, and single runs.
+
+        Parameters
+        ----------
+        metric
+            One of the look's axes.
+        variant
+            Variant to draw.
+        caption
+            One or two plain sentences.
+        thin_lines
+            Whether single runs are drawn, too.
+        **keywords
+            What `curve_figure` takes.
+        """
+        figure = self.curve_figure(metric, variant, thin_lines=thin_lines, **keywords)
+        self.show(figure, caption, f"{metric}_{variant}_{self.profile}")
+
+    def curve_figure(
+        self,
+        metric: str,
+        *variants: str,
+        methods: Sequence[str] = (),
+        thin_lines: bool = True,
+        beside: Sequence[str] | None = None,
+        across: str | None = None,
+    ) -> Figure | None:
+        """Draw a metric during training; None without runs.
+
+        Parameters
+        ----------
+        metric
+            One of the look's axes.
+        *variants
+            Variants to draw.
+        methods
+            Methods to draw; by default all.
+        thin_lines
+            Whether single runs are drawn, too.
+        beside
+            In place of the look's.
+        across
+            What is on the horizontal axis, if not training steps.
+        """
+        every = self.look.every.get(self.profile, 1)
+        runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
+        runs = runs[runs["method"].isin(list(methods))] if methods else runs
+        if runs.empty:
+            return None
+        return learning_curves(
+            tidy.over_seeds(runs, [*tidy.ARM, "step"]),
+            runs=runs if thin_lines else None,
+            quantity=self.look.axes[metric],
+            band=interval_in_words(runs),
+            references=self._references(self.results, metric, beside),
+            styles=self.look.styles,
+            across=across,
+            logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
+        )
+
+    def scatter(
+        self, *variants: str, caption: str, beside: Sequence[str] = (), name: str = "trade_off"
+    ) -> None:
+        """Show the look's two metrics of the last policies, mean and interval over single runs.
+
+        Parameters
+        ----------
+        *variants
+            Variants to draw.
+        caption
+            One or two plain sentences.
+        beside
+            Policies without training that are drawn as points with names.
+        name
+            Name of the data, before variants and profile.
+        """
+        figure = self.scatter_figure(*variants, beside=beside)
+        self.show(figure, caption, "_".join([name, *variants, self.profile]))
+
+    def scatter_figure(
+        self,
+        *variants: str,
+        methods: Sequence[str] = (),
+        across: tuple[str, str] | None = None,
+        beside: Sequence[str] = (),
+        points: pd.DataFrame | None = None,
+    ) -> Figure | None:
+        """Draw one metric against another; None without runs.
+
+        Parameters
+        ----------
+        *variants
+            Variants to draw.
+        methods
+            Methods to draw; by default all.
+        across
+            The metrics, in place of the look's.
+        beside
+            Policies without training that are drawn as points with names.
+        points
+            Columns method, reward, bias: further points with names.
+        """
+        up, right = across or self.look.across
+        chosen = self.results[self.results["variant"].isin(list(variants))]
+        chosen = chosen[chosen["method"].isin(list(methods))] if methods else chosen
+        if chosen.empty:
+            return None
+        named = [tidy.references(self.results, metric, beside) for metric in (up, right)]
+        references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
+        if points is not None:
+            references = pd.concat([references, points]) if len(references) else points
+        return trade_off(
+            tidy.trade_off_summary(chosen, up, right),
+            seeds=tidy.trade_off_runs(chosen, up, right),
+            interval=interval_in_words(chosen),
+            references=references if len(references) else None,
+            reward_label=self.look.axes[up],
+            bias_label=self.look.axes[right],
+            styles=self.look.styles,
+            logarithmic_beyond=self.look.logarithmic_beyond.get(up),
+        )
+
+    def live_curves(
+        self, live: pd.DataFrame, metric: str, caption: str, *, across: str | None = None
+    ) -> None:
+        """Show a metric of the one run per method that a reader has just made, as from `live`."""
+        means = tidy.over_seeds(tidy.curve(live, metric, LIVE), [*tidy.ARM, "step"])
+        played = live[live["variant"] == REFERENCE]
+        figure = learning_curves(
+            means,
+            quantity=self.look.axes[metric],
+            band="one run each, so no band",
+            references=self._references(played, metric, list(dict.fromkeys(played["method"]))),
+            styles=self.look.styles,
+            across=across,
+        )
+        self.show(figure, caption, f"live_{metric}")
+
+    def live_table(self, live: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
+        """Lay out where live runs, as from `live`, have ended."""
+        last = tidy.by_seed(live).set_index("method")
+        columns = {
+            title: last[metric].round(digits)
+            for metric, (title, digits) in quantities.items()
+            if metric in last
+        }
+        return self.labelled(pd.DataFrame(columns))
+
+    def _references(
+        self, results: pd.DataFrame, metric: str, beside: Sequence[str] | None
+    ) -> pd.DataFrame | None:
+        beside = self.look.beside if beside is None else beside
+        if beside is None:
+            lines = tidy.curve_references(results, metric)
+        else:
+            lines = tidy.references(results, metric, beside)
+        return None if lines.empty else lines
+
+
+class Page:
+    """What a notebook shows of stored runs.
+
+    Parameters
+    ----------
+    profile
+        Profile whose runs it shows.
+    *experiments
+        Ids of its experiments.
+    look
+        How their runs appear.
+    claims
+        Ids of claims of the page that are not about these experiments.
+    store
+        Where the results are; by default this project's.
+
+    Raises
+    ------
+    UsageError
+        If an experiment or a claim is unknown.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        *experiments: str,
+        look: Look | None = None,
+        claims: Sequence[str] = (),
+        store: Store | None = None,
+    ) -> None:
+        pd.set_option("display.max_colwidth", None)
+        self.profile = profile
+        self.experiments = tuple(registry.experiment(name) for name in experiments)
+        self.look = look or Look()
+        self.claim_ids = {claim.id for claim in registry.select_claims(list(claims)) if claims}
+        self.store = store or Store()
+
+    def of(self, experiment: str, profile: str = "", look: Look | None = None) -> Runs:
+        """Return the runs of an experiment, under the page's profile or another one."""
+        chosen = registry.experiment(experiment)
+        return Runs(chosen, profile or self.profile, look or self.look, self.store)
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Verdicts on the claims of the page, in the order of their papers."""
+        return self.judged(self.profile)
+
+    def judged(self, profile: str) -> list[Verdict]:
+        """Judge the claims of the page under a profile."""
+        ids = {experiment.id for experiment in self.experiments}
+        chosen = [
+            claim
+            for claim in registry.claims()
+            if claim.experiment in ids or claim.id in self.claim_ids
+        ]
+        return judge_all(chosen, self.store, profile, registry.checks())
+
+    def claims(self, profile: str = "") -> Folded | Words:
+        """Show the verdicts as a folded table, with what decides each below it.
+
+        Parameters
+        ----------
+        profile
+            Another profile than the page's; claims about runs that it has not are left out then.
+        """
+        verdicts = self.judged(profile) if profile else self.verdicts
+        if profile:
+            verdicts = [one for one in verdicts if one.claim.experiment and one.steps is not None]
+        if not verdicts:
+            return Words(tidy.nothing_to_show(profile or self.profile, *self.experiments))
+        box = claim_box([verdict.as_json() for verdict in verdicts])
+        details = [_reasons(verdict) for verdict in verdicts]
+        words = pd.Series([verdict.word for verdict in verdicts])
+        counts = ", ".join(
+            f"{count} {word}" for word, count in words.value_counts(sort=False).items()
+        )
+        items = "".join(f"<li>{html.escape(reason)}</li>" for reason in details)
+        return Folded(
+            f"{words.size} verdicts: {counts}",
+            f"{box._repr_html_()}<ul>{items}</ul>",
+            "\n".join([repr(box), *details]),
+        )
+
+    def gaps(self) -> None:
+        """Say which runs of the page are missing or stale; nothing to list is one line."""
+        missing = tidy.gaps(self.store, self.profile, *self.experiments)
+        if len(self.experiments) == 1:
+            missing = missing.droplevel("experiment")
+        show_missing(missing.rename(index=self.look.names), f"the profile `{self.profile}`")
+
+    def live(
+        self, learners: Mapping[str, Setting], run: int, lines: Mapping[str, Setting] | None = None
+    ) -> pd.DataFrame:
+        """Train while the reader waits.
+
+        Parameters
+        ----------
+        learners
+            Method to setting.
+        run
+            Number of the run; profiles use small ones.
+        lines
+            Policies without training that stand beside them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Results in the columns of `Store.load` that tables and figures need.
+        """
+        tables = [
+            train_and_evaluate(setting, run).assign(method=method, variant=variant, seed=run)
+            for variant, settings in ((LIVE, learners), (REFERENCE, lines or {}))
+            for method, setting in settings.items()
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> pd.DataFrame:
+        """Offer all final values to download, and say where the page came from.
+
+        Parameters
+        ----------
+        packages
+            Distributions that matter to the page.
+        sources
+            Functions or classes whose code decides its numbers.
+        """
+        shown = [runs for one in self.experiments if len((runs := self.of(one.id)).results)]
+        for runs in shown:
+            offer(
+                runs.last,
+                f"All final values of {runs.experiment.id}, one row per run",
+                name=f"{runs.experiment.id.replace('/', '_')}_{self.profile}",
+                folders=[f"results/{runs.experiment.id}/{self.profile}"],
+            )
+        provenance = pd.concat([runs.provenance() for runs in shown]) if shown else None
+        return origin(self.profile, packages, sources, provenance)
+
+
+def _reasons(verdict: Verdict) -> str:
+    """Say what decides a verdict, in one line."""
+    parts = " ".join(f"{part.detail.rstrip('.')}." for part in verdict.parts or [verdict])
+    middle = verdict.interquartile_mean
+    more = "" if middle is None else f" {verdict.measured}, with interquartile means: {middle:.4g}."
+    return f"{verdict.name}: {verdict.word}. {parts}{more}"

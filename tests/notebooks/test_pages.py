@@ -1,0 +1,158 @@
+"""Every page keeps the order that `CONTRIBUTING.md` describes, and shows early what it found."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import nbformat
+import pytest
+
+from run_notebooks import NOTEBOOKS, read_source, sources
+
+NAMES = [source.relative_to(NOTEBOOKS).with_suffix("").as_posix() for source in sources()]
+ORDER = [
+    "In two minutes",
+    "The problem",
+    "The idea",
+    "Train it yourself",
+    "What came out",
+    "Text against code",
+    "What it means",
+    "Exercises",
+    "The verdicts",
+    "Where this came from",
+]
+OLD_ORDER = {name for name in NAMES if name != "elbert/lending"}
+"""Pages that do not keep the order yet. Only shrinks."""
+
+FIRST_FIGURE_WITHIN = 8
+"""Cells, the title included, within which the figure comes that answers the question."""
+
+WORDS = 2500
+"""Words that are in sight; what is folded and what is a solution does not count."""
+
+LONGER = {"elbert/ablations": 2700}
+"""Pages that are still longer, with their words, rounded up to hundreds. Only shrinks."""
+
+FOLDED = re.compile(r"^(:{3,}|`{3,})\{dropdown\}.*?^\1$", re.MULTILINE | re.DOTALL)
+SOLUTION = re.compile(r"```\{solution-start\}.*?```\{solution-end\}", re.DOTALL)
+NOT_WORDS = re.compile(r"\$\$.*?\$\$(?: \(.*?\))?|\$[^$]+\$|^\|[-| ]+\|$", re.MULTILINE | re.DOTALL)
+
+
+def cells(name: str) -> list[Any]:
+    return list(read_source(NOTEBOOKS / f"{name}.py").cells)
+
+
+def executed(name: str) -> list[Any]:
+    return list(nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells)
+
+
+def headings(name: str) -> list[str]:
+    text = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+    return re.findall(r"^## (.+)$", text, re.MULTILINE)
+
+
+def words(text: str) -> int:
+    """Count the words that a reader sees before anything is opened."""
+    for hidden in (FOLDED, SOLUTION, NOT_WORDS):
+        text = hidden.sub(" ", text)
+    return len(re.findall(r"\w[\w'-]*", text))
+
+
+def prose(name: str) -> str:
+    return "\n\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+
+
+def definitions(code: str) -> list[str]:
+    magic_free = "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [node.name for node in ast.walk(ast.parse(magic_free)) if isinstance(node, kinds)]
+
+
+def shown(cell: Any) -> list[str]:
+    """Kinds of what a cell shows."""
+    return [kind for output in cell.get("outputs", ()) for kind in output.get("data", {})]
+
+
+def code_outside_solutions(name: str) -> str:
+    """Code of a page without the solutions of its exercises."""
+    code, inside = [], False
+    for cell in cells(name):
+        if cell.cell_type == "markdown":
+            starts, ends = (cell.source.rfind(f"{{solution-{at}}}") for at in ("start", "end"))
+            inside = starts > ends if max(starts, ends) >= 0 else inside
+        elif not inside:
+            code.append(cell.source)
+    return "\n".join(code)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_function_stands_in_a_page(name: str) -> None:
+    if name not in OLD_ORDER:
+        assert definitions(code_outside_solutions(name)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+def test_sections_come_in_the_order_of_every_page(name: str) -> None:
+    found = [heading for heading in headings(name) if heading in ORDER]
+    assert found == [heading for heading in ORDER if heading in found]
+    first, *_, verdicts, origin = headings(name)
+    assert (first, verdicts, origin) == (ORDER[0], *ORDER[-2:])
+    assert {"The problem", "The idea", "What it means", "Exercises"} <= set(found)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+def test_the_figure_that_answers_comes_at_once(name: str) -> None:
+    early = executed(name)[:FIRST_FIGURE_WITHIN]
+    assert any("image/png" in shown(cell) for cell in early)
+    before, _, after = prose(name).partition("## In two minutes")
+    assert words(before) < 60
+    assert "would change our mind" in after.partition("\n## ")[0]
+    assert "*You need*" in after.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+def test_verdicts_are_folded_at_the_end(name: str) -> None:
+    tables = [
+        (place, output)
+        for place, cell in enumerate(executed(name))
+        for output in cell.get("outputs", ())
+        if "longfair-claims" in output.get("data", {}).get("text/html", "")
+    ]
+    assert all("<details" in output["data"]["text/html"] for _, output in tables)
+    (place,) = [p for p, cell in enumerate(cells(name)) if "## The verdicts" in cell.source]
+    assert tables
+    assert tables[-1][0] > place
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_short_enough_to_be_read(name: str) -> None:
+    count = words(prose(name))
+    if name in LONGER:
+        assert count > LONGER[name] - 100, f"{count} words: lower the number in LONGER"
+    assert count <= LONGER.get(name, WORDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exercises_are_called_by_their_labels(name: str) -> None:
+    """The book numbers them through all pages, so a number within a page misleads."""
+    assert not re.search(r"\b(first|second|third|fourth) exercise\b", prose(name)) or (
+        name in OLD_ORDER
+    )
+
+
+def test_what_is_folded_does_not_count() -> None:
+    text = "one two\n\n:::{dropdown} Not seen\nthree four\n:::\n\n$x + y$ five"
+    assert words(text) == 3
+    solved = "one\n```{solution-start} label\n```\ntwo\n```{solution-end}\n```"
+    assert words(solved) == 1
+
+
+def test_definitions_are_found_wherever_they_stand() -> None:
+    assert definitions("x = 1\nif x:\n    def f():\n        pass\nclass C: ...") == ["C", "f"]
+
+
+def test_every_exception_names_a_page() -> None:
+    assert OLD_ORDER | set(LONGER) <= set(NAMES)
