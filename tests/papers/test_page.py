@@ -168,7 +168,7 @@ def test_claims_are_folded_with_their_reasons(tmp_path: Path) -> None:
     page = Page("smoke", claims=["elbert-24"], store=Store(tmp_path))
     found = page.claims()
     assert isinstance(found, Folded)
-    assert found.heading.endswith(" reproduced")
+    assert found.heading == "Verdicts: 1 checked"
     assert found._repr_html_().startswith('<details class="longfair-folded"><summary>')
     assert "elbert-24" in repr(found)
     assert "longfair-claims" in found.marked_up

@@ -32,12 +32,13 @@ from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
 from longfair.runs import tidy
+from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment
 from longfair.runs.origin import origin
 from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
-from longfair.runs.verdicts import REFERENCE, Verdict, judge_all
+from longfair.runs.verdicts import Verdict, judge_all
 
 LIVE = "live"
 """Variant of the runs that a reader makes while reading."""
@@ -466,7 +467,7 @@ class Page:
         )
         items = "".join(f"<li>{html.escape(reason)}</li>" for reason in details)
         return Folded(
-            f"{words.size} verdicts: {counts}",
+            f"Verdicts: {counts}",
             f"{box._repr_html_()}<ul>{items}</ul>",
             "\n".join([repr(box), *details]),
         )
