@@ -189,9 +189,21 @@ class Runs:
 
     # Tables -------------------------------------------------------------------------------------
 
-    def table(self, quantities: Quantities, *variants: str) -> pd.DataFrame | Words:
-        """Lay out final metrics with intervals, of all variants or some; see `tidy.final_table`."""
-        rows = self.results
+    def table(
+        self, quantities: Quantities, *variants: str, scale: float = 1.0
+    ) -> pd.DataFrame | Words:
+        """Lay out final metrics with intervals; see `tidy.final_table`.
+
+        Parameters
+        ----------
+        quantities
+            What to show.
+        *variants
+            Variants to show; by default all.
+        scale
+            Factor of all values, such as the steps of an episode.
+        """
+        rows = self.results.assign(value=self.results["value"] * scale)
         rows = rows[rows["variant"].isin(variants)] if variants else rows
         return self.labelled(tidy.final_table(rows, quantities)) if len(rows) else self.missing
 

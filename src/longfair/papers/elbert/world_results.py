@@ -5,7 +5,7 @@ Reading results in general is the matter of `longfair.runs.tidy`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import binomtest
 
-from longfair.figures import METHODS, Figure, LineStyle, curve_panels, group_style
+from longfair.figures import METHODS, Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.papers.page import Look, Runs, interval_in_words
@@ -211,6 +211,76 @@ def lost_sites(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame
     return pd.DataFrame(
         {method: _losses(results, str(method), variant) for method in methods}
     ).T.rename_axis("method")
+
+
+def lost_table(runs: Runs, variant: str = "as_coded") -> pd.DataFrame | Words:
+    """Lay out `lost_sites` with the labels of the figures, or say which command makes the runs."""
+    if runs.results.empty:
+        return runs.missing
+    return runs.labelled(lost_sites(runs.results, variant)).rename_axis(None)
+
+
+def lost_in_words(results: pd.DataFrame, method: str, variant: str = "as_coded") -> str:
+    """Say how many runs of a method have lost a site, as in "3 of 10 runs lose a site"."""
+    if not (results["variant"] == variant).any():
+        return "No runs are stored that could lose a site"
+    found = lost_sites(results, variant).loc[method]
+    return f"{found['lost']} of {found['runs']} runs lose a site"
+
+
+def demand_by_site(runs: Runs, untrained: str = "gaussian") -> pd.DataFrame | Words:
+    """Lay out the incidents per step at every site, median of the runs, before and after training.
+
+    Parameters
+    ----------
+    runs
+        Runs of an attention allocation experiment; those as coded are shown.
+    untrained
+        The policy that stands for what was before the training.
+    """
+    rows = final(runs.results)
+    chosen = (rows["variant"] == "as_coded") | (rows["method"] == untrained)
+    rows = rows[chosen & (rows["metric"] == "demand") & (rows["group"] != ALL_GROUPS)]
+    if rows.empty:
+        return runs.missing
+    sites = rows.assign(site=rows["group"] + 1).groupby(["method", "site"], observed=True)["value"]
+    methods = [method for method in (untrained, *METHODS) if method in set(rows["method"])]
+    table: pd.DataFrame = sites.median().unstack().loc[methods].round(1)
+    return runs.labelled(table).rename_axis(None)
+
+
+def wasted_table(runs: Runs) -> pd.DataFrame | Words:
+    """Lay out which share of the vaccines given was wasted, with intervals over seeds."""
+    share = wasted_share(runs.results) if len(runs.results) else pd.DataFrame()
+    if share.empty:
+        return runs.missing
+    means = over_seeds(share, ARM).set_index(ARM)
+    return runs.labelled(all_written(means, ".0%").to_frame("vaccines wasted"))
+
+
+def span_beside(ours: Runs, single: Runs, metrics: Sequence[str]) -> pd.DataFrame | Words:
+    """Hold a single run as coded against the lowest and the highest of ours.
+
+    Parameters
+    ----------
+    ours, single
+        Runs of one experiment under two profiles.
+    metrics
+        What to compare.
+    """
+    if ours.results.empty or single.results.empty:
+        return single.missing
+    groups = [
+        runs.last[runs.last["variant"] == "as_coded"].groupby("method", sort=False)[list(metrics)]
+        for runs in (ours, single)
+    ]
+    parts = {
+        "our lowest": groups[0].min(),
+        "our highest": groups[0].max(),
+        "authors' settings": groups[1].max(),
+    }
+    table = pd.concat(parts, axis=1).swaplevel(axis=1)[list(metrics)].dropna()
+    return ours.labelled(table).round(3)
 
 
 def _losses(results: pd.DataFrame, method: str, variant: str) -> dict[str, Any]:
