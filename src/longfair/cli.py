@@ -171,6 +171,36 @@ def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> 
     _line(f"store: {folder.root}; 'longfair list --json' tells methods and variants too")
 
 
+@app.command("agents")
+def list_agents(as_json: JsonOption = False) -> None:
+    """List who can decide, and where each can act."""
+    import gymnasium
+
+    from longfair.agents.register import agents
+    from longfair.envs import NAMES, environment_id
+
+    batches = {name: gymnasium.make_vec(environment_id(name), num_envs=2) for name in NAMES}
+    refused = {
+        entry: {name: why for name, env in batches.items() if (why := entry.why_not(env))}
+        for entry in agents().values()
+    }
+    rows = [
+        {
+            "agent": entry.name,
+            "label": entry.label,
+            "revision": entry.revision,
+            "acts in": [name for name in NAMES if name not in reasons],
+        }
+        for entry, reasons in refused.items()
+    ]
+    if as_json:
+        _print_json(
+            [{**row, "refused": why} for row, why in zip(rows, refused.values(), strict=True)]
+        )
+    else:
+        _print_table("agents", [{**row, "acts in": ", ".join(row["acts in"])} for row in rows])
+
+
 @app.command()
 def run(
     experiments: Annotated[list[str], typer.Argument(help="Ids, such as elbert/lending.")],

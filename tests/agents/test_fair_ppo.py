@@ -126,10 +126,16 @@ def _silent(model: FairPPO) -> Any:
 
 def test_rollouts_may_go_on_across_episodes() -> None:
     env = lending(4, episode_length=50)
-    model = learner(env, ElbertPO(), whole_episodes=False)
+    model = learner(env, Strategy(), whole_episodes=False)
     model.learn(8 * EPISODE)
     starts = model.rollout_buffer.episode_starts
     assert starts.any(axis=1).tolist() == [(EPISODE + step) % 50 == 0 for step in range(EPISODE)]
+
+
+def test_elbert_po_refuses_rollouts_without_a_whole_episode() -> None:
+    model = learner(lending(4, episode_length=50), ElbertPO(), whole_episodes=False)
+    with pytest.raises(UsageError, match="no episode begins and ends within a rollout"):
+        model.learn(8 * EPISODE)
 
 
 class BrokenReward(RunningRates):

@@ -14,8 +14,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from longfair.agents.learning.schedules import Annealed
 from longfair.agents.ppo import FairPPO, Strategy
 from longfair.agents.ppo.policy import FairActorCriticPolicy
-from longfair.agents.ppo.saved_parts import strategies
 from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+from longfair.agents.register import FAIR_PPO, agents, register
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError
 
@@ -102,9 +102,14 @@ def test_episodes_may_be_cut_when_rollouts_go_on() -> None:
 # Saving -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(strategies()))
+STRATEGIES = {
+    entry.name: entry.agent for entry in agents().values() if issubclass(entry.agent, Strategy)
+}
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_every_strategy_survives_save_and_load(name: str, tmp_path: Path) -> None:
-    kind = strategies()[name]
+    kind = STRATEGIES[name]
     model = model_of(strategy=kind())
     model.save(tmp_path / "model")
     again = FairPPO.load(tmp_path / "model")
@@ -135,8 +140,10 @@ def test_a_schedule_that_nobody_can_write_down_must_be_given_again(tmp_path: Pat
     assert FairPPO.load(tmp_path / "model", learning_rate=1e-4).learning_rate == 1e-4
 
 
+@register(label="defined elsewhere", loaded_by=FAIR_PPO)
 class DefinedElsewhere(Strategy):
     name = "defined-elsewhere"
+    revision = 1
 
 
 def test_a_strategy_of_ones_own_comes_back(tmp_path: Path) -> None:
@@ -181,7 +188,7 @@ class StateAt(BaseCallback):
 
 @pytest.mark.parametrize("rollout", [0, 2])
 def test_training_goes_on_to_the_same_bits(rollout: int) -> None:
-    settings = {"learning_rate": Annealed(1e-3), "strategy": strategies()["elbert-po"]()}
+    settings = {"learning_rate": Annealed(1e-3), "strategy": STRATEGIES["elbert-po"]()}
     whole, callback = model_of(**settings), StateAt(rollout)
     whole.learn(400, callback=callback)
     resumed = model_of(**settings)

@@ -15,7 +15,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from longfair.agents.ppo import FairPPO, Strategy
 from longfair.agents.ppo.elbert_po import ElbertPO
-from longfair.agents.ppo.strategy import Plan, Rollout
+from longfair.agents.ppo.strategy import Moment, Plan, Rollout
+from longfair.agents.register import FAIR_PPO, register
 from longfair.errors import UsageError
 
 EPISODE = 50
@@ -46,9 +47,8 @@ class AcceptsEveryThird(Strategy):
     name: ClassVar[str] = "accepts-every-third"
     needs: ClassVar[tuple[str, ...]] = ("group_state", "cash")
 
-    def intervene(
-        self, observation: Any, actions: Any, info: Arrays, rng: np.random.Generator
-    ) -> Any:
+    def intervene(self, moment: Moment) -> Any:
+        info, actions = moment.info, moment.actions
         assert info["group_state"].shape[:2] == (2, 2)
         return (info["cash"] % 3 == 0).astype(actions.dtype) if "cash" in info else 0 * actions
 
@@ -64,6 +64,32 @@ def test_what_is_executed_is_what_the_strategy_says(make: Any) -> None:
     np.testing.assert_array_equal(buffer.actions[1:], cash[:-1] % 3 == 0)
     accepted = buffer.actions == 1  # and the environment saw these actions
     np.testing.assert_array_equal(buffer.rewards, accepted * (2 * buffer.demand.sum(axis=2) - 1))
+
+
+@dataclass(frozen=True)
+class UnlikelyLater(Strategy):
+    """From the second rollout on executes what the policy holds less likely."""
+
+    name: ClassVar[str] = "unlikely-later"
+
+    def intervene(self, moment: Moment) -> Any:
+        likely = moment.policy.output(moment.observation).argmax(axis=1)
+        return moment.actions if moment.rollout == 0 else 1 - likely
+
+
+def test_an_intervention_knows_the_rollout_and_the_policy() -> None:
+    plain, changed = (
+        learner(Strategy(), learning_rate=1e-12),
+        learner(UnlikelyLater(), learning_rate=1e-12),
+    )
+    for model in (plain, changed):
+        model.learn(2 * EPISODE)
+    np.testing.assert_array_equal(plain.rollout_buffer.actions, changed.rollout_buffer.actions)
+    changed.learn(2 * EPISODE, reset_num_timesteps=False)
+    buffer = changed.rollout_buffer
+    observations = buffer.observations.reshape(-1, buffer.observations.shape[-1])
+    unlikely = 1 - changed.policy.actor().mode(observations)
+    np.testing.assert_array_equal(buffer.actions.reshape(-1), unlikely)
 
 
 def test_the_policy_learns_from_what_is_executed() -> None:
@@ -93,11 +119,13 @@ def test_info_that_is_not_there_is_named(make: Any) -> None:
 # State ------------------------------------------------------------------------------------------
 
 
+@register(label="PPO-Lagrangian", loaded_by=FAIR_PPO)
 @dataclass(frozen=True)
 class Lagrangian(ElbertPO):
     """PPO-Lagrangian: the weight of the bias grows while the bias is above a limit."""
 
     name: ClassVar[str] = "ppo-lagrangian"
+    revision: ClassVar[int] = 1
     limit: float = 0.05
     rate: float = 10.0
 

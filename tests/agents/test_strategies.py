@@ -66,6 +66,21 @@ def test_elbert_totals_are_means_over_episodes() -> None:
     np.testing.assert_allclose(plan.weights, expected, rtol=1e-6)
 
 
+def test_parts_of_episodes_do_not_count_in_the_totals() -> None:
+    cut = TWO_EPISODES._replace(
+        **{
+            name: np.concatenate([array, array[:2]])
+            for name, array in TWO_EPISODES._asdict().items()
+            if name in ("rewards", "supply", "demand", "starts")
+        },
+        ends=np.concatenate([TWO_EPISODES.ends, np.zeros((2, 1), bool)]),
+    )
+    strategy = ElbertPO.as_coded(alpha=1.0)
+    np.testing.assert_array_equal(strategy.plan(cut).weights, strategy.plan(TWO_EPISODES).weights)
+    with pytest.raises(UsageError, match="no episode begins and ends within a rollout of 5 steps"):
+        strategy.plan(TWO_EPISODES._replace(ends=np.zeros((5, 1), bool)))
+
+
 def test_elbert_totals_are_discounted_in_the_ablation_only() -> None:
     published = ElbertPO.as_published(alpha=1.0)
     coded = ElbertPO.as_coded(alpha=1.0)

@@ -10,22 +10,28 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = '''
+AGENTS = '''
 from dataclasses import dataclass
 
-import gymnasium
-
 from longfair.agents.ppo.strategy import Strategy
-from longfair.envs.lending import LendingVectorEnv
-from longfair.papers.setting import PPO, Evaluating, Problem, Untrained, World, Wrapper
+from longfair.agents.register import FAIR_PPO, Style, register
 
 
+@register(label="Cautious", style=Style("#117733", "h"), loaded_by=FAIR_PPO)
 @dataclass(frozen=True)
 class Cautious(Strategy):
     """PPO by another name."""
 
+    name = "cautious"
+    revision = 3
     weight: float = 1.0
+'''
+PACKAGE = """
+import gymnasium
 
+from longfair.envs.lending import LendingVectorEnv
+from longfair.papers.setting import PPO, Evaluating, Problem, Untrained, World, Wrapper
+from outside_paper.agents import Cautious
 
 
 def make(num_envs, episode_length):
@@ -51,7 +57,7 @@ EXPERIMENTS = (
     ),
 )
 CHECKS = {"one-is-one": "outside_paper.proofs:one_is_one"}
-'''
+"""
 PROOFS = """
 from longfair.runs.claims import CheckResult
 
@@ -88,10 +94,14 @@ def outside(tmp_path: Path) -> Path:
     package.mkdir()
     info.mkdir()
     (package / "__init__.py").write_text(PACKAGE)
+    (package / "agents.py").write_text(AGENTS)
     (package / "proofs.py").write_text(PROOFS)
     (package / "claims.yaml").write_text(CLAIMS)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside-paper\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[longfair.papers]\noutside = outside_paper\n")
+    (info / "entry_points.txt").write_text(
+        "[longfair.papers]\noutside = outside_paper\n"
+        "[longfair.agents]\noutside = outside_paper.agents\n"
+    )
     return tmp_path
 
 
@@ -115,6 +125,12 @@ def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
     longfair(outside, "run", "outside/tiny", "--workers", "1", *store)
     rows = json.loads(longfair(outside, "list", "--json", *store))
     assert not any(row["stale"] or row["damaged"] for row in rows)
+    (cautious,) = (
+        row
+        for row in json.loads(longfair(outside, "agents", "--json"))
+        if row["agent"] == "cautious"
+    )
+    assert (cautious["label"], cautious["revision"]) == ("Cautious", 3)
     fresh = {(row["experiment"], row["profile"]): row["fresh"] for row in rows if row["fresh"]}
     assert fresh == {("elbert/lending", "smoke"): 1, ("outside/tiny", "smoke"): 4}
     judged = json.loads(
@@ -123,3 +139,9 @@ def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
     words = {one["id"]: one["verdict"] for one in judged}
     assert words["outside-1"] == "checked"
     assert words["outside-2"] != "not attempted"
+
+
+def test_nothing_in_the_project_s_own_store_goes_stale(outside: Path) -> None:
+    rows = json.loads(longfair(outside, "list", "--json"))
+    assert sum(row["fresh"] for row in rows if row["profile"] == "book") > 1000
+    assert sum(row["stale"] + row["damaged"] for row in rows) == 0

@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.applicants import LoanProblem
 from longfair.agents.learning import saving
+from longfair.agents.register import register
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, Positive, Probability, Range, validate
 
@@ -150,6 +151,13 @@ class Values(NamedTuple):
     """(S, K, 2): how often each was learned; all levels in column 0 if they are imagined."""
 
 
+@register(
+    label="Q-learning with a balance",
+    loaded_by="longfair.agents.fair_mdp.memory_q_learning:MemoryQLearning",
+    needs=(),
+    actions=("discrete",),
+    environments=("longfair/LoanMDP-v0",),
+)
 class MemoryQLearning(saving.Saved):
     """Q-learning on the loan problem with a balance as memory.
 
@@ -177,6 +185,7 @@ class MemoryQLearning(saving.Saved):
         If the problem has not two groups or the weights do not fit it.
     """
 
+    name: ClassVar[str] = "memory-q-learning"
     revision: ClassVar[int] = QLearning.revision
 
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -25,6 +25,7 @@ from longfair.agents.fairqcm.replay import (
     IntArray,
     Step,
 )
+from longfair.agents.register import register
 from longfair.errors import UsageError
 
 
@@ -40,6 +41,13 @@ class PlainView:
         return network.outputs(seen), None
 
 
+@register(
+    label="FairQCM",
+    loaded_by="longfair.agents.fairqcm.dqn:FairDQN",
+    needs=(),
+    actions=("discrete",),
+    environments=("longfair/Doughnut-v0", "longfair/LoanPool-v0"),
+)
 class FairDQN(DeepQLearning):
     """Deep Q-learning from real and counterfactual memories.
 
@@ -68,7 +76,8 @@ class FairDQN(DeepQLearning):
     3. The value of a stored transition's next observation is computed once per target network.
     """
 
-    revision = Learning.revision
+    name: ClassVar[str] = "fairqcm-dqn"
+    revision: ClassVar[int] = Learning.revision
     stack = ReluStack
     online: ReluStack
     target: ReluStack

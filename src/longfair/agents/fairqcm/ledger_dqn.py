@@ -16,7 +16,7 @@ can be put in or left out alone.
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -35,6 +35,7 @@ from longfair.agents.fairqcm.ledgers import (
 from longfair.agents.fairqcm.networks import ReluStack, ReluValues, orthogonal_start, relu_layers
 from longfair.agents.fairqcm.presets import Recipe
 from longfair.agents.fairqcm.replay import Step
+from longfair.agents.register import register
 from longfair.errors import UsageError
 
 
@@ -134,6 +135,13 @@ class Journal:
         return Steps(Situation(scene, ledger), actions, entries, next_scene)
 
 
+@register(
+    label="ledger DQN",
+    loaded_by="longfair.agents.fairqcm.ledger_dqn:LedgerDQN",
+    needs=(),
+    actions=("discrete",),
+    environments=("longfair/Doughnut-v0", "longfair/LoanPool-v0"),
+)
 class LedgerDQN(DeepQLearning):
     """Deep Q-learning from real and imagined ledgers, several episodes side by side.
 
@@ -161,7 +169,8 @@ class LedgerDQN(DeepQLearning):
     5. The learning rate falls linearly over `learn` (ours).
     """
 
-    revision = Recipe.revision
+    name: ClassVar[str] = "ledger-dqn"
+    revision: ClassVar[int] = Recipe.revision
     stack = ReluStack
     online: ReluStack
     target: ReluStack

@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.learning import saving
+from longfair.agents.register import register
 from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
@@ -60,6 +61,13 @@ class EpisodeScores(NamedTuple):
     """(E,): doughnuts that were taken."""
 
 
+@register(
+    label="tabular FairQCM",
+    loaded_by="longfair.agents.fairqcm.q_learning:TabularQLearning",
+    needs=(),
+    actions=("discrete",),
+    environments=("longfair/Doughnut-v0",),
+)
 class TabularQLearning(saving.Saved):
     """Q-learning, or FairQCM, on the doughnut problem with tables of action values.
 
@@ -81,6 +89,7 @@ class TabularQLearning(saving.Saved):
         codes are those of `longfair.envs.memory.IntegerCodes`.
     """
 
+    name: ClassVar[str] = "fairqcm-tabular"
     revision: ClassVar[int] = QLearningSettings.revision
 
     def __init__(

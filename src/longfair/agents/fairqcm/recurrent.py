@@ -7,7 +7,7 @@ were one history. Both ways are here: `"episodes"` and `"shuffled"`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -20,6 +20,7 @@ from longfair.agents.fairqcm.networks import relu_layers, unit_row_start
 from longfair.agents.fairqcm.presets import LEARNING, Exploration, Learning
 from longfair.agents.fairqcm.recurrent_network import RecurrentLayers, RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray
+from longfair.agents.register import register
 from longfair.errors import UsageError
 from longfair.settings import Count, OneOf, checked
 
@@ -39,6 +40,13 @@ class RecurrentView:
         return values, after
 
 
+@register(
+    label="RNN",
+    loaded_by="longfair.agents.fairqcm.recurrent:RecurrentDQN",
+    needs=(),
+    actions=("discrete",),
+    environments=("longfair/Doughnut-v0", "longfair/LoanPool-v0"),
+)
 class RecurrentDQN(FairDQN):
     """Deep Q-learning with a recurrent network.
 
@@ -63,6 +71,8 @@ class RecurrentDQN(FairDQN):
     Acting carries the state from step to step and starts every episode with zeros (code).
     """
 
+    name: ClassVar[str] = "recurrent-dqn"
+    revision: ClassVar[int] = Learning.revision
     stack = RecurrentStack  # type: ignore[assignment]  # the recurrent counterpart
     online: RecurrentStack  # type: ignore[assignment]  # the recurrent counterpart
     target: RecurrentStack  # type: ignore[assignment]  # the recurrent counterpart

@@ -20,12 +20,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
+from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.settings import NonNegative
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
+@register(
+    label="A-PPO",
+    style=Style("#E69F00", "D", (0, (3, 1, 1, 1))),
+    loaded_by=FAIR_PPO,
+    rates_within_episode=True,
+)
 @dataclass(frozen=True)
 class APPO(Strategy):
     r"""PPO with two fairness terms in the advantage.
@@ -44,6 +51,7 @@ class APPO(Strategy):
     """
 
     name: ClassVar[str] = "a-ppo"
+    revision: ClassVar[int] = 1
     level_weight: NonNegative = 0.25
     change_weight: NonNegative = 0.25
     tolerance: NonNegative = 0.005

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 from gymnasium.vector import VectorEnv
@@ -11,7 +11,15 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from longfair.errors import UsageError
-from longfair.settings import Count, NonNegative, Positive, Probability, checked
+from longfair.settings import (
+    Count,
+    Length,
+    NonNegative,
+    Positive,
+    Probability,
+    Range,
+    checked,
+)
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "clip_range_vf": (None, "the critics' loss is not clipped"),
@@ -35,6 +43,11 @@ RANGES: dict[str, Any] = {
     "max_grad_norm": Positive,
     "target_kl": Positive | None,
     "clip_range": Positive,
+    "learning_rate": Positive,
+    "seed": Annotated[int, Range(0, 2**32 - 1)] | None,
+    "net_arch": Annotated[tuple[Count, ...], Length(1)],
+    "whole_episodes": bool,
+    "bootstrap_truncated": bool,
 }
 """What the others may be; a schedule may stand for a number."""
 

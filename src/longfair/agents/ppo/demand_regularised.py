@@ -15,10 +15,16 @@ from typing import ClassVar
 
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.strategy import Plan, Rollout
+from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.errors import UsageError
 from longfair.settings import Natural, NonNegative
 
 
+@register(
+    label="ELBERT-PO, demand weighted",
+    style=Style("#009E73", "X"),
+    loaded_by=FAIR_PPO,
+)
 @dataclass(frozen=True)
 class DemandRegularisedPO(ElbertPO):
     """Equal long-term benefit rates without driving down the demand of one group.
@@ -33,6 +39,7 @@ class DemandRegularisedPO(ElbertPO):
     """
 
     name: ClassVar[str] = "demand-regularised-po"
+    revision: ClassVar[int] = 1
     demand_weight: NonNegative = 1.0
     regularised_group: Natural = 1
 

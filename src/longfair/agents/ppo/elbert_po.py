@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
+from longfair.agents.register import FAIR_PPO, Style, register
+from longfair.errors import UsageError
 from longfair.metrics.benefit import squared_bias_gradient
 from longfair.settings import NonNegative, OneOf, Positive
 
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 
+@register(
+    label="ELBERT-PO",
+    style=Style("#0072B2", "o"),
+    loaded_by=FAIR_PPO,
+)
 @dataclass(frozen=True)
 class ElbertPO(Strategy):
     r"""Equal long-term benefit rate by a regularised objective.
@@ -60,11 +67,14 @@ class ElbertPO(Strategy):
 
     1. Totals are averaged over the episodes of the rollout and fixed for the update (code).
     2. No smoothing of the denominator in training (code); the evaluation adds 1 per episode.
-    3. A group without any demand in the rollout has no benefit rate: its terms are left out.
+    3. Parts of episodes that the rollout cuts off do not count; without a whole episode there are
+       no totals.
+    4. A group without any demand in the rollout has no benefit rate: its terms are left out.
        The code would divide by zero.
     """
 
     name: ClassVar[str] = "elbert-po"
+    revision: ClassVar[int] = 1
     alpha: NonNegative = 2e5
     beta: Positive = 20.0
     standardise: Annotated[str, OneOf("signals", "combined", "none")] = "signals"
@@ -115,8 +125,15 @@ class ElbertPO(Strategy):
         return combined
 
     def _total(self, signal: FloatArray, rollout: Rollout) -> FloatArray:
-        """Return (G,): mean over episodes of the sum of a signal."""
-        episodes = max(int(rollout.ends.sum()), 1)
+        """Return (G,): mean over the episodes of the rollout of the sum of a signal."""
+        whole = _in_whole_episodes(rollout)
+        episodes = int((rollout.ends & whole).sum())
+        if not episodes:
+            raise UsageError(
+                f"no episode begins and ends within a rollout of {len(whole)} steps, and ELBERT-PO "
+                "needs totals of whole episodes: use whole_episodes=True, or more n_steps"
+            )
+        signal = signal * whole[..., None]
         if self.discounted_totals:
             steps = _steps_since_start(rollout.starts)
             signal = signal * (rollout.discount**steps)[..., None]
@@ -143,6 +160,13 @@ def advantage_weights(
         slope = squared_bias_gradient(supply[known], demand[known], beta=sharpness)
         by_supply[known], by_demand[known] = slope.supply, slope.demand
     return np.concatenate([[1.0], -alpha * by_supply, -alpha * by_demand])
+
+
+def _in_whole_episodes(rollout: Rollout) -> NDArray[np.bool_]:
+    """Return (T, N): whether a step's episode both begins and ends in the rollout."""
+    begun = np.logical_or.accumulate(rollout.starts, axis=0)
+    ending: NDArray[np.bool_] = np.logical_or.accumulate(rollout.ends[::-1], axis=0)[::-1]
+    return begun & ending
 
 
 def _steps_since_start(starts: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -18,10 +18,16 @@ import numpy as np
 
 from longfair.agents.ppo.elbert_po import ElbertPO, advantage_weights
 from longfair.agents.ppo.strategy import Plan, Rollout
+from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.errors import UsageError
 from longfair.settings import Count
 
 
+@register(
+    label="ELBERT-PO, several notions",
+    style=Style("#56B4E9", "P"),
+    loaded_by=FAIR_PPO,
+)
 @dataclass(frozen=True)
 class SeveralNotionsPO(ElbertPO):
     """Equal long-term benefit rates under several notions.
@@ -34,6 +40,7 @@ class SeveralNotionsPO(ElbertPO):
     """
 
     name: ClassVar[str] = "several-notions-po"
+    revision: ClassVar[int] = 1
     notions: Count = 2
 
     def plan(self, rollout: Rollout) -> Plan:

@@ -24,7 +24,7 @@ from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vecto
 from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Arrays, Rollout, Strategy
+from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy
 from longfair.errors import UsageError, near_misses
 
 
@@ -94,10 +94,17 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         n_steps: int | None = None,
         **kwargs: Any,
     ) -> None:
-        require_honoured(kwargs)
+        own = {
+            "net_arch": tuple(net_arch) if isinstance(net_arch, list) else net_arch,
+            "whole_episodes": whole_episodes,
+            "bootstrap_truncated": bootstrap_truncated,
+            "learning_rate": learning_rate,
+        }
+        require_honoured(kwargs | own)
         env = vectorised(env)
         n_steps = rollout_steps(env, n_steps, whole_episodes)
         self.strategy = strategy or Strategy()
+        parts.require_meaning(self.strategy, env)
         self.whole_episodes = whole_episodes
         self.bootstrap_truncated = bootstrap_truncated
         self.num_groups = 0 if env is None else _num_groups(env)
@@ -145,12 +152,14 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         if self.whole_episodes or self._info is None or self.num_timesteps == 0:
             self._info = _info_of_reset(env, self.strategy.needs)
         actor = self.policy.actor()
+        rollout = self.num_timesteps // (n_rollout_steps * env.num_envs)
         bounds = self.action_space if isinstance(self.action_space, spaces.Box) else None
         finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]] = []
         for step in range(n_rollout_steps):
             observation: Any = self._last_obs
             chosen = actor.sample(observation, self.rng)
-            actions = self.strategy.intervene(observation, chosen, self._info, self.rng)
+            moment = Moment(observation, chosen, self._info, actor, rollout, self.rng)
+            actions = self.strategy.intervene(moment)
             executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
             new_observation, rewards, dones, infos = env.step(executed)
             self.num_timesteps += env.num_envs

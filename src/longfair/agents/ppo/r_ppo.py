@@ -18,10 +18,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates
+from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, Range, validate
 
 
+@register(
+    label="R-PPO",
+    style=Style("#CC79A7", "^", (0, (5, 1.5))),
+    loaded_by=FAIR_PPO,
+    rates_within_episode=True,
+)
 @dataclass(frozen=True)
 class RPPO(Strategy):
     """PPO on a penalised reward.
@@ -42,6 +49,7 @@ class RPPO(Strategy):
     """
 
     name: ClassVar[str] = "r-ppo"
+    revision: ClassVar[int] = 1
     penalty: NonNegative = 2.0
     tolerance: NonNegative = 0.005
     excess_only: bool = False

@@ -5,41 +5,48 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from longfair.agents.ppo import a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo
+from longfair.agents import register
 from longfair.agents.ppo.strategy import Strategy
 from longfair.errors import UsageError, near_misses
 
-OWN = (a_ppo, demand_regularised, elbert_po, equalised_odds, r_ppo)
-"""Modules of the library that define strategies; importing them makes the strategies known."""
-
-
-def strategies() -> dict[str, type[Strategy]]:
-    """Return all strategies by name: those of the library, and every other that was defined."""
-    found: dict[str, type[Strategy]] = {}
-    waiting: list[type[Strategy]] = [Strategy]
-    while waiting:
-        strategy = waiting.pop()
-        waiting += strategy.__subclasses__()
-        found.setdefault(strategy.name, strategy)
-    return found
-
 
 def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
-    """Return name and fields of a strategy."""
+    """Return name and fields of a strategy.
+
+    Raises
+    ------
+    UsageError
+        If it could not be read again, because its class is not in the register.
+    """
+    if register.find(strategy.name).agent is not type(strategy):
+        raise UsageError(
+            f"{type(strategy).__name__} is not in the register under its name "
+            f"{strategy.name!r}: decorate it with longfair.agents.register.register"
+        )
     return {"name": strategy.name, **dataclasses.asdict(strategy)}
 
 
 def strategy_from_json(content: dict[str, Any]) -> Strategy:
     """Return the strategy that `strategy_to_json` described."""
     fields = dict(content)
-    name = fields.pop("name")
-    known = strategies()
-    if name not in known:
-        raise UsageError(
-            f"unknown strategy {name!r}: {near_misses(name, known)}; import the module that "
-            "defines it before loading"
-        )
-    return known[name](**fields)
+    strategy = register.find(fields.pop("name")).agent
+    if not issubclass(strategy, Strategy):
+        raise UsageError(f"{strategy.name!r} is no strategy of the PPO family")
+    return strategy(**fields)
+
+
+def require_meaning(strategy: Strategy, env: Any) -> None:
+    """Refuse an environment in which a registered strategy cannot act.
+
+    Raises
+    ------
+    UsageError
+        With the reason.
+    """
+    entry = register.known(strategy.name)
+    reason = "" if env is None or entry is None else entry.why_not(env)
+    if reason:
+        raise UsageError(f"{strategy.name} cannot act here: {reason}")
 
 
 def policy_of(name: str) -> type[Any]:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.errors import UsageError
 from longfair.settings import validate
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from longfair.agents.learning.actor import Actor
 
 FloatArray = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
@@ -43,6 +46,24 @@ class Rollout(NamedTuple):
     """What the strategy keeps from rollout to rollout, brought up to this one."""
 
 
+class Moment(NamedTuple):
+    """A choice that has been made and not yet executed, in N copies."""
+
+    observation: NDArray[Any]
+    """(N, ...): what the policy saw."""
+    actions: NDArray[Any]
+    """(N, ...): what it chose, a new array."""
+    info: Arrays
+    """Of the names in `Strategy.needs`, arrays (N, ...) of the infos before the step; after a
+    reset, those that the environment gives there."""
+    policy: Actor
+    """The policy; its `output` at the observation says how likely other actions were."""
+    rollout: int
+    """Number of the rollout, from 0 on; schedules go by it."""
+    rng: np.random.Generator
+    """The learner's generator."""
+
+
 class Plan(NamedTuple):
     """What a strategy makes of a rollout, fixed for all minibatches of the update."""
 
@@ -56,6 +77,11 @@ class Plan(NamedTuple):
     """(1 + K,): weight of every advantage in a linear combination; reward first."""
 
 
+@register(
+    label="G-PPO",
+    style=Style("#D55E00", "s"),
+    loaded_by=FAIR_PPO,
+)
 @dataclass(frozen=True)
 class Strategy:
     """Plain PPO (G-PPO in the papers); the methods override only what they change.
@@ -69,6 +95,7 @@ class Strategy:
     """
 
     name: ClassVar[str] = "g-ppo"
+    revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of the environment's info arrays that the rollout keeps, and `intervene` gets."""
     train_unused_critics: bool = False
@@ -93,31 +120,13 @@ class Strategy:
         """Return the state after a rollout, whose `state` is the one before it."""
         return rollout.state
 
-    def intervene(
-        self,
-        observation: NDArray[Any],
-        actions: NDArray[Any],
-        info: Arrays,
-        rng: np.random.Generator,
-    ) -> NDArray[Any]:
-        """Return the actions to execute, between the policy's choice and the environment.
+    def intervene(self, moment: Moment) -> NDArray[Any]:
+        """Return the actions (N, ...) to execute, between the choice and the environment.
 
         The policy learns from what is executed: log-probabilities are those of the returned
         actions under the policy.
-
-        Parameters
-        ----------
-        observation
-            (N, ...): what the policy saw.
-        actions
-            (N, ...): what it chose, a new array.
-        info
-            Of the names in `needs`, arrays (N, ...) of the infos before the step; after a reset,
-            those that the environment gives there.
-        rng
-            The learner's generator.
         """
-        return actions
+        return moment.actions
 
     def plan(self, rollout: Rollout) -> Plan:
         """Decide what to learn from a rollout."""

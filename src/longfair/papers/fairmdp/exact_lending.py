@@ -28,8 +28,14 @@ class Features(VectorWrapper[Any, Any, Any, Any]):
     ----------
     env
         A batch of loan problems.
+
+    Notes
+    -----
+    An episode has applicants of one group only, so rates within it compare nothing. R-PPO and A-PPO
+    are trained here all the same, to show what becomes of methods that need such rates.
     """
 
+    rates_within_episode: ClassVar[bool] = True
     revision: ClassVar[int] = 1
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:

@@ -1,0 +1,230 @@
+"""The register of agents: who can decide, what each needs, where it can act, how it is drawn.
+
+An agent registers itself by a decorator, in the file that defines it::
+
+    @register(label="MAX-MIN-PPO", style=Style("#117733", "h"), loaded_by=FAIR_PPO)
+    @dataclass(frozen=True)
+    class MaxMinPPO(Strategy):
+        name = "max-min-ppo"
+        revision = 1
+
+Nothing else lists agents: saving, figures, the command line and grids ask here. The library's own
+modules are in `OWN`; a package outside this one names its modules in the entry-point group
+``longfair.agents``::
+
+    [project.entry-points."longfair.agents"]
+    my_package = "my_package.agents"
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple, TypeVar
+
+from gymnasium import spaces
+
+from longfair.errors import UsageError, near_misses
+
+GROUP = "longfair.agents"
+"""Entry-point group in which packages outside this one name modules with agents."""
+
+OWN = (
+    "ppo.strategy",
+    "ppo.r_ppo",
+    "ppo.a_ppo",
+    "ppo.elbert_po",
+    "ppo.equalised_odds",
+    "ppo.demand_regularised",
+    "fairqcm.q_learning",
+    "fairqcm.dqn",
+    "fairqcm.recurrent",
+    "fairqcm.ledger_dqn",
+    "fair_mdp.memory_q_learning",
+)
+"""Modules of `longfair.agents` whose import registers their agents."""
+
+FAIR_PPO = "longfair.agents.ppo.fair_ppo:FairPPO"
+"""What learns with a strategy of the PPO family, and loads what it has saved."""
+
+ANY = ("supply", "demand")
+"""What all environments of the library tell in every step's `info`."""
+
+
+class Style(NamedTuple):
+    """How an agent is drawn wherever it appears, in Matplotlib's terms."""
+
+    colour: str
+    marker: str
+    line: Any = "-"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An agent of the register.
+
+    Parameters
+    ----------
+    agent
+        The class: a strategy of the PPO family, or a learner.
+    name
+        As in settings, results and on the command line.
+    label
+        As papers write it.
+    style
+        How it is drawn; None if it takes a style of the page's.
+    loaded_by
+        ``"module:class"`` whose ``load`` reads it; empty if it cannot be saved.
+    needs
+        Info arrays of the environment that it reads.
+    actions
+        Kinds of action spaces: ``"discrete"``, ``"continuous"``.
+    environments
+        Ids of the environments that it knows the rules of; None: any.
+    rates_within_episode
+        Whether it compares the groups' rates within an episode, which must then serve all groups.
+    """
+
+    agent: type[Any]
+    name: str
+    label: str
+    style: Style | None = None
+    loaded_by: str = ""
+    needs: tuple[str, ...] = ANY
+    actions: tuple[str, ...] = ("discrete", "continuous")
+    environments: tuple[str, ...] | None = None
+    rates_within_episode: bool = False
+
+    @property
+    def revision(self) -> int:
+        """Declared revision of its numbers."""
+        return int(self.agent.revision)
+
+    def why_not(self, env: Any) -> str:
+        """Say why it cannot act in an environment; empty if it can.
+
+        Parameters
+        ----------
+        env
+            A single environment, a batch, or a vector environment of Stable-Baselines3, possibly
+            wrapped.
+        """
+        spec = _attribute(env, "spec", None)
+        identity = str(env) if spec is None else spec.id
+        if self.environments is not None and identity not in self.environments:
+            return f"it knows the rules of {', '.join(self.environments)} only"
+        space = getattr(env, "single_action_space", env.action_space)
+        kind = "discrete" if isinstance(space, spaces.Discrete) else "continuous"
+        if kind not in self.actions:
+            return f"its actions are {' or '.join(self.actions)}, those of {identity} {kind}"
+        if self.rates_within_episode and not _attribute(env, "rates_within_episode", True):
+            return (
+                f"it compares the groups' rates within an episode, and an episode of {identity} "
+                "does not serve all groups"
+            )
+        return ""
+
+
+Agent = TypeVar("Agent", bound=type[Any])
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(label: str, **details: Any) -> Callable[[Agent], Agent]:
+    """Enter a class into the register, under its own `name`.
+
+    Parameters
+    ----------
+    label, **details
+        As for `Entry`.
+
+    Returns
+    -------
+    callable
+        Decorator of the class, which must declare `name` and an integer `revision`.
+
+    Raises
+    ------
+    UsageError
+        If another class has the name, or the class declares no revision of its own.
+    """
+
+    def entered(agent: Agent) -> Agent:
+        entry = Entry(agent, agent.name, label, **details)
+        other = _ENTRIES.get(entry.name)
+        if other is not None and _place(other.agent) != _place(agent):
+            raise UsageError(
+                f"agent {entry.name!r} of {_place(agent)} exists already in "
+                f"{_place(other.agent)}: rename it"
+            )
+        if type(vars(agent).get("revision")) is not int or entry.revision < 1:
+            raise UsageError(
+                f"agent {entry.name!r} declares no revision: give the class an integer of at "
+                "least 1, raised when its numbers are meant to change"
+            )
+        _ENTRIES[entry.name] = entry
+        return agent
+
+    return entered
+
+
+def agents() -> Mapping[str, Entry]:
+    """Return all agents by name: the library's, and those of other packages.
+
+    Raises
+    ------
+    UsageError
+        If a module that an entry point names cannot be imported.
+    """
+    _import_all()
+    return dict(_ENTRIES)
+
+
+def known(name: str) -> Entry | None:
+    """Return an agent if its module has been imported; nothing is imported for it."""
+    return _ENTRIES.get(name)
+
+
+def find(name: str) -> Entry:
+    """Return an agent.
+
+    Raises
+    ------
+    UsageError
+        If there is none of this name; with the names that are near.
+    """
+    everything = agents()
+    if name not in everything:
+        raise UsageError(
+            f"unknown agent {name!r}: {near_misses(name, everything)}; one of another package is "
+            f"known by an entry point in {GROUP!r}, or when its module is imported"
+        )
+    return everything[name]
+
+
+@lru_cache(maxsize=1)
+def _import_all() -> None:
+    for module in OWN:
+        importlib.import_module(f"longfair.agents.{module}")
+    for point in entry_points(group=GROUP):
+        try:
+            importlib.import_module(point.module)
+        except ImportError as error:
+            raise UsageError(f"agents of {point.value} cannot be imported: {error}") from error
+
+
+def _place(agent: type[Any]) -> str:
+    return f"{agent.__module__}.{agent.__qualname__}"
+
+
+def _attribute(env: Any, name: str, default: Any) -> Any:
+    """Read an attribute of an environment, a batch, or a vector environment, below wrappers too."""
+    try:
+        if hasattr(env, "env_is_wrapped"):  # Stable-Baselines3
+            return env.get_attr(name)[0]
+        return getattr(env, "get_wrapper_attr", env.__getattribute__)(name)
+    except (AttributeError, IndexError):
+        return getattr(getattr(env, "unwrapped", env), name, default)

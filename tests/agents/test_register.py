@@ -1,0 +1,95 @@
+"""The register of agents: who is in it, where each can act, and what is refused."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import gymnasium
+import pytest
+
+from longfair.agents import register
+from longfair.agents.ppo import FairPPO, Strategy
+from longfair.agents.ppo.a_ppo import APPO
+from longfair.agents.ppo.r_ppo import RPPO
+from longfair.agents.register import agents, find
+from longfair.envs import NAMES, environment_id
+from longfair.errors import UsageError
+
+
+def batch(name: str) -> Any:
+    return gymnasium.make_vec(environment_id(name), num_envs=2)
+
+
+def test_every_agent_of_the_library_is_registered_with_a_revision() -> None:
+    known = agents()
+    assert set(known) >= {"g-ppo", "r-ppo", "a-ppo", "elbert-po", "fairqcm-dqn", "ledger-dqn"}
+    for name, entry in known.items():
+        assert (entry.name, entry.revision >= 1) == (name, True)
+        module, _, loader = entry.loaded_by.partition(":")
+        assert callable(getattr(importlib.import_module(module), loader).load)
+
+
+def test_styles_tell_agents_apart() -> None:
+    styles = [entry.style for entry in agents().values() if entry.style is not None]
+    assert len({style.colour for style in styles}) == len(styles)
+    assert len({style.marker for style in styles}) == len(styles)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agent_says_where_it_can_act(name: str) -> None:
+    for env in (batch(name), gymnasium.make(environment_id(name))):
+        assert find("elbert-po").why_not(env) == ""
+        assert (find("r-ppo").why_not(env) == "") == (name != "LoanMDP")
+        assert (find("fairqcm-dqn").why_not(env) == "") == (name in ("Doughnut", "LoanPool"))
+
+
+@pytest.mark.parametrize("strategy", [RPPO(), APPO()])
+def test_methods_that_compare_rates_refuse_episodes_of_one_group(strategy: Strategy) -> None:
+    with pytest.raises(UsageError, match="cannot act here: it compares the groups' rates within"):
+        FairPPO(env=batch("LoanMDP"), strategy=strategy)
+
+
+def test_a_discrete_agent_refuses_continuous_actions() -> None:
+    entry = register.Entry(Strategy, "toy", "toy", actions=("discrete",))
+    assert entry.why_not(batch("Attention")).startswith("its actions are discrete")
+    assert entry.why_not(batch("Lending")) == ""
+
+
+def test_a_wrong_name_is_answered_with_near_ones() -> None:
+    with pytest.raises(UsageError, match="unknown agent 'elbert-p': did you mean 'elbert-po'"):
+        find("elbert-p")
+
+
+def test_a_name_belongs_to_one_class_and_a_revision_is_declared_anew() -> None:
+    @dataclass(frozen=True)
+    class Impostor(Strategy):
+        name: ClassVar[str] = "elbert-po"
+        revision: ClassVar[int] = 1
+
+    @dataclass(frozen=True)
+    class Undeclared(Strategy):
+        name: ClassVar[str] = "undeclared"
+
+    with pytest.raises(UsageError, match=r"'elbert-po' of .*Impostor exists already"):
+        register.register("impostor")(Impostor)
+    with pytest.raises(UsageError, match="'undeclared' declares no revision"):
+        register.register("undeclared")(Undeclared)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"learning_rate": float("nan")},
+        {"learning_rate": -1.0},
+        {"net_arch": ()},
+        {"net_arch": (0,)},
+        {"seed": -1},
+        {"whole_episodes": "yes"},
+        {"bootstrap_truncated": 2},
+    ],
+)
+def test_arguments_without_meaning_are_refused_by_name(bad: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(bad))):
+        FairPPO(env=batch("Lending"), **bad)
