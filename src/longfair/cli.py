@@ -174,31 +174,20 @@ def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> 
 @app.command("agents")
 def list_agents(as_json: JsonOption = False) -> None:
     """List who can decide, and where each can act."""
-    import gymnasium
+    from longfair.papers.who_acts_where import who_acts_where
 
-    from longfair.agents.register import agents
-    from longfair.envs import NAMES, environment_id
-
-    batches = {name: gymnasium.make_vec(environment_id(name), num_envs=2) for name in NAMES}
-    refused = {
-        entry: {name: why for name, env in batches.items() if (why := entry.why_not(env))}
-        for entry in agents().values()
-    }
-    rows = [
-        {
-            "agent": entry.name,
-            "label": entry.label,
-            "revision": entry.revision,
-            "acts in": [name for name in NAMES if name not in reasons],
-        }
-        for entry, reasons in refused.items()
-    ]
+    rows = who_acts_where()
     if as_json:
-        _print_json(
-            [{**row, "refused": why} for row, why in zip(rows, refused.values(), strict=True)]
-        )
-    else:
-        _print_table("agents", [{**row, "acts in": ", ".join(row["acts in"])} for row in rows])
+        _print_json(rows)
+        return
+    told = [{name: row[name] for name in ("agent", "label", "revision")} for row in rows]
+    _print_table(
+        "agents",
+        [
+            {**short, "acts in": ", ".join(row["acts_in"])}
+            for short, row in zip(told, rows, strict=True)
+        ],
+    )
 
 
 @app.command()
