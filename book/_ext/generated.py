@@ -24,7 +24,8 @@ import pandas as pd
 from sphinx.application import Sphinx
 
 import environment_pages
-from markdown_table import cell, table
+from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
+from markdown_table import table
 from training_speed import training_speed
 
 Row = Mapping[str, Any]
@@ -32,15 +33,6 @@ Row = Mapping[str, Any]
 PAPERS = {"elbert": "ELBERT", "fairqcm": "FairQCM", "fairmdp": "Fair MDPs"}
 """Papers with a chapter, in the order of the book, and how the book calls them."""
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
-VERDICTS = (
-    "reproduced",
-    "checked",
-    "direction only",
-    "not reproduced",
-    "contradicted",
-    "inconclusive",
-    "not attempted",
-)
 LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
 
 
@@ -54,63 +46,53 @@ def claims() -> list[Row]:
     return rows
 
 
-def estimate(claim: Row) -> str:
-    """Write our value of a claim with its interval, and what it is a value of."""
-    text = cell(claim["estimate"])
-    if claim["interval"]:
-        low, high = claim["interval"]
-        text += f" [{cell(low)}, {cell(high)}]"
-    return text + aside(claim["measured"])
-
-
-def basis(claim: Row) -> str:
-    """Write on what a verdict rests: variant, profile, seeds."""
-    variant = str(claim["variant"] or "").replace("_", " ")
-    if claim["verdict"] == "not attempted":
-        return variant
-    if claim["instances"]:
-        return f"on {claim['instances']} instance{'s' * (claim['instances'] > 1)}"
-    return ", ".join(filter(None, [claim["profile"], variant, f"{claim['seeds']} seeds"]))
-
-
-def aside(text: str) -> str:
-    """Write a remark in small print below what it belongs to; the look is in custom.css."""
-    return f" [{text}]{{.aside}}" if text else ""
-
-
 def badge(verdict: str) -> str:
     """Draw a verdict; the colour is in custom.css."""
     return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
 
 
-def board(rows: Sequence[Row]) -> str:
-    """Write the claims of one paper as a table."""
-    head = ["Claim", "Reported", "Ours", "Verdict"]
-    body = []
-    for before, claim in zip([None, *rows], rows, strict=False):
-        words = f"{claim['statement']} *({claim['source']})* `{claim['id']}`"
-        again = before is not None and before["id"] == claim["id"]
-        body.append(
-            [
-                "*the same claim*" if again else words,
-                claim["reported"],
-                estimate(claim),
-                badge(claim["verdict"]) + aside(basis(claim)),
-            ]
-        )
-    return table(head, body) if body else "No claim is registered yet.\n"
+def board(rows: Sequence[Row], asked: str) -> str:
+    """Write the claims that a paper makes, or that are asked here, as the notebooks show them."""
+    chosen = [row for row in rows if row["asked"] == asked]
+    if not chosen:
+        return "None is registered yet.\n"
+    changed = len({row["id"] for row in chosen if row["changed"]})
+    judged = len({row["id"] for row in chosen})
+    marks = f", {changed} of them by a rule that was changed after its runs" * bool(changed)
+    table = claim_box(chosen)._repr_html_()
+    return f"{judged} are judged{marks}.\n\n```{{raw}} html\n{table}\n```\n"
+
+
+def headlines(rows: Iterable[Row]) -> list[Row]:
+    """Keep the first verdict of every claim, variant and measure: what stands beside it is ours."""
+    first: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        first.setdefault((row["id"], row["variant"], row["measure"]), row)
+    return list(first.values())
 
 
 def found(rows: Sequence[Row]) -> str:
-    """Write the landing page's count of verdicts, one column per paper."""
-    judged = len({claim["id"] for claim in rows})
-    text = f"**What was found.** {judged} claims stand on the [claim board](claims.md)."
-    if len(rows) > judged:
-        text += " One that is judged as published and as coded counts twice here."
-    counts = Counter((claim["paper"], claim["verdict"]) for claim in rows)
-    head = ["Verdict", *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items())]
+    """Write the landing page's count of verdicts: a column per paper, and one for our questions."""
+    papers, ours = (
+        len({row["id"] for row in rows if row["asked"] == asked}) for asked in ("paper", "here")
+    )
+    text = (
+        f"**What was found.** {papers} claims of the papers stand on the [claim board](claims.md), "
+        f"and {ours} questions that are asked here. One that is judged in two variants, or by two "
+        "measures, counts twice below."
+    )
+    head = [
+        "Verdict",
+        *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items()),
+        "Asked here",
+    ]
+    counts = Counter(
+        (row["paper"] if row["asked"] == "paper" else "here", row["verdict"])
+        for row in headlines(rows)
+    )
     lines = [
-        [badge(verdict), *(counts[paper, verdict] for paper in PAPERS)] for verdict in VERDICTS
+        [badge(verdict), *(counts[column, verdict] for column in (*PAPERS, "here"))]
+        for verdict in VERDICT_COLOURS
     ]
     return f"{text}\n\n{table(head, lines)}"
 
@@ -260,7 +242,8 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
         "colab": shell(f"!git clone {repository}", f"%cd {folder}", "%pip install --quiet ."),
     }
     for paper in PAPERS:
-        parts[f"claims_{paper}"] = board([row for row in rows if row["paper"] == paper])
+        own = [row for row in rows if row["paper"] == paper]
+        parts |= {f"claims_{paper}": board(own, "paper"), f"asked_{paper}": board(own, "here")}
     parts |= {f"room_{name}": room(name) for name in ROOMS}
     return parts | environment_pages.fragments(root)
 

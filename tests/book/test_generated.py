@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 import generated
-from markdown_table import NOTHING
+from longfair.figures.claim_box import VERDICT_COLOURS
 
 CLAIM = {
     "id": "elbert-1",
     "paper": "elbert",
+    "asked": "paper",
     "statement": "Bias is | low",
     "source": "Fig. 4",
     "reported": 0.023,
@@ -25,57 +26,57 @@ CLAIM = {
     "interval": [0.021, 0.0309],
     "seeds": 10,
     "instances": 0,
+    "steps": 2000,
+    "horizon": 2000,
     "profile": "book",
+    "settings": "authors",
+    "measure": "",
     "variant": "as_coded",
     "verdict": "direction only",
+    "changed": [],
+    "stale": 0,
 }
+CHANGE = {"date": "2025-01-31", "was": "a mean", "now": "a share", "why": "Why."}
 
 
 def claim(**changes: Any) -> dict[str, Any]:
     return {**CLAIM, **changes}
 
 
-def test_board_shows_verdict_estimate_interval_and_basis() -> None:
-    row = generated.board([CLAIM]).splitlines()[2]
-    assert "[direction only]{.verdict .verdict-direction-only}" in row
-    assert "0.0234 [0.021, 0.0309] [bias, elbert-po]{.aside}" in row
-    assert "book, as coded, 10 seeds" in row
-    assert "Bias is \\| low" in row
+def test_board_tells_claims_and_our_questions_apart() -> None:
+    rows = [CLAIM, claim(settings="ours"), claim(id="elbert-2", asked="here", changed=[CHANGE])]
+    ours, theirs = generated.board(rows, "here"), generated.board(rows, "paper")
+    assert "elbert-1" in theirs
+    assert "elbert-2" not in theirs
+    assert "elbert-2" in ours
+    assert "1 are judged, 1 of them by a rule that was changed after its runs." in ours
+    assert "1 are judged.\n" in theirs
+    assert theirs.count('class="verdict verdict-direction-only"') == 2
+    assert "\n\n" not in theirs.split("```{raw} html")[1]
+    assert generated.board([CLAIM], "here") == "None is registered yet.\n"
 
 
-def test_exact_claim_rests_on_no_runs() -> None:
-    row = claim(seeds=0, profile=None, variant=None, interval=None, verdict="checked")
-    assert generated.basis(row | {"instances": 26}) == "on 26 instances"
-    assert generated.basis(row | {"instances": 1}) == "on 1 instance"
-    assert "None" not in generated.board([row])
+def counted(rows: list[dict[str, Any]], column: str) -> dict[str, str]:
+    head, _, *lines = generated.found(rows).strip().split("\n\n")[1].splitlines()
+    place = head.strip("| ").split(" | ").index(column)
+    counts = (line.strip("| ").split(" | ") for line in lines)
+    return {line[0].split("]")[0][1:]: line[place] for line in counts if line[place] != "0"}
 
 
-def test_claim_without_runs_claims_nothing() -> None:
-    row = claim(estimate=None, measured="", interval=None, seeds=None, verdict="not attempted")
-    assert generated.basis(row) == "as coded"
-    assert generated.estimate(row) == NOTHING
-
-
-def test_claim_judged_twice_is_told_once() -> None:
-    text = generated.board([claim(), claim(variant="as_published"), claim(id="elbert-2")])
-    assert text.count("Bias is") == 2
-    assert text.count("*the same claim*") == 1
-
-
-def test_found_counts_every_verdict() -> None:
-    rows = [claim(), claim(variant="as_published", verdict="contradicted"), claim(id="elbert-2")]
-    text = generated.found(rows)
-    assert "2 claims" in text
-    assert "counts twice" in text
-    assert "counts twice" not in generated.found([CLAIM])
-    head, _, *lines = text.strip().split("\n\n")[1].splitlines()
-    column = head.split(" | ").index("[ELBERT](papers/elbert.md)")
-    counts = {line.split(" | ")[0]: line.split(" | ")[column] for line in lines}
-    assert len(counts) == len(generated.VERDICTS)
-    assert {name: count for name, count in counts.items() if count != "0"} == {
-        "| [direction only]{.verdict .verdict-direction-only}": "2",
-        "| [contradicted]{.verdict .verdict-contradicted}": "1",
-    }
+def test_found_counts_headlines_and_our_questions_apart() -> None:
+    rows = [
+        CLAIM,
+        claim(settings="ours", verdict="reproduced"),
+        claim(variant="as_published", verdict="contradicted"),
+        claim(measure="text"),
+        claim(id="elbert-2", asked="here", verdict="inconclusive"),
+    ]
+    assert "1 claims of the papers" in generated.found(rows)
+    assert "1 questions that are asked here" in generated.found(rows)
+    elbert = counted(rows, "[ELBERT](papers/elbert.md)")
+    assert elbert == {"direction only": "2", "contradicted": "1"}
+    assert counted(rows, "Asked here") == {"inconclusive": "1"}
+    assert counted(rows, "[FairQCM](papers/fairqcm.md)") == {}
 
 
 def test_every_paper_with_a_verdict_has_a_chapter() -> None:
@@ -85,7 +86,7 @@ def test_every_paper_with_a_verdict_has_a_chapter() -> None:
 
 def test_every_verdict_has_its_colour() -> None:
     sheet = (Path(__file__).parents[2] / "book/_static/custom.css").read_text(encoding="utf-8")
-    for verdict in generated.VERDICTS:
+    for verdict in VERDICT_COLOURS:
         assert f".verdict-{verdict.replace(' ', '-')} " in sheet
 
 

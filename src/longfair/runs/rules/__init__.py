@@ -6,9 +6,11 @@ what the runs gave into one number, its **effect**, with an interval over seeds,
 the interval ``[low, high]`` alone, never by the point estimate, and writes its sentence. A new kind
 is a new file here; a package of a paper elsewhere may register its own.
 
-Two things come before every rule. One whose methods have no results is *not attempted*. One with
-fewer seeds than the claim needs, counting the seeds that all its methods share, is *inconclusive*,
-whatever its interval; so one seed never decides anything.
+Three things come before every rule. One whose methods have no results is *not attempted*. One with
+fewer seeds than the claim needs, and never fewer than five, counting the seeds that all its methods
+share, is *inconclusive*, whatever its interval. One whose runs have not the authors' settings and
+end before the claim's horizon is at worst *inconclusive*, because they cannot refute a claim about
+the end of training.
 
 A rule may have a **guard**: another rule, about what the effect must not cost. While it is not
 reproduced, the word is at most *direction only*; see `longfair.runs.rules.rule.Guarded`.
