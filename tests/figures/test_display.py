@@ -152,7 +152,7 @@ def test_columns_without_any_content_are_left_out() -> None:
         "claim", "verdict", "rests", "on", "statement",
     ]  # fmt: skip
     html = claim_box([bare])._repr_html_()
-    assert html.count("<th ") == html.count("<td>") == 2
+    assert html.count("<th ") == html.count("<td ") == 2
 
 
 def test_bad_claims_are_named() -> None:

@@ -95,9 +95,16 @@ class ClaimBox:
             ]
             for group in self._claims()
         ]
-        cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
+        names = [html.escape(name) for name in head]
+        cells = "".join(f'<th scope="col">{name}</th>' for name in names)
         lines = "".join(
-            "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in body
+            "<tr>"
+            + "".join(
+                f'<td data-column="{name}">{cell}</td>'
+                for name, cell in zip(names, line, strict=True)
+            )
+            + "</tr>"
+            for line in body
         )
         return (
             '<table class="dataframe longfair-claims">'
@@ -196,8 +203,8 @@ def _basis(row: Row) -> list[str]:
     of = f" of {row['horizon']:,}" if short else ""
     return [
         measure,
-        _SETTINGS.get(row["settings"], row["profile"]),
-        f"{row['seeds']} runs",
+        _SETTINGS.get(row["settings"], str(row["profile"])),
+        f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
     ]
