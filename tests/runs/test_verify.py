@@ -116,6 +116,7 @@ def test_arms_are_sorted_by_what_must_be_proven() -> None:
         "same": Described("s", "{}", {"a": 1}),
         "edited": Described("s", "{}", {"a": 1}),
         "raised": Described("s", "{}", {"a": 1}),
+        "declared first": Described("s", "{}", {"a": 1}),
         "other settings": Described("s", "{}", {"a": 1}),
         "gone": Described("s", "{}", {"a": 1}),
     }
@@ -123,6 +124,7 @@ def test_arms_are_sorted_by_what_must_be_proven() -> None:
         "same": before["same"],
         "edited": before["edited"]._replace(source="t"),
         "raised": Described("t", "{}", {"a": 2}),
+        "declared first": Described("t", "{}", {"a": 1, "b": 1}),
         "other settings": before["other settings"]._replace(settings="[]"),
         "new": before["gone"],
     }
@@ -130,7 +132,7 @@ def test_arms_are_sorted_by_what_must_be_proven() -> None:
         untouched=["same"],
         declared=["other settings", "raised"],
         new=["gone", "new"],
-        to_probe=["edited"],
+        to_probe=["declared first", "edited"],
     )
 
 

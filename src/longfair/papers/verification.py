@@ -65,14 +65,14 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         comparison = compared(before, after)
         names = comparison.to_probe + (comparison.untouched if everything else [])
         then, now = (_bits(path, revision, names) for path in (tree, _own_tree()))
-    different = [name for name in names if then[name] != now[name]]
+    different = [name for name in names if then[name] is not None and then[name] != now[name]]
     if names and not different:
         day = datetime.now(UTC).date().isoformat()
         ledger.add(store.root, proof_of(commit, day, names, now, before, after))
     return Outcome(
         comparison,
         different,
-        sum(now[name] is None for name in names),
+        sum(now[name] is None or then[name] is None for name in names),
         {name: after[name].revisions for name in different},
     )
 

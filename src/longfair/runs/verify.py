@@ -318,13 +318,18 @@ def compared(before: Mapping[str, Described], after: Mapping[str, Described]) ->
     comparison = Comparison([], [], sorted(set(before) ^ set(after)), [])
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
-        if then[1:] != now[1:]:
+        if then.settings != now.settings or _raised(then.revisions, now.revisions):
             comparison.declared.append(name)
         elif then.source == now.source:
             comparison.untouched.append(name)
         else:
             comparison.to_probe.append(name)
     return comparison
+
+
+def _raised(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Say whether a part has another revision; one that declares its first must prove its bits."""
+    return any(now.get(name) != revision for name, revision in then.items())
 
 
 def probe(arm: Arm, profile: str) -> str | None:

@@ -62,6 +62,10 @@ class SearchConfig:
     """None: exact evaluation, and the last sample is returned (code). Otherwise policies are
     estimated from episodes, and a fresh draw is returned (paper)."""
 
+    def shortened(self) -> SearchConfig:
+        """Return the same for two small iterations."""
+        return replace(self, settings=replace(self.settings, population=6, elites=3, iterations=2))
+
 
 class Scorer:
     """Scores samples exactly or from episodes, as a search asks for it.

@@ -70,6 +70,10 @@ class ExplorationConfig:
     """Whether the law of the first situations is known, as in Section 5. If not, it follows from
     the estimates."""
 
+    def shortened(self) -> ExplorationConfig:
+        """Return the same for a few episodes."""
+        return replace(self, exploring=min(self.exploring, 20), episodes=200)
+
 
 class Plan(NamedTuple):
     """A policy of the true problem: for each group the chance of a loan (1, S)."""

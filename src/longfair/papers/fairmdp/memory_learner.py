@@ -40,6 +40,10 @@ class MemoryConfig:
     judged_on_curve: int = 400_000
     """The same along the learning curve."""
 
+    def shortened(self) -> MemoryConfig:
+        """Return the same for a few applicants."""
+        return replace(self, early=256, doublings=1, judged_on=2_000, judged_on_curve=1_000)
+
     @property
     def checkpoints(self) -> list[int]:
         """Applicants after which the bank is measured."""

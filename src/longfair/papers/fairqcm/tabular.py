@@ -51,6 +51,10 @@ class LearnerConfig:
     bin_episodes: int = 1000
     """Evaluation episodes that one point of the learning curve is the mean of."""
 
+    def shortened(self) -> LearnerConfig:
+        """Return the same for a few episodes."""
+        return replace(self, episodes=400, bin_episodes=100)
+
 
 @dataclass(frozen=True)
 class ReferenceConfig:
@@ -58,6 +62,10 @@ class ReferenceConfig:
 
     policy: str
     episodes: int = 10_000
+
+    def shortened(self) -> ReferenceConfig:
+        """Return the same for a few episodes."""
+        return replace(self, episodes=200)
 
 
 @protocol("tabular-learner")
@@ -194,6 +202,10 @@ class ConvergenceConfig:
         1_000_000,
     )
     """Training episodes after which the table is compared, in rising order."""
+
+    def shortened(self) -> ConvergenceConfig:
+        """Return the same up to the second comparison."""
+        return replace(self, checkpoints=self.checkpoints[:2])
 
 
 @protocol("tabular-convergence")
