@@ -12,9 +12,6 @@
 # # Attention allocation
 #
 # *A few inspectors, five sites, and incidents that grow where nobody looks.*
-#
-# This notebook follows Section 5 of {cite:t}`xu2024elbert`, Figure 4 (attention), Figure 6 and
-# Appendix D. It builds on [lending](lending.ipynb), which explains the method.
 
 # %% tags=["parameters"]
 profile = "book"
@@ -24,7 +21,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
 
 from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import ProportionalToIncidents
@@ -36,24 +32,11 @@ from longfair.agents.policies.constant_allocations import (
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.envs.attention import AttentionParams, AttentionVectorEnv, largest_remainders
-from longfair.figures import (
-    METHODS,
-    LineStyle,
-    claim_box,
-    offer,
-    show,
-    show_missing,
-    source_of,
-)
-from longfair.figures.style import BLACK, GREEN, GREY, SKY, VARIANT_NAMES
+from longfair.figures import METHODS, Words, folded, source_of
 from longfair.metrics.benefit import soft_bias, soft_bias_gradient
-from longfair.papers import registry
-from longfair.papers.elbert import result_figures as figures
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.attention import (
     ALPHA,
-    ATTENTION,
-    ATTENTION_HARDER,
     BETA,
     HARDER,
     ORIGINAL,
@@ -62,64 +45,57 @@ from longfair.papers.elbert.attention import (
     references,
 )
 from longfair.papers.elbert.measures import measured_with_extremes
+from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
-from longfair.runs import tidy
-from longfair.runs.origin import origin
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
 
-pd.set_option("display.max_colwidth", None)
-store = Store()
 alpha_harder = ALPHA["elbert_harder"]
-experiments = {"harder": ATTENTION_HARDER, "original": ATTENTION}
-results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
-styles = {
-    "equal": LineStyle("equal", GREY, "x", ":"),
-    "gaussian": LineStyle("at random", GREY, "+", ":"),
-    "proportional": LineStyle("oracle", SKY, "P", ":"),
-    "constant-reward": LineStyle("constant for reward", BLACK, "v", ":"),
-    "constant-optimum": LineStyle("constant for both", BLACK, "^", ":"),
-    "static-reward": LineStyle("weights for reward", GREEN, "<", ":"),
-    "static-optimum": LineStyle("weights for both", GREEN, "*", ":"),
-}
-names = {method: style.label for method, style in {**METHODS, **styles}.items()}
-nothing = {name: tidy.nothing_to_show(profile, found) for name, found in experiments.items()}
-
-
-def labelled(table):
-    """Write methods and variants as in the figures."""
-    return table.rename(index={**names, **VARIANT_NAMES, "reference": "no training"})
-
+page = Page(profile, "elbert/attention-harder", "elbert/attention", look=worlds.ATTENTION)
+harder = page.of("elbert/attention-harder", look=worlds.ATTENTION_HARDER)
+original = page.of("elbert/attention")
+authors = page.of("elbert/attention-harder", "paper", worlds.ATTENTION_HARDER)
+weighted = ("static-optimum", "reference")
+shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
 
 # %% [markdown]
-# ## Claims on this page
+# ## In two minutes
 #
-# The claim whose source is "asked here" is not the paper's. It asks whether the learned policy
-# beats a rule of five numbers.
+# Inspectors discover incidents at five sites, and where they go there are fewer later.
+# {cite:t}`xu2024elbert` (Section 5, Figures 4 and 6) report that ELBERT-PO serves the sites most
+# equally and, in the *harder* environment, also misses the fewest incidents. Does it, and is it
+# better than a rule with a fixed weight for every site?
 
-# %% tags=["nbval-check-output", "hide-input"]
-ids = [experiment.id for experiment in experiments.values()]
-claims = [claim for claim in registry.claims() if claim.experiment in ids]
-verdicts = judge_all(claims, store, profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
+# %% tags=["nbval-ignore-output", "hide-input"]
+harder.scatter(
+    "as_coded",
+    beside=list(worlds.ATTENTION.styles),
+    caption="Reward against bias of the last policies in the harder environment, with the "
+    "computations of the authors' code. The best corner is the upper left. Some runs of ELBERT-PO "
+    "lie far below: they have lost a site. Policies that need no training carry their names.",
+)
 
-# %% tags=["nbval-ignore-output", "remove-input"]
-for experiment in experiments.values():
-    missing = tidy.gaps(store, profile, experiment).droplevel("experiment")
-    show_missing(labelled(missing), f"`{experiment.id}` under the profile `{profile}`")
+# %% tags=["nbval-check-output", "remove-input"]
+harder.say(
+    "ELBERT-PO, as coded, is a gamble. Runs that keep all sites end with the least bias and the "
+    f"most reward of the learned policies. {worlds.lost_in_words(harder.results, 'elbert-po')} "
+    "for good, and one such run spoils every average.",
+    "The rule with weights, found without a gradient, has a reward of "
+    f"{harder.mean('reward', 'static-optimum'):.3f} and a bias of "
+    f"{harder.mean('bias', 'static-optimum'):.3f}. G-PPO, which looks at the reward only, has "
+    f"{harder.number('reward', 'g-ppo', 'as_coded')} and "
+    f"{harder.number('bias', 'g-ppo', 'as_coded')}.",
+)
 
 # %% [markdown]
-# ## Before you start
+# **Why?** The rate of a site is its discovered incidents over all of them. At a site that gets
+# nothing, incidents pile up until one more discovery changes nothing, so the objective does not
+# pull the site back. **What would change our mind?** A learned policy above and to the left of the
+# weighted rule by more than its interval.
 #
-# | | |
-# | --- | --- |
-# | You need | [lending](lending.ipynb), or: what ELBERT-PO is |
-# | You will know | how ELBERT-PO works with more than two groups, and what five numbers can do |
-# | Reading time | 25 minutes |
-# | Computing time | two minutes on one core for this page; the cost of the stored runs is below |
+# *You need* [lending](lending.ipynb), or: what ELBERT-PO is. *Time:* 25 minutes to read, two
+# minutes on one core.
 
 # %% [markdown]
-# ## The idea
+# ## The problem
 #
 # Think of inspectors and factories. In every step incidents happen at five sites, at a rate of its
 # own for each. A unit of attention at a site discovers one incident there, if there is one. Units
@@ -144,7 +120,7 @@ pd.DataFrame(
 # undo what a hundred units have done. A policy that forgets a site for a while has lost it.
 
 # %% [markdown]
-# ## The equations
+# ## The idea
 #
 # The policy draws one real number per site. They are clipped to $[-3, 3]$, and the units are
 # divided in proportion to their softmax, rounded to whole units:
@@ -209,13 +185,13 @@ for alpha in (0.0, 1000.0, 5000.0, alpha_harder, 1e5):
         "reward per step": round(allocations.reward[best] / params.episode_length, 3),
         "bias": round(allocations.bias[best], 3),
     }
-display(Markdown(f"The best of {len(allocations.units):,} allocations, by the weight of the bias:"))
+print(f"The best of {len(allocations.units):,} allocations, by the weight of the bias:")
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("alpha")
 
 # %% tags=["nbval-check-output", "remove-input"]
 poster = worlds.POSTER["attention-harder"]
 greedy = best_allocation(allocations, 0.0)
-Markdown(
+Words(
     "For comparison, the numbers on the authors' poster: G-PPO ends at reward "
     f"{poster['reward']['g-ppo']} with bias {poster['bias']['g-ppo']}, ELBERT-PO at "
     f"{poster['reward']['elbert-po']} with {poster['bias']['elbert-po']}. The best constant "
@@ -234,7 +210,7 @@ source_of(ProportionalToIncidents.choose)
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(
-    {names[policy]: np.exp(found) for policy, found in STATIC["elbert_harder"].items()},
+    {harder.look.names[policy]: np.exp(found) for policy, found in STATIC["elbert_harder"].items()},
     index=pd.Index(range(1, 6), name="site"),
 ).T.round(2)
 
@@ -243,25 +219,12 @@ pd.DataFrame(
 
 # %% tags=["nbval-check-output", "hide-input"]
 look = replace(HARDER.evaluating["book"], final_episodes=40)
-
-
-def line(table):
-    """Reward, bias and rates of some episodes."""
-    rows = table[table["phase"] == "final"].set_index(["metric", "group"])["value"]
-    each = {f"rate {site + 1}": rows["rate", site] for site in range(5)}
-    return {"reward": rows["reward", -1], "bias": rows["bias", -1], **each}
-
-
-def play(problem, policies):
-    """Evaluate policies that need no training."""
-    return {
-        name: train_and_evaluate(problem.untrained(policy, look), 2000)
-        for name, (policy, _) in policies.items()
-    }
-
-
-played = play(HARDER, references("elbert_harder"))
-labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T.round(3))
+rates = {f"rate_{site}": (f"rate {site + 1}", 3) for site in range(5)}
+free = {
+    name: HARDER.untrained(policy, look)
+    for name, (policy, _) in references("elbert_harder").items()
+}
+harder.live_table(page.live({}, 2000, free), shown | rates)
 
 # %% [markdown]
 # Compare the last row with the poster's numbers above. It has more reward and less bias than any
@@ -271,8 +234,10 @@ labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()})
 # units, and under good work the rates fall to nothing early in the episode:
 
 # %% tags=["nbval-check-output", "hide-input"]
-easy = play(ORIGINAL, references("elbert"))
-labelled(pd.DataFrame({policy: line(table) for policy, table in easy.items()}).T.round(3))
+easy = {
+    name: ORIGINAL.untrained(policy, look) for name, (policy, _) in references("elbert").items()
+}
+original.live_table(page.live({}, 2000, easy), shown | rates)
 
 # %% [markdown]
 # With the paper's weight the objective hardly sees the bias here, and the search ends at a policy
@@ -327,31 +292,26 @@ quick = replace(
 )
 seen = replace(HARDER.evaluating["book"], every=4, final_episodes=20)
 learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(alpha_harder, BETA)}
-live = {
-    method: train_and_evaluate(
-        replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen), 1000
-    )
-    for method, strategy in learners.items()
-}
-labelled(pd.DataFrame({method: line(table) for method, table in live.items()}).T.round(3))
+live = page.live(
+    {
+        method: replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen)
+        for method, strategy in learners.items()
+    },
+    1000,
+    {policy: free[policy] for policy in ("constant-reward", "static-optimum")},
+)
+harder.live_table(live, shown | rates)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-made = [table.assign(method=method, variant="live", seed=1000) for method, table in live.items()]
-made += [
-    played[policy].assign(method=policy, variant="reference", seed=1000)
-    for policy in ("constant-reward", "static-optimum")
-]
-show(
-    figures.live_curves(pd.concat(made), "reward", styles),
+harder.live_curves(
+    live,
+    "reward",
     "The live runs: reward per step on evaluation episodes during training. One run each.",
-    name="live_attention_reward",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.live_curves(pd.concat(made), "bias", styles),
-    "The live runs: bias on evaluation episodes during training. One run each.",
-    name="live_attention_bias",
+harder.live_curves(
+    live, "bias", "The live runs: bias on evaluation episodes during training. One run each."
 )
 
 # %% [markdown]
@@ -362,21 +322,24 @@ show(
 # site fall far below all others. So in the harder environment the axis of the reward is logarithmic
 # below -3.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-beside = ["constant-reward", "proportional", "static-optimum"]
-page = figures.WorldPage(experiments, results, profile, styles, beside, {"harder": -3.0})
-
 # %% [markdown]
 # ### Harder environment, as coded
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "bias", "as_coded")
+harder.curves(
+    "bias",
+    "as_coded",
+    "Bias during training, harder environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "reward", "as_coded")
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("harder", "as_coded")
+harder.curves(
+    "reward",
+    "as_coded",
+    "Reward per step during training, harder environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% [markdown]
 # ELBERT-PO's mean stands where no run ends. Its runs are of two kinds. Some lose a site, and the
@@ -387,27 +350,36 @@ page.show_scatter("harder", "as_coded")
 # so the claims are judged by all ten.
 
 # %% tags=["nbval-check-output", "hide-input"]
-harder = results["harder"]
-if harder.empty:
-    print(nothing["harder"])
-else:
-    display(labelled(worlds.lost_sites(harder)))
+worlds.lost_table(harder)
 
 # %% [markdown]
 # ### Harder environment, as published
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "bias", "as_published")
+harder.curves(
+    "bias",
+    "as_published",
+    "Bias during training, harder environment, as published. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "reward", "as_published")
+harder.curves(
+    "reward",
+    "as_published",
+    "Reward per step during training, harder environment, as published. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("harder", "as_published")
+harder.scatter(
+    "as_published",
+    beside=list(worlds.ATTENTION.styles),
+    caption="Reward against bias of the last policies, harder environment, as published.",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
-if not harder.empty:
-    display(labelled(worlds.lost_sites(harder, "as_published")))
+worlds.lost_table(harder, "as_published")
 
 # %% [markdown]
 # As published, no run of ELBERT-PO loses a site. The raw advantages are combined first, and a quiet
@@ -417,12 +389,11 @@ if not harder.empty:
 
 # %% tags=["nbval-check-output", "hide-input"]
 ours = ("elbert-po", "as_published")
-pairs = {names[other]: (ours, (other, "as_published")) for other in ("g-ppo", "r-ppo", "a-ppo")}
-compared = {"reward": ("reward", 3), "bias_exact": ("exact bias", 3)}
-if harder.empty:
-    print(nothing["harder"])
-else:
-    display(tidy.differences(harder, pairs, compared).rename_axis("less"))
+others = ("g-ppo", "r-ppo", "a-ppo")
+harder.differences(
+    {f"less {METHODS[other].label}": (ours, (other, ours[1])) for other in others},
+    {"reward": ("reward", 3), "bias_exact": ("exact bias", 3)},
+)
 
 # %% [markdown]
 # The reason is the discount in the totals of supply and demand. The [ablations](ablations.ipynb)
@@ -435,35 +406,43 @@ else:
 # ### Original environment
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("original", "bias", "as_coded")
+original.curves(
+    "bias",
+    "as_coded",
+    "Bias during training, original environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("original", "reward", "as_coded")
+original.curves(
+    "reward",
+    "as_coded",
+    "Reward per step during training, original environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("original", "as_coded")
+original.scatter(
+    "as_coded",
+    beside=list(worlds.ATTENTION.styles),
+    caption="Reward against bias of the last policies, original environment, as coded.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("original", "as_published")
+original.scatter(
+    "as_published",
+    beside=list(worlds.ATTENTION.styles),
+    caption="Reward against bias of the last policies, original environment, as published.",
+)
 
 # %% [markdown]
 # What do these policies do? The next table counts incidents, found or not, at all sites together.
 
-
 # %% tags=["nbval-check-output", "hide-input"]
-def incidents(found):
-    """Sum the demand of all sites in the last policies, by method, with intervals over seeds."""
-    rows = tidy.final(found)
-    rows = rows[(rows["metric"] == "demand") & (rows["group"] >= 0)]
-    runs = rows.groupby([*tidy.ARM, "seed"], sort=False, observed=True)["value"].sum()
-    means = tidy.over_seeds(runs.reset_index(), tidy.ARM).set_index(tidy.ARM)
-    return tidy.all_written(means, ".2f").rename("incidents per step").to_frame()
-
-
-if results["original"].empty:
-    print(nothing["original"])
-else:
-    display(labelled(incidents(results["original"])))
+original.missing if original.results.empty else folded(
+    original.labelled(worlds.summed_over_groups(original.results, "demand").to_frame()),
+    "Incidents per step at all sites together",
+)
 
 # %% [markdown]
 # The same number of units everywhere leaves the fewest incidents, and every learned policy leaves
@@ -485,13 +464,11 @@ else:
 # ### The numbers
 
 # %% tags=["nbval-check-output", "hide-input"]
-shown = {"reward": ("reward", 3), "bias": ("bias", 3), "bias_exact": ("exact bias", 3)}
-for name, found in results.items():
-    display(Markdown(f"{name.capitalize()} environment:"))
-    if found.empty:
-        print(nothing[name])
-    else:
-        display(labelled(tidy.final_table(found, shown)))
+final = shown | {"bias_exact": ("exact bias", 3)}
+folded(harder.table(final), "Final values, harder environment")
+
+# %% tags=["nbval-check-output", "hide-input"]
+folded(original.table(final), "Final values, original environment")
 
 # %% [markdown]
 # ### Beside the authors' numbers
@@ -499,18 +476,8 @@ for name, found in results.items():
 # The numbers of the poster were read off its plot, at the end of five million steps.
 
 # %% tags=["nbval-check-output", "hide-input"]
-kept = {name: tidy.stored(store, name, ATTENTION_HARDER) for name in ("book", "paper")}
-tables = {
-    name: worlds.beside_poster(found, ATTENTION_HARDER)
-    for name, found in kept.items()
-    if len(found)
-}
-for name, table in tables.items():
-    if len(table):
-        display(Markdown(f"Profile `{name}`:"))
-        display(labelled(table.set_index("method")).round(3))
-if all(table.empty for table in tables.values()):
-    print(nothing["harder"])
+beside_poster = worlds.both_beside_poster(harder, authors)
+harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles and the poster")
 
 # %% [markdown]
 # ## How the rates move
@@ -521,12 +488,11 @@ if all(table.empty for table in tables.values()):
 # The mean demand of the worst served site is that of the runs that have lost one.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.supply_and_demand(results["harder"], logarithmic_beyond=10.0),
+harder.show(
+    worlds.supply_and_demand(harder.results, logarithmic_beyond=10.0),
     "Supply and demand of the best and the worst served site during training, as coded, one panel "
     "per method. Mean and 95 % bootstrap interval over seeds. Logarithmic above 10.",
-    name="attention_supply_demand",
-    otherwise=nothing["harder"],
+    "supply_demand",
 )
 
 # %% [markdown]
@@ -536,15 +502,7 @@ show(
 # the median of the runs, which a lost site does not move.
 
 # %% tags=["nbval-check-output", "hide-input"]
-rows = tidy.final(results["harder"])
-trained_or_not = (rows["variant"] == "as_coded") | (rows["method"] == "gaussian")
-rows = rows[trained_or_not & (rows["metric"] == "demand") & (rows["group"] >= 0)]
-if rows.empty:
-    print(nothing["harder"])
-else:
-    middle = rows.assign(site=rows["group"] + 1).groupby(["method", "site"], observed=True)["value"]
-    methods = ["gaussian", *(method for method in METHODS if method in set(rows["method"]))]
-    display(labelled(middle.median().unstack().loc[methods].round(1)).rename_axis(None))
+worlds.demand_by_site(harder)
 
 # %% [markdown]
 # The busiest site, the first, has half as many incidents as before, under every method. The next
@@ -555,7 +513,7 @@ else:
 # has a demand that rises like that line.
 
 # %% [markdown]
-# ## What the code does differently
+# ## Text against code
 #
 # - The main text writes the harder reward as the number of missed incidents. The appendix, the code
 #   and the figures have a quarter of it.
@@ -571,7 +529,10 @@ else:
 # ## What our settings change
 
 # %% tags=["nbval-check-output", "hide-input"]
-worlds.settings_table(experiments)
+folded(
+    worlds.settings_table({"harder": harder.experiment, "original": original.experiment}),
+    "All settings of training",
+)
 
 # %% [markdown]
 # Environment, episodes, rewards, discount and the weights of all methods are the authors'. Our
@@ -601,20 +562,18 @@ worlds.settings_table(experiments)
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]
-both = tidy.side_by_side(kept, {"reward": ("reward", 3), "bias": ("bias", 3)})
-if len(both):
-    display(labelled(both))
-    display(labelled(worlds.lost_sites(kept["paper"])))
-else:
-    print(tidy.nothing_to_show("paper", ATTENTION_HARDER))
+harder.beside(authors, shown)
+
+# %% tags=["nbval-check-output", "hide-input"]
+worlds.lost_table(authors)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(kept["paper"], "reward", "as_coded", logarithmic_beyond=-3.0),
+authors.curves(
+    "reward",
+    "as_coded",
     "Reward per step during training with the authors' settings, harder environment, as coded. "
     "Logarithmic below -3.",
-    name="attention_harder_reward_paper",
-    otherwise=tidy.nothing_to_show("paper", ATTENTION_HARDER),
+    beside=(),
 )
 
 # %% [markdown]
@@ -630,19 +589,13 @@ show(
 # Does this mean that the authors' settings are safe? It does not. These are the first run numbers,
 # and among [the ten that were stopped](ablations.ipynb) after a million of the same steps those
 # that lost a site come later. Whoever makes three runs, as the authors did, can see no loss at all.
-#
-# ## What it costs
-
-# %% tags=["nbval-check-output", "hide-input"]
-for name, experiment in experiments.items():
-    if len(results[name]):
-        provenance = store.provenance(experiment=experiment.id, profile=profile)
-        display(labelled(tidy.cost(provenance, experiment.methods(profile), "hours")))
-    else:
-        print(nothing[name])
 
 # %% [markdown]
-# ## What would change our mind
+# ## What it means
+#
+# The benefit rate asks whether an incident is discovered, not how many there are. An objective made
+# of such rates neither sees suffering that was provoked and then served, nor pulls back a site that
+# is lost. A rule that follows the recent past does as well as training. What would change our mind:
 #
 # - **Runs with the authors' settings** that end elsewhere. The profile `paper` makes them.
 # - **A learned policy above and to the left of the weighted rule** by more than its interval. The
@@ -715,17 +668,25 @@ print(f"reward per step: {allocations.reward[best] / params.episode_length:.0f}"
 # ```
 
 # %% [markdown]
-# ## Where this came from
+# ## The verdicts
+#
+# The claim whose source is "asked here" is not the paper's. It asks whether the learned policy
+# beats a rule of five numbers.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-origin(profile, ["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-for name, experiment in experiments.items():
-    if len(results[name]):
-        offer(
-            tidy.by_seed(results[name]),
-            f"All final values, {name} environment, one row per run",
-            name=f"{experiment.id.replace('/', '_')}_{profile}",
-            folders=[f"results/{experiment.id}/{profile}"],
-        )
+page.gaps()
+
+# %% [markdown]
+# ## Where this came from
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(harder.cost(), "What the runs in the harder environment cost")
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(original.cost(), "What the runs in the original environment cost")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

@@ -12,9 +12,6 @@
 # # Infectious disease
 #
 # *One vaccine a day, a network of 34 people in two groups, and an infection that spreads.*
-#
-# This notebook follows Section 5 of {cite:t}`xu2024elbert`, Figure 4 (infectious disease), Figure 6
-# and Appendix D. It builds on [lending](lending.ipynb), which explains the method.
 
 # %% tags=["parameters"]
 profile = "book"
@@ -24,92 +21,66 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
 
 from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import VaccinationLottery
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.strategy import running_rates
 from longfair.envs.epidemic import EpidemicParams, EpidemicVectorEnv
-from longfair.figures import (
-    METHODS,
-    LineStyle,
-    claim_box,
-    offer,
-    show,
-    show_missing,
-    source_of,
-)
-from longfair.figures.style import BLACK, GREEN, GREY, SKY, VARIANT_NAMES
-from longfair.papers import registry
-from longfair.papers.elbert import result_figures as figures
+from longfair.figures import Words, folded, source_of
 from longfair.papers.elbert import world_results as worlds
-from longfair.papers.elbert.infectious import (
-    ALPHA,
-    EVALUATING,
-    HARDER,
-    INFECTIOUS,
-    INFECTIOUS_HARDER,
-    STATIC,
-    references,
-)
+from longfair.papers.elbert.infectious import ALPHA, EVALUATING, HARDER, STATIC, references
 from longfair.papers.elbert.measures import measured_with_extremes
+from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
-from longfair.runs import tidy
-from longfair.runs.origin import origin
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
 
-pd.set_option("display.max_colwidth", None)
-store = Store()
-experiments = {"harder": INFECTIOUS_HARDER, "original": INFECTIOUS}
-results = {name: tidy.stored(store, profile, found) for name, found in experiments.items()}
-styles = {
-    "nobody": LineStyle("nobody", GREY, "x", ":"),
-    "uniform": LineStyle("at random", GREY, "+", ":"),
-    "highest-degree": LineStyle("most ties first", BLACK, "v", ":"),
-    "most-exposed": LineStyle("most exposed first", SKY, "P", ":"),
-    "static-reward": LineStyle("lottery for reward", BLACK, "<", ":"),
-    "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
-}
-names = {method: style.label for method, style in {**METHODS, **styles}.items()}
-nothing = {name: tidy.nothing_to_show(profile, found) for name, found in experiments.items()}
-
-
-def labelled(table):
-    """Write methods and variants as in the figures."""
-    return table.rename(index={**names, **VARIANT_NAMES, "reference": "no training"})
-
+page = Page(profile, "elbert/infectious-harder", "elbert/infectious", look=worlds.INFECTIOUS)
+harder = page.of("elbert/infectious-harder")
+original = page.of("elbert/infectious")
+authors = page.of("elbert/infectious-harder", "paper")
+shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
+untrained = list(worlds.INFECTIOUS.styles)
 
 # %% [markdown]
-# ## Claims on this page
+# ## In two minutes
 #
-# The claims whose source is "asked here" are not the paper's. They ask whether a learned policy
-# beats policies that need no training, and where its vaccines go.
+# One vaccine can be given per day while an infection spreads through two communities.
+# {cite:t}`xu2024elbert` (Section 5, Figures 4 and 6) report that ELBERT-PO gives both communities
+# as many vaccines for each of their patients, at nearly the reward of G-PPO. Does it, and is
+# anybody better off?
 
-# %% tags=["nbval-check-output", "hide-input"]
-ids = [experiment.id for experiment in experiments.values()]
-claims = [claim for claim in registry.claims() if claim.experiment in ids]
-verdicts = judge_all(claims, store, profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
+# %% tags=["nbval-ignore-output", "hide-input"]
+harder.scatter(
+    "as_coded",
+    beside=untrained,
+    caption="Reward against bias of the last policies in the harder environment, with the "
+    "computations of the authors' code. The best corner is the upper left. Policies that need no "
+    "training carry their names.",
+)
 
-# %% tags=["nbval-ignore-output", "remove-input"]
-for experiment in experiments.values():
-    missing = tidy.gaps(store, profile, experiment).droplevel("experiment")
-    show_missing(labelled(missing), f"`{experiment.id}` under the profile `{profile}`")
+# %% tags=["nbval-check-output", "remove-input"]
+harder.say(
+    f"As coded, the bias of ELBERT-PO is {harder.number('bias', 'elbert-po', 'as_coded')}, that of "
+    f"G-PPO {harder.number('bias', 'g-ppo', 'as_coded')}; the rewards are "
+    f"{harder.number('reward', 'elbert-po', 'as_coded')} and "
+    f"{harder.number('reward', 'g-ppo', 'as_coded')}.",
+    "A plain penalty, R-PPO, does the same: a bias of "
+    f"{harder.number('bias', 'r-ppo', 'as_coded')} at a reward of "
+    f"{harder.number('reward', 'r-ppo', 'as_coded')}.",
+    "Hardly anybody in the group behind is better off. ELBERT-PO gives it the vaccines that G-PPO "
+    "wastes on the other group, and they are wasted there as well.",
+)
 
 # %% [markdown]
-# ## Before you start
+# **Why?** The supply of a group counts the vaccines that its members get, useful or not. So the
+# cheapest way to equal rates is to move useless vaccines. **What would change our mind?** A supply
+# that counts only vaccines that help, and methods that still come out in this order.
 #
-# | | |
-# | --- | --- |
-# | You need | [lending](lending.ipynb), or: what ELBERT-PO is |
-# | You will know | what a supply can hide, and how good a policy of two numbers is |
-# | Reading time | 25 minutes |
-# | Computing time | one minute on one core for this page; the cost of the stored runs is below |
+# *You need* [lending](lending.ipynb), or: what ELBERT-PO is. *Time:* 25 minutes to read, one minute
+# on one core.
 
 # %% [markdown]
-# ## The idea
+# ## The problem
 #
 # Somebody in a network is infected. In every step each infected neighbour of a healthy person
 # infects that person with probability one half. One vaccine can be given per step. It protects a
@@ -128,7 +99,7 @@ for experiment in experiments.values():
 # get for each of its patients?
 
 # %% [markdown]
-# ## The equations
+# ## The idea
 #
 # With supply $S_{g,t}$ and demand $D_{g,t}$ of group $g$ in step $t$,
 #
@@ -169,26 +140,16 @@ source_of(running_rates)
 
 # %% tags=["nbval-check-output", "hide-input"]
 look = EVALUATING["book"]
-
-
-def line(table):
-    """Reward, bias, rates and wasted vaccines of some episodes."""
-    rows = table[table["phase"] == "final"].set_index(["metric", "group"])["value"]
-    given = rows["supply"].sum()
-    return {
-        "reward": f"{rows['reward', -1]:.3f}",
-        "bias": f"{rows['bias', -1]:.3f}",
-        "rate of group 0": f"{rows['rate', 0]:.3f}",
-        "rate of group 1": f"{rows['rate', 1]:.3f}",
-        "vaccines wasted": f"{rows['wasted', -1] / given:.0%}" if given else "none given",
-    }
-
-
-played = {
-    name: train_and_evaluate(HARDER.untrained(policy, look), 2000)
+measured = shown | {
+    "rate_0": ("rate of group 0", 3),
+    "rate_1": ("rate of group 1", 3),
+    "wasted": ("wasted vaccines per step", 2),
+}
+free = {
+    name: HARDER.untrained(policy, look)
     for name, (policy, _) in references("elbert_harder").items()
 }
-labelled(pd.DataFrame({policy: line(table) for policy, table in played.items()}).T)
+harder.live_table(page.live({}, 2000, free), measured)
 
 # %% [markdown]
 # Three things to keep in mind. Vaccinating nobody has no bias at all. Vaccinating at random wastes
@@ -201,7 +162,7 @@ source_of(VaccinationLottery.choose)
 # %% tags=["nbval-check-output", "remove-input"]
 params = EpidemicParams.elbert_harder()
 chance, weight = STATIC["elbert_harder"]["static-optimum"]
-Markdown(
+Words(
     f"The best lottery for ELBERT's objective gives group 1 a chance of {chance:.2f} and counts an "
     f"infected neighbour {1 + weight:.2f} times. Group 1 has "
     f"{sum(params.group) / len(params.group):.0%} of the people."
@@ -219,31 +180,26 @@ book = HARDER.learning["book"]
 quick = replace(book, total_steps=book.total_steps // 10)
 seen = replace(EVALUATING["book"], every=5, final_episodes=1000)
 learners = {"g-ppo": Strategy(), "elbert-po": ElbertPO.as_coded(ALPHA["elbert_harder"]["as_coded"])}
-live = {
-    method: train_and_evaluate(
-        replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen), 1000
-    )
-    for method, strategy in learners.items()
-}
-labelled(pd.DataFrame({method: line(table) for method, table in live.items()}).T)
+live = page.live(
+    {
+        method: replace(HARDER.learned(strategy, "book"), learning=quick, evaluating=seen)
+        for method, strategy in learners.items()
+    },
+    1000,
+    {policy: free[policy] for policy in ("highest-degree", "static-optimum")},
+)
+harder.live_table(live, measured)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-made = [table.assign(method=method, variant="live", seed=1000) for method, table in live.items()]
-made += [
-    played[policy].assign(method=policy, variant="reference", seed=1000)
-    for policy in ("highest-degree", "static-optimum")
-]
-show(
-    figures.live_curves(pd.concat(made), "reward", styles),
+harder.live_curves(
+    live,
+    "reward",
     "The live runs: reward per step on evaluation episodes during training. One run each.",
-    name="live_infectious_reward",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.live_curves(pd.concat(made), "bias", styles),
-    "The live runs: bias on evaluation episodes during training. One run each.",
-    name="live_infectious_bias",
+harder.live_curves(
+    live, "bias", "The live runs: bias on evaluation episodes during training. One run each."
 )
 
 # %% [markdown]
@@ -252,21 +208,24 @@ show(
 # The stored runs have several seeds of the paper's four methods. Thin lines are single runs, bands
 # are 95 % bootstrap intervals of the mean over seeds, and nothing is smoothed.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-beside = ["highest-degree", "most-exposed", "static-optimum"]
-page = figures.WorldPage(experiments, results, profile, styles, beside)
-
 # %% [markdown]
 # ### Harder environment, as coded
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "bias", "as_coded")
+harder.curves(
+    "bias",
+    "as_coded",
+    "Bias during training, harder environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "reward", "as_coded")
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("harder", "as_coded")
+harder.curves(
+    "reward",
+    "as_coded",
+    "Reward per step during training, harder environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% [markdown]
 # G-PPO and ELBERT-PO end near the place that the authors' poster gives them. A-PPO does too in its
@@ -287,13 +246,27 @@ page.show_scatter("harder", "as_coded")
 # ### Harder environment, as published
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "bias", "as_published")
+harder.curves(
+    "bias",
+    "as_published",
+    "Bias during training, harder environment, as published. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("harder", "reward", "as_published")
+harder.curves(
+    "reward",
+    "as_published",
+    "Reward per step during training, harder environment, as published. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("harder", "as_published")
+harder.scatter(
+    "as_published",
+    beside=untrained,
+    caption="Reward against bias of the last policies, harder environment, as published.",
+)
 
 # %% [markdown]
 # The order changes. With raw advantages, discounted totals and no added one ELBERT-PO is fairer
@@ -310,16 +283,34 @@ page.show_scatter("harder", "as_published")
 # each variant has its own.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("original", "bias", "as_coded")
+original.curves(
+    "bias",
+    "as_coded",
+    "Bias during training, original environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_curves("original", "reward", "as_coded")
+original.curves(
+    "reward",
+    "as_coded",
+    "Reward per step during training, original environment, as coded. Horizontal lines: policies "
+    "without training.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("original", "as_coded")
+original.scatter(
+    "as_coded",
+    beside=untrained,
+    caption="Reward against bias of the last policies, original environment, as coded.",
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.show_scatter("original", "as_published")
+original.scatter(
+    "as_published",
+    beside=untrained,
+    caption="Reward against bias of the last policies, original environment, as published.",
+)
 
 # %% [markdown]
 # All four methods earn about the same here, and ten runs do not tell them apart. The thin lines
@@ -334,18 +325,14 @@ page.show_scatter("original", "as_published")
 # ### The numbers
 
 # %% tags=["nbval-check-output", "hide-input"]
-shown = {
-    "reward": ("reward", 3),
-    "bias": ("bias", 3),
+final = shown | {
     "bias_exact": ("exact bias", 3),
     "wasted": ("wasted vaccines per step", 3),
 }
-for name, found in results.items():
-    display(Markdown(f"{name.capitalize()} environment:"))
-    if found.empty:
-        print(nothing[name])
-    else:
-        display(labelled(tidy.final_table(found, shown)))
+folded(harder.table(final), "Final values, harder environment")
+
+# %% tags=["nbval-check-output", "hide-input"]
+folded(original.table(final), "Final values, original environment")
 
 # %% [markdown]
 # ## Where the vaccines go
@@ -356,14 +343,10 @@ for name, found in results.items():
 # given that went to people who were not susceptible:
 
 # %% tags=["nbval-check-output", "hide-input"]
-for name, found in results.items():
-    share = worlds.wasted_share(found) if len(found) else pd.DataFrame()
-    if share.empty:
-        print(nothing[name])
-        continue
-    means = tidy.over_seeds(share, tidy.ARM).set_index(tidy.ARM)
-    display(Markdown(f"{name.capitalize()} environment:"))
-    display(labelled(tidy.all_written(means, ".0%").to_frame("vaccines wasted")))
+worlds.wasted_table(harder)
+
+# %% tags=["nbval-check-output", "hide-input"]
+folded(worlds.wasted_table(original), "The same in the original environment")
 
 # %% [markdown]
 # The policies without training that look at who is susceptible waste nothing. Whatever share stands
@@ -382,9 +365,7 @@ counted = {
     for metric, title in (("supply", "vaccines"), ("demand", "times ill"))
     for group in (0, 1)
 }
-steps = EVALUATING["book"].episode_length
-per_episode = results["harder"].assign(value=results["harder"]["value"] * steps)
-labelled(tidy.final_table(per_episode, counted)) if len(per_episode) else nothing["harder"]
+harder.table(counted, scale=EVALUATING["book"].episode_length)
 
 # %% [markdown]
 # Compare the times that group 0 falls ill under ELBERT-PO and under *nobody*, which gives no
@@ -404,12 +385,11 @@ labelled(tidy.final_table(per_episode, counted)) if len(per_episode) else nothin
 # evaluation at hand, so the two can change places.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.supply_and_demand(results["harder"]),
+harder.show(
+    worlds.supply_and_demand(harder.results),
     "Supply and demand of the better and the worse served group during training, as coded, one "
     "panel per method. Mean and 95 % bootstrap interval over seeds.",
-    name="infectious_supply_demand",
-    otherwise=nothing["harder"],
+    "supply_demand",
 )
 
 # %% [markdown]
@@ -425,21 +405,11 @@ show(
 # The numbers of the poster were read off its plot, at the end of five million steps.
 
 # %% tags=["nbval-check-output", "hide-input"]
-kept = {name: tidy.stored(store, name, INFECTIOUS_HARDER) for name in ("book", "paper")}
-tables = {
-    name: worlds.beside_poster(found, INFECTIOUS_HARDER)
-    for name, found in kept.items()
-    if len(found)
-}
-for name, table in tables.items():
-    if len(table):
-        display(Markdown(f"Profile `{name}`:"))
-        display(labelled(table.set_index("method")).round(3))
-if all(table.empty for table in tables.values()):
-    print(nothing["harder"])
+beside_poster = worlds.both_beside_poster(harder, authors)
+harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles and the poster")
 
 # %% [markdown]
-# ## What the code does differently
+# ## Text against code
 #
 # - The text starts the infection at a random person. The code always starts it at person 0, who has
 #   sixteen ties and belongs to group 0, and lets it spread for one step before the episode begins.
@@ -457,7 +427,10 @@ if all(table.empty for table in tables.values()):
 # ## What our settings change
 
 # %% tags=["nbval-check-output", "hide-input"]
-worlds.settings_table(experiments)
+folded(
+    worlds.settings_table({"harder": harder.experiment, "original": original.experiment}),
+    "All settings of training",
+)
 
 # %% [markdown]
 # Our settings take fewer and larger steps with smaller networks, and let the learning rate fall to
@@ -471,11 +444,7 @@ worlds.settings_table(experiments)
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]
-both = tidy.side_by_side(kept, {"reward": ("reward", 3), "bias": ("bias", 3)})
-if len(both):
-    display(labelled(both))
-else:
-    print(tidy.nothing_to_show("paper", INFECTIOUS_HARDER))
+harder.beside(authors, shown)
 
 # %% [markdown]
 # There is one run of each method with the authors' settings, because each takes more than an hour
@@ -483,24 +452,14 @@ else:
 # whether it could be one of ours. Here are the lowest and the highest of our runs beside it:
 
 # %% tags=["nbval-check-output", "hide-input"]
-if len(both):
-    ours, single = (
-        tidy.by_seed(found).query("variant == 'as_coded'").groupby("method")[["reward", "bias"]]
-        for found in kept.values()
-    )
-    parts = {"our lowest": ours.min(), "our highest": ours.max(), "authors' settings": single.max()}
-    beside_ours = pd.concat(parts, axis=1).swaplevel(axis=1)[["reward", "bias"]]
-    display(labelled(beside_ours.loc[both.index.get_level_values("method")]).round(3))
-else:
-    print(tidy.nothing_to_show("paper", INFECTIOUS_HARDER))
+worlds.span_beside(harder, authors, ["reward", "bias"])
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    figures.curves(kept["paper"], "reward", "as_coded", beside, styles),
+authors.curves(
+    "reward",
+    "as_coded",
     "Reward per step during training with the authors' settings, harder environment, as coded. "
     "Horizontal lines: policies without training.",
-    name="infectious_harder_reward_paper",
-    otherwise=tidy.nothing_to_show("paper", INFECTIOUS_HARDER),
 )
 
 # %% [markdown]
@@ -521,18 +480,10 @@ show(
 # above all of ours, too, and close to it, which speaks for the settings.
 
 # %% [markdown]
-# ## What it costs
-
-# %% tags=["nbval-check-output", "hide-input"]
-for name, experiment in experiments.items():
-    if len(results[name]):
-        provenance = store.provenance(experiment=experiment.id, profile=profile)
-        display(labelled(tidy.cost(provenance, experiment.methods(profile), "hours")))
-    else:
-        print(nothing[name])
-
-# %% [markdown]
-# ## What would change our mind
+# ## What it means
+#
+# Equal rates were reached, and hardly anybody was helped. What a measure of fairness counts decides
+# what a learner gives, and this one counts vaccines that do nothing. What would change our mind:
 #
 # - **Runs with the authors' settings** that end elsewhere. The profile `paper` makes them.
 # - **A learned policy above and to the left of the lottery** by more than its interval. Then two
@@ -616,17 +567,25 @@ pd.DataFrame(rows).T.rename_axis("chance of group 1").round(3)
 # ```
 
 # %% [markdown]
-# ## Where this came from
+# ## The verdicts
+#
+# The claims whose source is "asked here" are not the paper's. They ask whether a learned policy
+# beats policies that need no training, and where its vaccines go.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-origin(profile, ["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-for name, experiment in experiments.items():
-    if len(results[name]):
-        offer(
-            tidy.by_seed(results[name]),
-            f"All final values, {name} environment, one row per run",
-            name=f"{experiment.id.replace('/', '_')}_{profile}",
-            folders=[f"results/{experiment.id}/{profile}"],
-        )
+page.gaps()
+
+# %% [markdown]
+# ## Where this came from
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(harder.cost(), "What the runs in the harder environment cost")
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(original.cost(), "What the runs in the original environment cost")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

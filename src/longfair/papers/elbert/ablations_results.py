@@ -1,0 +1,126 @@
+"""What the pages on ablations and extensions of ELBERT-PO show of its many forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import torch
+
+from longfair.agents.ppo import ElbertPO
+from longfair.figures import METHODS, LineStyle, Words
+from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from longfair.papers.page import Look, Runs
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Setting
+from longfair.runs import tidy
+from longfair.runs.experiment import Experiment
+
+_PALETTE = (BLACK, ORANGE, GREEN, BLUE, PURPLE, SKY, VERMILION, GREY)
+_MARKERS = "vsDo^P<x"
+
+
+def look_of_forms(experiment: Experiment, profile: str) -> Look:
+    """Return how the forms of a method appear: each has a style, and a short name.
+
+    Parameters
+    ----------
+    experiment
+        The experiment that varies them.
+    profile
+        Name of the profile.
+    """
+    methods = experiment.methods(profile)
+    styles = {
+        method: LineStyle(_short(method), _PALETTE[place % 8], _MARKERS[place % 8])
+        for place, method in enumerate(methods)
+    }
+    lost = experiment.name.endswith("attention-harder")
+    return Look(styles, logarithmic_beyond={"reward": -3.0} if lost else {}, beside=())
+
+
+def _short(method: str) -> str:
+    """Name a form by what sets it apart."""
+    if method in METHODS:
+        return METHODS[method].label
+    for base in ("g-ppo", "r-ppo"):
+        if method.startswith(f"{base}-"):
+            return f"{METHODS[base].label}, {method.removeprefix(f'{base}-').replace('-', ' ')}"
+    return method.removeprefix("elbert-po-").replace("-", " ")
+
+
+def meanings(runs: Runs) -> pd.DataFrame:
+    """Say in words what every form of an experiment is."""
+    arms = runs.experiment.arms[runs.profile]
+    return pd.Series(
+        {runs.look.names[arm.method]: arm.description for arm in arms}, name="what it is"
+    ).to_frame()
+
+
+def forms_of(runs: Runs, base: str) -> list[str]:
+    """Return a method and its changed forms."""
+    return [name for name in runs.experiment.methods(runs.profile) if name.startswith(base)]
+
+
+def changes_of_forms(runs: Runs, quantities: tidy.Quantities) -> pd.DataFrame | Words:
+    """Say by how much each changed form of a method differs from what the code does."""
+    pairs = {
+        runs.look.names[form]: ((form, "as_coded"), (base, "as_coded"))
+        for base in ("elbert-po", "g-ppo", "r-ppo")
+        for form in forms_of(runs, f"{base}-")
+    }
+    return runs.differences(pairs, quantities)
+
+
+def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:
+    """Return what the one that evaluations add does to the bias, averaged over the learned runs."""
+    added = {}
+    for runs in experiments:
+        learned = runs.last[runs.last["variant"] != "reference"] if len(runs.last) else runs.last
+        if len(learned):
+            moved = (learned["bias_exact"] - learned["bias"]).mean()
+            added[runs.experiment.id] = round(float(moved), 4)
+    return pd.Series(added, name="exact bias less bias", dtype=float).to_frame()
+
+
+class WatchedPO(ElbertPO):
+    """ELBERT-PO that remembers the spread and the weight of every advantage, in `watched`."""
+
+    watched: ClassVar[list[tuple[list[float], list[float]]]] = []
+
+    def advantage(self, advantages: torch.Tensor, features: Any, plan: Any) -> torch.Tensor:
+        """Remember, then do what ELBERT-PO does."""
+        spread = advantages.flatten(end_dim=-2).std(dim=0)
+        self.watched.append((spread.tolist(), np.abs(plan.weights).tolist()))
+        return super().advantage(advantages, features, plan)
+
+
+def spread_of_advantages(setting: Setting, run: int) -> pd.DataFrame:
+    """Train with a `WatchedPO` and return how far every advantage spreads, and its weight.
+
+    Parameters
+    ----------
+    setting
+        Settings with a `WatchedPO` and two groups.
+    run
+        Number of the run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per signal, means over the run.
+    """
+    WatchedPO.watched.clear()
+    train_and_evaluate(setting, run)
+    spread, weight = np.transpose(WatchedPO.watched, (1, 2, 0))
+    signals = [f"{what}, group {group}" for what in ("supply", "demand") for group in (0, 1)]
+    return pd.DataFrame(
+        {
+            "spread": spread.mean(axis=1),
+            "size of the weight": weight.mean(axis=1),
+            "their product": (spread * weight).mean(axis=1),
+        },
+        index=["reward", *signals],
+    ).round(2)
