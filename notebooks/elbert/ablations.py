@@ -63,8 +63,8 @@ authors_steps.curves(
 # %% tags=["nbval-check-output", "remove-input"]
 authors_steps.say(
     "With the authors' own steps, as coded, "
-    f"{worlds.lost_in_words(authors_steps.results, 'elbert-po')}. With advantages that are combined "
-    f"before they are standardised, {worlds.lost_in_words(authors_steps.results, combined)} do.",
+    f"{worlds.lost_in_words(authors_steps.results, 'elbert-po')}. Where advantages are combined "
+    f"before they are standardised, {worlds.lost_in_words(authors_steps.results, combined)}.",
     "A larger weight buys less bias in harder attention, as the paper says, and risks losing a "
     "site, which it does not say. Elsewhere hardly any difference between weights can be told.",
     "R-PPO with its printed sign opens the gap that it is meant to close.",
@@ -397,13 +397,22 @@ forms["details-attention-harder"].curves(
 # What each change does, over the same seeds:
 
 # %% tags=["nbval-check-output", "hide-input"]
-folded(ablations.changes_of_forms(forms["details-lending"], shown), "Changed less as coded, lending")
+folded(
+    ablations.changes_of_forms(forms["details-lending"], shown),
+    "Changed less as coded, lending",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
-folded(ablations.changes_of_forms(forms["details-infectious-harder"], shown), "Changed less as coded, infectious, harder")
+folded(
+    ablations.changes_of_forms(forms["details-infectious-harder"], shown),
+    "Changed less as coded, infectious, harder",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
-folded(ablations.changes_of_forms(forms["details-attention-harder"], shown), "Changed less as coded, attention, harder")
+folded(
+    ablations.changes_of_forms(forms["details-attention-harder"], shown),
+    "Changed less as coded, attention, harder",
+)
 
 # %% [markdown]
 # In lending the sign matters most. With the printed one R-PPO is paid for the gap, and opens it
@@ -441,7 +450,8 @@ forms["details-infectious-harder"].curves(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 alpha = infectious.ALPHA["elbert_harder"]["as_coded"]
-ablations.spread_of_advantages(quick.learned(ablations.WatchedPO(alpha, standardise="combined"), "live"), 1000)
+watched = ablations.WatchedPO(alpha=alpha, standardise="combined")
+ablations.spread_of_advantages(quick.learned(watched, "live"), 1000)
 
 # %% [markdown]
 # The reward is a share of people and moves little. Supply and demand are counts and move a lot. So
@@ -521,6 +531,7 @@ authors_steps.missing if beginnings.empty else authors_steps.labelled(
 )
 
 # %% [markdown]
+# :::{dropdown} What was tried to find the difference
 # G-PPO begins as on the poster. ELBERT-PO as coded does not: over the first half million steps the
 # poster, a mean of three runs, is above the best of our ten in reward, and below the lowest or at
 # it in bias. That is hardly chance, so something differs at the start of the training, and we have
@@ -541,6 +552,7 @@ authors_steps.missing if beginnings.empty else authors_steps.labelled(
 #
 # So two questions stay open: what the authors' runs did at their beginning, and whether they could
 # have lost a site.
+# :::
 
 # %% [markdown]
 # ### How long an episode is

@@ -39,7 +39,7 @@ harder = page.of("elbert/infectious-harder")
 original = page.of("elbert/infectious")
 authors = page.of("elbert/infectious-harder", "paper")
 shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
-untrained = list(worlds.INFECTIOUS.styles)
+untrained = list(references("elbert_harder"))
 
 # %% [markdown]
 # ## In two minutes
@@ -264,12 +264,13 @@ harder.curves(
 # %% tags=["nbval-ignore-output", "hide-input"]
 harder.scatter(
     "as_published",
+    "ablation",
     beside=untrained,
     caption="Reward against bias of the last policies, harder environment, as published.",
 )
 
 # %% [markdown]
-# The order changes. With raw advantages, discounted totals and no added one ELBERT-PO is fairer
+# The order changes. With raw advantages and discounted totals, an ablation, ELBERT-PO is fairer
 # and earns less. It also begins later than all others and still rises at the end, so part of what
 # it lacks is time. The [ablations](ablations.ipynb) show why: the raw advantage of the reward is
 # small beside those of supply and demand. A-PPO with raw terms ends beside G-PPO in nearly every

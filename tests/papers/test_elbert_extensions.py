@@ -28,7 +28,7 @@ from longfair.papers.elbert.lending import PROBLEM, WORLD
 from longfair.papers.elbert.measures import measured_by_notion
 from longfair.papers.elbert.notion_wrappers import NOTIONS, AllNotions, SomeNotions
 from longfair.papers.elbert.notions import EXTENSIONS
-from longfair.papers.elbert.result_figures import FIGURE_9, supply_and_demand
+from longfair.papers.elbert.world_results import FIGURE_9, supply_and_demand
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.untrained import real_thresholds
 from longfair.runs.tables import checked

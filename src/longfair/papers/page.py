@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -61,7 +61,7 @@ class Look:
     styles
         Styles of methods that are not among `longfair.figures.METHODS`, which they go before.
     variants
-        Names of further variants.
+        Names of further variants, and of methods that are only in tables.
     axes
         Metric to what stands on its axis.
     across
@@ -127,6 +127,16 @@ class Runs:
     def last(self) -> pd.DataFrame:
         """Final values, one row per run, as from `tidy.by_seed`."""
         return tidy.by_seed(self.results) if len(self.results) else pd.DataFrame()
+
+    def showing(self, results: pd.DataFrame) -> Runs:
+        """Return the same runs with other results in their place, such as a part of them."""
+        other = replace(self)
+        other.__dict__["results"] = results
+        return other
+
+    def only(self, *methods: str) -> Runs:
+        """Return the runs of some methods."""
+        return self.showing(self.results[self.results["method"].isin(methods)])
 
     @property
     def missing(self) -> Words:

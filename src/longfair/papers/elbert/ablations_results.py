@@ -1,4 +1,4 @@
-"""What the pages on ablations and extensions of ELBERT-PO show of its many forms."""
+"""What the page on ablations shows of the many forms of ELBERT-PO."""
 
 from __future__ import annotations
 

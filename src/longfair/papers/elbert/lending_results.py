@@ -22,6 +22,7 @@ from longfair.figures.style import ORANGE
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert.lending import PROBLEM, REFERENCES, WORLD
 from longfair.papers.elbert.measures import measured
+from longfair.papers.elbert.world_results import DISCOUNTED
 from longfair.papers.page import Look, Runs, interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
@@ -55,7 +56,11 @@ READING_ERROR: Mapping[str, tuple[float, float]] = {
 """Half widths of the reading errors of `POSTER`."""
 
 LOOK = Look(
-    styles={"elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--")},
+    styles={
+        "elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--"),
+        "elbert-po-discounted": DISCOUNTED,
+    },
+    variants={"ablation": "ablation"},
     beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
 )
 """How runs in lending appear."""

@@ -65,8 +65,12 @@ FIGURE_5: Mapping[int, tuple[float, float]] = {
 """Reward and bias at the end by alpha, read off the poster; errors of 0.04 and 0.006."""
 
 
+DISCOUNTED = LineStyle("ELBERT-PO, discounted totals", SKY, "H", "--")
+"""Style of ELBERT-PO with discounted totals, an ablation that neither text nor code has."""
+
 ATTENTION = Look(
     styles={
+        "elbert-po-discounted": DISCOUNTED,
         "equal": LineStyle("equal", GREY, "x", ":"),
         "gaussian": LineStyle("at random", GREY, "+", ":"),
         "proportional": LineStyle("oracle", SKY, "P", ":"),
@@ -84,6 +88,7 @@ ATTENTION_HARDER = replace(ATTENTION, logarithmic_beyond={"reward": -3.0})
 
 INFECTIOUS = Look(
     styles={
+        "elbert-po-discounted": DISCOUNTED,
         "nobody": LineStyle("nobody", GREY, "x", ":"),
         "uniform": LineStyle("at random", GREY, "+", ":"),
         "highest-degree": LineStyle("most ties first", BLACK, "v", ":"),

@@ -1,0 +1,183 @@
+"""What ELBERT's pages read from stored runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.figures import Words
+from longfair.papers import registry
+from longfair.papers.elbert import ablations_results as ablations
+from longfair.papers.elbert import lending_results as lending
+from longfair.papers.elbert import notions_results as notions
+from longfair.papers.elbert import world_results as worlds
+from longfair.papers.page import Look, Runs
+
+ATTENTION = registry.experiment("elbert/attention-harder")
+LENDING = registry.experiment("elbert/lending")
+COLUMNS = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+
+
+def results_of(values: dict[tuple[str, str], list[dict[tuple[str, int], float]]]) -> pd.DataFrame:
+    """Final values: arm to one mapping of metric and group to value per seed."""
+    rows = [
+        (*arm, seed, "final", 10, metric, group, value)
+        for arm, seeds in values.items()
+        for seed, measured in enumerate(seeds)
+        for (metric, group), value in measured.items()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def runs_of(experiment: str, results: pd.DataFrame, look: Look | None = None) -> Runs:
+    return Runs(registry.experiment(experiment), "book", look or Look()).showing(results)
+
+
+def sites(reward: float, worst: float, first: float = 1.0) -> dict[tuple[str, int], float]:
+    return {
+        ("reward", -1): reward,
+        ("bias", -1): 0.1,
+        ("disadvantaged_demand", -1): worst,
+        ("demand", 0): first,
+        ("demand", 1): 2.0,
+    }
+
+
+SITES = results_of(
+    {
+        ("elbert-po", "as_coded"): [sites(-2, 5), sites(-2, 6), sites(-90, 200)],
+        ("gaussian", "reference"): [sites(-4, 20, 8.0)],
+    }
+)
+HARDER = runs_of("elbert/attention-harder", SITES, worlds.ATTENTION)
+EMPTY = runs_of("elbert/attention-harder", SITES.iloc[:0], worlds.ATTENTION)
+
+
+def test_lost_sites_are_counted_in_tables_and_sentences() -> None:
+    table = worlds.lost_table(HARDER)
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc["ELBERT-PO", "lost"] == 1
+    assert worlds.lost_in_words(SITES, "elbert-po") == "1 of 3 runs lose a site"
+    assert worlds.lost_in_words(SITES, "elbert-po", "as_published").startswith("No runs")
+
+
+def test_demands_stand_by_site_and_summed() -> None:
+    table = worlds.demand_by_site(HARDER)
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc["at random"].tolist() == [8.0, 2.0]
+    assert table.loc["ELBERT-PO"].tolist() == [1.0, 2.0]
+    summed = worlds.summed_over_groups(SITES, "demand")
+    assert summed["elbert-po", "as_coded"] == "3.00 [3.00, 3.00]"
+
+
+def test_without_runs_tables_name_the_command() -> None:
+    for found in (
+        worlds.lost_table(EMPTY),
+        worlds.demand_by_site(EMPTY),
+        worlds.wasted_table(EMPTY),
+        worlds.span_beside(EMPTY, EMPTY, ["reward"]),
+    ):
+        assert isinstance(found, Words)
+        assert "longfair run elbert/attention-harder" in found.text
+    assert worlds.both_beside_poster(EMPTY, EMPTY).empty
+    assert ablations.added_one([EMPTY]).empty
+
+
+def test_a_single_run_stands_beside_the_span_of_ours() -> None:
+    ours = runs_of("elbert/attention-harder", SITES)
+    single = runs_of(
+        "elbert/attention-harder", results_of({("elbert-po", "as_coded"): [sites(-3, 5)]})
+    )
+    table = worlds.span_beside(ours, single, ["reward"])
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc["ELBERT-PO", "reward"].tolist() == [-90, -2, -3]
+
+
+def test_forms_have_short_names_and_styles_of_their_own() -> None:
+    experiment = registry.experiment("elbert/details-lending")
+    look = ablations.look_of_forms(experiment, "book")
+    assert look.names["elbert-po-raw"] == "raw"
+    assert look.names["g-ppo-separate"] == "G-PPO, separate"
+    assert look.names["elbert-po"] == "ELBERT-PO"
+    drawn = [(style.colour, style.marker) for style in look.styles.values()]
+    assert len(set(drawn[:8])) == 8
+    assert look.logarithmic_beyond == {}
+    harder = ablations.look_of_forms(registry.experiment("elbert/beta-attention-harder"), "book")
+    assert harder.logarithmic_beyond == {"reward": -3.0}
+
+
+def test_changes_are_differences_from_the_code() -> None:
+    values = {
+        ("elbert-po", "as_coded"): [{("reward", -1): 1.0}, {("reward", -1): 2.0}],
+        ("elbert-po-raw", "as_coded"): [{("reward", -1): 1.5}, {("reward", -1): 2.5}],
+    }
+    experiment = registry.experiment("elbert/details-lending")
+    runs = runs_of(experiment.id, results_of(values), ablations.look_of_forms(experiment, "book"))
+    table = ablations.changes_of_forms(runs, {"reward": ("reward", 1)})
+    assert isinstance(table, pd.DataFrame)
+    assert table["reward"].to_dict() == {"raw": "+0.5 [+0.5, +0.5]"}
+    assert "raw" in ablations.meanings(runs).index
+
+
+def lender(reward: float, demand: float) -> dict[tuple[str, int], float]:
+    return {("reward", -1): reward, ("bias", -1): 0.0, ("demand", 0): 0.9, ("demand", 1): demand}
+
+
+def test_lost_demand_is_measured_from_the_lender_who_refuses_all() -> None:
+    learned = results_of({("elbert-po-demand-0", "as_coded"): [lender(0.2, 0.18)] * 2})
+    played = results_of(
+        {
+            ("reject-all", "reference"): [lender(0.0, 0.25)],
+            ("threshold-2-1", "reference"): [lender(0.18, 0.20)],
+        }
+    )
+    runs = notions.with_demand(runs_of("elbert/demand-lending", learned, notions.DEMAND_LOOK))
+    lenders = notions.with_demand(runs_of("elbert/lending", played))
+    figure = notions.demand_lost(runs, lenders, ["reject-all", "threshold-2-1"])
+    assert figure is not None
+    assert figure.data["bias"].tolist() == pytest.approx([0.07, 0.07, 0.0, 0.05])
+    assert notions.demand_lost(lenders.only(), lenders, []) is None
+
+
+def test_notions_are_parted_by_the_length_of_their_evaluation() -> None:
+    values = {
+        (f"elbert-po-equalised-odds{end}", "as_coded"): [lender(0.1, 0.2)] for end in ("", "-short")
+    }
+    runs = runs_of("elbert/notions-lending", results_of(values), notions.NOTIONS_LOOK)
+    long, short = notions.by_length(runs)
+    assert set(long.results["method"]) == {"elbert-po-equalised-odds"}
+    assert set(short.results["method"]) == {"elbert-po-equalised-odds-short"}
+
+
+def rates(reward: float, bias: float) -> dict[tuple[str, int], float]:
+    return {("reward", -1): reward, ("bias", -1): bias} | {
+        (metric, group): 0.5 for metric in lending.PANELS for group in (0, 1)
+    }
+
+
+def test_the_poster_stands_beside_our_runs_and_lenders_below() -> None:
+    values = {
+        ("g-ppo", "as_coded"): [rates(0.15, 0.16), rates(0.15, 0.14), rates(0.15, 0.12)],
+        ("threshold-2-1", "reference"): [rates(0.18, 0.02)],
+    }
+    runs = runs_of("elbert/lending", results_of(values), lending.LOOK)
+    table = lending.poster_table(runs, "ours", ["threshold-2-1"])
+    assert table.loc["threshold 2 / 1", ("bias", "ours")] == "0.020"
+    assert table.loc["threshold 2 / 1", ("bias", "poster, end")] == ""
+    assert table.loc["G-PPO", ("reward", "poster, end")] == "0.148"
+    assert lending.poster_table(runs.only("threshold-2-1"), "ours").empty
+    bars = lending.group_bars(runs, "as_coded")
+    assert bars is not None
+    assert set(bars.data["method"]) == {"g-ppo", "threshold-2-1"}
+    assert lending.group_bars(runs, "as_published") is None
+    bands = lending.bands(runs, ["g-ppo", "r-ppo"])
+    assert list(bands.index) == ["G-PPO, reward", "G-PPO, bias"]
+    assert bands.loc["G-PPO, bias", "3 runs"] == "0.1600, 0.1400, 0.1200"
+
+
+def test_settings_show_only_what_differs() -> None:
+    table = lending.settings_table()
+    assert "copies" in table.index
+    assert "discount" not in table.index
+    assert np.all(table.nunique(axis=1) == 2)
