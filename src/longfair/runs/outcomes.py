@@ -116,6 +116,23 @@ class Arm:
         UsageError
             If the runs have no such metric, group, phase or evaluation.
         """
+        rows = self._rows(quantity, metric)
+        values = pd.Series(self.numbers["value"][rows])
+        return values.groupby(self.numbers["seed"][rows]).mean()
+
+    def curves(self, quantity: Quantity, metric: str) -> pd.DataFrame:
+        """Return one number per step (index) and seed (columns), at the steps of all seeds.
+
+        Parameters
+        ----------
+        quantity, metric
+            As for `by_seed`.
+        """
+        rows = self._rows(quantity, metric)
+        table = pd.DataFrame({name: self.numbers[name][rows] for name in ("step", "seed", "value")})
+        return table.pivot_table(index="step", columns="seed", values="value").dropna()
+
+    def _rows(self, quantity: Quantity, metric: str) -> Array:
         rows = np.arange(len(self.numbers["step"]))
         for name, entry in (
             ("metric", metric),
@@ -123,10 +140,7 @@ class Arm:
             ("phase", quantity.phase),
         ):
             rows = self._with(rows, name, entry)
-        if quantity.window is not None:
-            rows = self._inside(rows, quantity.window)
-        values = pd.Series(self.numbers["value"][rows])
-        return values.groupby(self.numbers["seed"][rows]).mean()
+        return rows if quantity.window is None else self._inside(rows, quantity.window)
 
     def _with(self, rows: Array, name: str, entry: str) -> Array:
         """Keep the rows with one entry of a column."""

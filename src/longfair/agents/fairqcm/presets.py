@@ -222,6 +222,26 @@ class Recipe:
         return Exploration(1.0, self.lowest_exploration, self.exploration_factor)
 
 
+@dataclass(frozen=True)
+class WeightSearch:
+    """A linear rule on what a ledger shows of every person, and the search for its weights."""
+
+    revision: ClassVar[int] = 1
+
+    columns: Annotated[tuple[int, ...], Length(1)] = (0, 1)
+    """Numbers of `Ledger.by_person` that count; those that all people share decide nothing."""
+    candidates: Count = 2
+    """Weights that are tried in a round."""
+    episodes: Count = 5
+    """Episodes in which each is tried."""
+    elites: Annotated[int, Range(0)] = 0
+    """How many of a round the next one is drawn around; 0: draw anew and keep the best of all."""
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` naming the first setting that is out of range."""
+        validate(self)
+
+
 # Tabular agents ---------------------------------------------------------------------------------
 
 

@@ -76,6 +76,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
     | `group_state` | (N, G, 2) | loans the person has had in this episode; repayment probability |
     | `welfare` | (N,) | minus the difference of the groups' loans after this step, in loans |
     | `invalid` | (N,) | whether this step's choice had not asked (boolean) |
+    | `earned` | (N,) | 1 for a repaid loan, -1 for one that was not, 0 for no loan |
     | `profit` | (N,) | profit of the episode after this step, in units |
     | `missed_margin` | (N,) | whether this step ended an episode below the margin (boolean) |
 
@@ -172,6 +173,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
         facts = {
             "welfare": welfare,
             "invalid": ~granted,
+            "earned": outcome,
             "profit": self._profit.copy(),
             "missed_margin": missed,
         }

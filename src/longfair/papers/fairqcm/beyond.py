@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from longfair.agents.fairqcm.presets import Recipe
+from longfair.agents.fairqcm.presets import Recipe, WeightSearch
 from longfair.papers.fairqcm.deep import (
+    DESCRIPTIONS,
     REFERENCE_POLICIES,
     Sharing,
+    config_of,
     counted,
     episode_length,
     world,
@@ -53,6 +55,25 @@ class LedgerLearning:
 
 
 @dataclass(frozen=True)
+class Searching:
+    """In how many episodes a search tries weights; the rest says its `WeightSearch`."""
+
+    episodes: Count = 1000
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Search; see `longfair.papers.fairqcm.deep_training.search_weights`."""
+        from longfair.papers.fairqcm.deep_training import search_weights
+
+        return search_weights(setting, seed)
+
+    def shortened(self, rollouts: int, episode_length: int) -> Searching:
+        """Return the same for two rounds of the longest."""
+        return replace(self, episodes=200)
+
+
+@dataclass(frozen=True)
 class SharingAtLength(Sharing):
     """As many greedy episodes as training episodes, and many more of the last policy."""
 
@@ -72,7 +93,9 @@ def observed(problem: str) -> World:
     return world(problem, (counts, Wrapper("elapsed-time")), smoothing=0.0)
 
 
-def learned(problem: str, recipe: Recipe, episodes: int = 1000, last: int = 500) -> Setting:
+def learned(
+    problem: str, recipe: Recipe, episodes: int = 1000, last: int = 500, copies: int = COPIES
+) -> Setting:
     """Return the settings of one recipe.
 
     Parameters
@@ -85,12 +108,26 @@ def learned(problem: str, recipe: Recipe, episodes: int = 1000, last: int = 500)
         Training episodes.
     last
         Fresh greedy episodes of the last policy.
+    copies
+        Training episodes that are played side by side.
     """
     return Setting(
         observed(problem),
         recipe,
-        LedgerLearning(episodes),
-        SharingAtLength(final_episodes=last, counted=counted(problem)),
+        LedgerLearning(episodes, copies),
+        SharingAtLength(final_episodes=last, counted=counted(problem), episodes=copies),
+        episode_length(problem),
+    )
+
+
+def searched(problem: str, search: WeightSearch, episodes: int = 1000, last: int = 500) -> Setting:
+    """Return the settings of a search for weights, with a greedy episode for each that it plays."""
+    together = search.candidates * search.episodes
+    return Setting(
+        observed(problem),
+        search,
+        Searching(episodes),
+        SharingAtLength(final_episodes=last, counted=counted(problem), episodes=together),
         episode_length(problem),
     )
 
@@ -125,10 +162,11 @@ REAL_SHARE: Mapping[str, float] = {"doughnuts": 1 / 33, "lending": 1 / 11}
 
 
 def published(problem: str) -> Recipe:
-    """Return FairQCM as published, as far as this agent can be it.
+    """Return FairQCM as published, as far as the agent with a ledger can be it.
 
-    Different are: ten episodes side by side; minibatches of 256; imagined memories drawn when they
-    are learned from; the greedy episodes are those of the learning network.
+    Different are: ten episodes side by side, then ten gradient steps in a row; minibatches of 256;
+    imagined memories drawn when they are learned from; the greedy episodes are those of the
+    learning network. The rungs below, `AUTHORS` and `DRAWN`, take these steps one after the other.
     """
     return Recipe(
         imagined="nearby",
@@ -146,11 +184,24 @@ def published(problem: str) -> Recipe:
     )
 
 
+AUTHORS = ("fairqcm", "as_published")
+"""First rung: the published agent in the authors' loop, the very runs of the paper's figures."""
+
+DRAWN = "drawn"
+"""Second rung: its imagined memories drawn when learned from, still one episode at a time."""
+
+
 def ladder(problem: str) -> dict[str, tuple[Recipe, str]]:
-    """Return the recipes from the authors' code up to all fixes, each with what it adds."""
+    """Return the recipes of the agent with a ledger up to all fixes, each with what it adds.
+
+    `AUTHORS` stands below them; `coded`, the habits of the authors' code, beside the third rung.
+    """
     best, start = ALL_FIXES[problem], published(problem)
     steps: dict[str, tuple[dict[str, Any], str]] = {
-        "published": ({"granted_anyway": False}, "imagined memories book what really happened"),
+        "published": (
+            {"updates": COPIES},
+            "ten episodes side by side, ten updates in a row",
+        ),
         "clock": ({"clock": True}, "sees the time left and expects nothing after the end"),
         "steps": (
             _taken(best, "learning_rate", "last_rate", "reward_unit", "updates", "target_every"),
@@ -174,12 +225,23 @@ def ladder(problem: str) -> dict[str, tuple[Recipe, str]]:
     }
     if problem == "lending":
         del steps["shortfall"]
-    recipe = replace(start, granted_anyway=True)
-    rungs = {"coded": (recipe, "FairQCM with the imagined memories of the authors' code")}
+    recipe = replace(start, updates=1)
+    rungs = {DRAWN: (recipe, "imagined memories drawn when learned from; minibatches of 256")}
     for name, (changes, description) in steps.items():
         recipe = replace(recipe, **changes)
         rungs[name] = recipe, description
     return rungs
+
+
+def coded(problem: str) -> tuple[Recipe, str]:
+    """Return what stands beside the rung `published`: the imagined memories of the code."""
+    recipe = replace(published(problem), granted_anyway=True)
+    return recipe, "side by side, with the imagined memories of the authors' code"
+
+
+def rungs(problem: str) -> list[tuple[str, str]]:
+    """Return method and variant of every rung, from the published agent to all fixes."""
+    return [AUTHORS, *((name, "ladder") for name in ladder(problem))]
 
 
 def without(problem: str) -> dict[str, tuple[Recipe, str]]:
@@ -217,6 +279,28 @@ def without(problem: str) -> dict[str, tuple[Recipe, str]]:
     }
 
 
+COLUMNS: Mapping[str, tuple[int, ...]] = {"doughnuts": (0, 1), "lending": (0, 1, 2, 3, 4, 5, 6)}
+"""What differs between people in the inputs of `Ledger.by_person`, by problem."""
+
+
+def searches(problem: str) -> dict[str, tuple[WeightSearch, str]]:
+    """Return the searches for the weights of a linear rule on the agent's own inputs.
+
+    Chosen on runs with numbers from 1000 on, as the fixes were.
+    """
+    columns = COLUMNS[problem]
+    return {
+        "random-weights": (
+            WeightSearch(columns),
+            "a linear rule on the same inputs, the best of random weights",
+        ),
+        "cross-entropy": (
+            WeightSearch(columns, candidates=20, elites=5),
+            "a linear rule on the same inputs, weights by the cross-entropy method",
+        ),
+    }
+
+
 def _taken(recipe: Recipe, *names: str) -> dict[str, Any]:
     return {name: getattr(recipe, name) for name in names}
 
@@ -233,16 +317,40 @@ SEEDS = {"smoke": 2, "book": 10}
 def _arms(problem: str, profile: str) -> tuple[Arm, ...]:
     episodes = EPISODES[profile]
     last = 100 if profile == "smoke" else LAST_EPISODES[problem]
+    recipes = {"ladder": {"coded": coded(problem), **ladder(problem)}, "without": without(problem)}
     trained = [
         Arm(
             name,
             variant,
-            learned(problem, _shortened(recipe, profile), episodes, last),
+            learned(
+                problem,
+                _shortened(recipe, profile),
+                episodes,
+                last,
+                copies=1 if name == DRAWN else COPIES,
+            ),
             train_and_evaluate,
             description,
         )
-        for variant, recipes in (("ladder", ladder(problem)), ("without", without(problem)))
-        for name, (recipe, description) in recipes.items()
+        for variant, found in recipes.items()
+        for name, (recipe, description) in found.items()
+    ]
+    # The same settings as in `longfair.papers.fairqcm.deep`: its runs are taken over.
+    authors = Arm(
+        *AUTHORS,
+        config_of(problem, *AUTHORS, profile),
+        train_and_evaluate,
+        f"as published: {DESCRIPTIONS[AUTHORS[0]]}",
+    )
+    sought = [
+        Arm(
+            name,
+            "search",
+            searched(problem, _shortened_search(search, profile), episodes, last),
+            train_and_evaluate,
+            description,
+        )
+        for name, (search, description) in searches(problem).items()
     ]
     references = [
         Arm(
@@ -254,7 +362,7 @@ def _arms(problem: str, profile: str) -> tuple[Arm, ...]:
         )
         for name, (_, description) in REFERENCE_POLICIES[problem].items()
     ]
-    return (*trained, *references)
+    return (authors, *trained, *sought, *references)
 
 
 def _shortened(recipe: Recipe, profile: str) -> Recipe:
@@ -262,12 +370,31 @@ def _shortened(recipe: Recipe, profile: str) -> Recipe:
     return replace(recipe, updates=1, batch=32) if profile == "smoke" else recipe
 
 
-def _experiment(problem: str, title: str) -> Experiment:
+def _shortened_search(search: WeightSearch, profile: str) -> WeightSearch:
+    """Return the search for a profile; `smoke` tries fewer candidates in a round."""
+    return replace(search, candidates=min(search.candidates, 4)) if profile == "smoke" else search
+
+
+def _imagining(problem: str, profile: str) -> tuple[Arm, ...]:
+    """Return all fixes, with and without what is imagined: the arms that need more runs."""
+    names = {f"{COMPLETE[problem]}.ladder", "memories.without"}
+    if problem == "lending":
+        names.add("ledgers.without")
+    return tuple(arm for arm in _arms(problem, profile) if arm.name in names)
+
+
+def _experiment(
+    name: str,
+    problem: str,
+    title: str,
+    arms: Callable[[str, str], tuple[Arm, ...]] = _arms,
+    seeds: Mapping[str, int] = SEEDS,
+) -> Experiment:
     return Experiment(
-        id=f"fairqcm/beyond-{problem}",
+        id=f"fairqcm/{name}-{problem}",
         title=title,
-        arms={profile: _arms(problem, profile) for profile in EPISODES},
-        seeds=SEEDS,
+        arms={profile: arms(problem, profile) for profile in EPISODES},
+        seeds=seeds,
         horizon={
             profile: episodes * episode_length(problem) for profile, episodes in EPISODES.items()
         },
@@ -275,10 +402,25 @@ def _experiment(problem: str, title: str) -> Experiment:
 
 
 BEYOND_DOUGHNUTS = _experiment(
-    "doughnuts", "Doughnuts, from the authors' FairQCM to an agent that shares nearly optimally"
+    "beyond",
+    "doughnuts",
+    "Doughnuts, from the published FairQCM to an agent that shares nearly optimally",
 )
 BEYOND_LENDING = _experiment(
-    "lending", "Lending, from the authors' FairQCM to an agent that lends nearly optimally"
+    "beyond",
+    "lending",
+    "Lending, from the published FairQCM to an agent that lends nearly optimally",
+)
+MORE_SEEDS = {"smoke": 2, "book": 30}
+IMAGINING_DOUGHNUTS, IMAGINING_LENDING = (
+    _experiment(
+        "imagining",
+        problem,
+        f"{problem.capitalize()}, all fixes: what imagining adds, over more runs",
+        _imagining,
+        MORE_SEEDS,
+    )
+    for problem in ("doughnuts", "lending")
 )
 
-EXPERIMENTS = (BEYOND_DOUGHNUTS, BEYOND_LENDING)
+EXPERIMENTS = (BEYOND_DOUGHNUTS, BEYOND_LENDING, IMAGINING_DOUGHNUTS, IMAGINING_LENDING)

@@ -11,7 +11,14 @@ from itertools import pairwise
 import pandas as pd
 
 from longfair.agents.fairqcm.presets import Recipe
-from longfair.papers.fairqcm.beyond import ALL_FIXES, COMPLETE, ladder, published, without
+from longfair.papers.fairqcm.beyond import (
+    ALL_FIXES,
+    COMPLETE,
+    published,
+    rungs,
+    searches,
+    without,
+)
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.tidy import Quantities, change, differences, of_arm, references
 
@@ -20,10 +27,11 @@ OPTIMAL = "oracle"
 
 
 def arms(problem: str) -> list[tuple[str, str]]:
-    """Return method and variant of everything learned: the ladder, then all fixes but one."""
+    """Return method and variant of everything learned: ladder, all fixes but one, searches."""
     return [
-        *((name, "ladder") for name in ladder(problem)),
+        *rungs(problem),
         *((name, "without") for name in without(problem)),
+        *((name, "search") for name in searches(problem)),
     ]
 
 
@@ -76,13 +84,15 @@ def contributions(results: pd.DataFrame, problem: str, quantities: Quantities) -
     -------
     pandas.DataFrame
         Index: method and variant. For `ladder`, the rung less the one below; for `without`, all
-        fixes but this one, less all fixes. Differences are paired by seed; arms without results are
-        left out.
+        fixes but this one, less all fixes; for `search`, the linear rule less all fixes. `coded`
+        is compared with `published`, beside which it stands. Differences are paired by seed; arms
+        without results are left out.
     """
     whole = (COMPLETE[problem], "ladder")
-    rungs = pairwise((name, "ladder") for name in ladder(problem))
-    pairs = {upper: (upper, lower) for lower, upper in rungs}
-    pairs |= {(name, "without"): ((name, "without"), whole) for name in without(problem)}
+    pairs = {upper: (upper, lower) for lower, upper in pairwise(rungs(problem))}
+    pairs["coded", "ladder"] = (("coded", "ladder"), ("published", "ladder"))
+    others = [arm for arm in arms(problem) if arm not in rungs(problem)]
+    pairs |= {arm: (arm, whole) for arm in others}
     return differences(results, pairs, quantities)
 
 

@@ -18,6 +18,7 @@ from longfair.metrics.memory_fairness import (
     anytime,
     average_moment,
     bounded,
+    capped_counts,
     counts,
     discounted_sum,
     every,
@@ -27,6 +28,7 @@ from longfair.metrics.memory_fairness import (
     long_term,
     memory_augmentation,
     nash_welfare,
+    overall_unfairness,
     periodic,
     rawlsian_welfare,
     relaxed_parity,
@@ -38,6 +40,7 @@ from longfair.metrics.memory_fairness import (
 )
 from longfair.metrics.memory_fairness.schemes import OverTime, Welfare
 from longfair.papers.fairqcm import counter
+from longfair.papers.fairqcm.deep import config_of
 from longfair.runs.claims import CheckResult
 
 THOUSAND = 1000.0
@@ -201,6 +204,54 @@ def bounded_covers_all() -> CheckResult:
     return CheckResult(passed, computed, detail, instances=int(computed["comparisons"]))
 
 
+KITCHENS: Mapping[str, np.ndarray] = {
+    "Ada always first": np.tile([[1, 0], [0, 1]], (4, 1)),
+    "first in turns": np.tile([[1, 0], [0, 1], [0, 1], [1, 0]], (2, 1)),
+}
+"""Doughnuts that Ada and Bo receive, one after the other, in two kitchens."""
+
+
+def two_kitchens() -> CheckResult:
+    """Definitions 4.9 to 4.11: individual unfairness sees what no timepoint-first score can.
+
+    In both kitchens one child is ahead of the other at every second moment; in the first it is
+    always Ada. Welfare functions that treat everybody alike give both the same score at every
+    moment, so that every timepoint-first score is equal, while the unfairness to each child over
+    time is not.
+
+    Returns
+    -------
+    CheckResult
+        Computed: largest_difference (of the timepoint-first scores), squared_first and
+        squared_turns (unfairness over time, squared), to_bo (unfairness to Bo in the first).
+    """
+    first, turns = (counts(served) for served in KITCHENS.values())
+    alike = [*WELFARES.values(), relaxed_parity]
+    scores = [timepoint_first(welfare, time) for welfare in alike for time in OVER_TIME.values()]
+    differences = [abs(float(anytime(first, score) - anytime(turns, score))) for score in scores]
+    squared = [float(anytime(history, least_squared_unfairness)) for history in (first, turns)]
+    to_each = overall_unfairness(first)
+    balanced = bool(np.allclose(unfairness(first).sum(axis=1), 0.0))
+    computed = {
+        "largest_difference": max(differences),
+        "squared_first": squared[0],
+        "squared_turns": squared[1],
+        "to_bo": float(to_each[1]),
+    }
+    detail = (
+        f"{len(scores)} timepoint-first scores are equal in both kitchens; unfairness over time, "
+        "squared, is {squared_first:g} where Ada is always first and {squared_turns:g} where they "
+        "take turns."
+    )
+    passed = (
+        computed["largest_difference"] <= ROUNDING
+        and squared[0] < squared[1] == 0.0
+        and to_each[1] > 0.0 > to_each[0]
+        and balanced
+    )
+    return CheckResult(passed, computed, detail.format(**computed), instances=len(scores))
+
+
 LENGTH = 4
 PERIOD = 2
 
@@ -248,11 +299,86 @@ def bounded_rewards() -> CheckResult:
         "{best_by_memory:.6f}, the best of all policies that see the whole past "
         "{best_over_histories:.6f}."
     )
-    return CheckResult(
-        computed["largest_difference"] <= ROUNDING and gap <= ROUNDING,
-        computed,
-        detail.format(**computed),
+    passed = computed["largest_difference"] <= ROUNDING and gap <= ROUNDING
+    return CheckResult(passed, computed, detail.format(**computed), instances=TRACES)
+
+
+CAP = 2
+DISCOUNT = 0.5
+FOREVER = 200
+"""Steps after which nothing counts any more at this discount."""
+
+
+def discounted_scheme() -> FairnessScheme[np.ndarray]:
+    """Return the scheme of the check below: discounted Nash welfare of counts up to the cap."""
+    return FairnessScheme(
+        partial(capped_counts, cap=CAP),
+        timepoint_first(log_nash_welfare, partial(discounted_sum, discount=DISCOUNT)),
     )
+
+
+def discounted_rewards() -> CheckResult:
+    """Definition 5.6: with a memory, a discounted scheme is an ordinary decision problem.
+
+    At a counter for two people everybody's count matters up to a cap, so that a finite memory is
+    enough for ever. Along random traces the discounted sum of the rewards read off the memory must
+    be the score. For one to `LENGTH` steps the best that dynamic programming reaches with states
+    and memories must be the best score of all policies, found by going through all histories. And
+    the best value over an infinite time must lie between the latter and the latter plus all that
+    later steps can still add.
+
+    Returns
+    -------
+    CheckResult
+        Computed: largest_difference, best_forever, lowest and highest (its bounds).
+    """
+    memory = capped_counts_held()
+    reward = log_nash_welfare(np.array(memory.memories))
+    scheme = discounted_scheme()
+    states, actions = counter.random_traces(TRACES, LENGTH, seed=56)
+    weights = DISCOUNT ** np.arange(LENGTH)
+    returns = (reward[memory.along(states, actions)[:, 1:]] * weights).sum(axis=1)
+    differences = [np.abs(returns - scheme.score(counter.received(states, actions))).max()]
+
+    arrival = counter.state_probabilities()
+    pairs = memory.augmented(np.tile(arrival, (counter.STATES, counter.PEOPLE, 1)))
+    problem = FiniteProblem.of(pairs, pairs @ np.tile(reward, counter.STATES))
+    beginnings = np.arange(counter.STATES) * len(reward)
+
+    def best(steps: int) -> float:
+        values = problem.backward_induction(steps, DISCOUNT).values
+        return float(arrival @ values[0, beginnings])
+
+    for steps in range(1, LENGTH + 1):
+        by_history = best_over_histories(scheme, steps)
+        differences.append(abs(best(steps) - by_history))
+    later = DISCOUNT**LENGTH / (1.0 - DISCOUNT) * float(reward.max())
+    computed = {
+        "largest_difference": float(max(differences)),
+        "best_forever": best(FOREVER),
+        "lowest": by_history,
+        "highest": by_history + later,
+    }
+    detail = (
+        "The rewards add up to the score on every trace, and the best policies with memory are the "
+        f"best of all for 1 to {LENGTH} steps; over an infinite time the best value is "
+        "{best_forever:.4f}, between {lowest:.4f} and {highest:.4f}."
+    )
+    passed = (
+        computed["largest_difference"] <= ROUNDING
+        and computed["lowest"] <= computed["best_forever"] <= computed["highest"]
+    )
+    return CheckResult(passed, computed, detail.format(**computed), instances=TRACES + LENGTH)
+
+
+def capped_counts_held() -> MemoryAugmentation[tuple[int, ...]]:
+    """Return the memory of both people's counts, up to the cap."""
+
+    def update(held: tuple[int, ...], state: int, action: int, after: int) -> tuple[int, ...]:
+        return tuple(min(count, CAP) for count in counter.served(held, state, action))
+
+    start: tuple[int, ...] = (0, 0)
+    return memory_augmentation(start, update, states=counter.STATES, actions=counter.PEOPLE)
 
 
 def counts_and_clock() -> MemoryAugmentation[tuple[int, ...]]:
@@ -287,3 +413,54 @@ def best_over_histories(scheme: FairnessScheme[np.ndarray], length: int) -> floa
     for _ in range(length):
         values = values.max(axis=-1) @ counter.state_probabilities()
     return float(values)
+
+
+TABLES: Mapping[str, Mapping[str, tuple[float, float, float, int, int, int]]] = {
+    "doughnuts": {
+        "full": (1e-4, 0.95, 0.2, 400, 64, 100),
+        "min": (1e-4, 0.95, 0.2, 400, 64, 100),
+        "reset": (1e-4, 0.95, 0.2, 400, 64, 100),
+        "rnn": (2e-3, 0.95, 0.2, 1000, 256, 100),
+        "fairqcm": (1e-4, 0.95, 0.2, 6400, 2048, 100),
+    },
+    "lending": {
+        "full": (1e-4, 0.95, 0.2, 1000, 64, 40),
+        "min": (1e-4, 0.95, 0.2, 1000, 64, 40),
+        "rnn": (5e-3, 0.95, 0.2, 2000, 512, 40),
+        "fairqcm": (1e-4, 0.95, 0.2, 8000, 512, 40),
+    },
+}
+"""Tables 1 and 2: learning rate, discount, lowest exploration, buffer, minibatch, episode length.
+
+The printed cells could not be read. These are the defaults of the authors' code with the commands
+of its README.
+"""
+
+
+def tables_of_settings() -> CheckResult:
+    """Tables 1 and 2: the runs judged as coded and as published have the paper's settings.
+
+    Returns
+    -------
+    CheckResult
+        Computed: cells, different.
+    """
+    cells = different = 0
+    for problem, methods in TABLES.items():
+        for method, row in methods.items():
+            for variant in ("as_coded", "as_published"):
+                setting = config_of(problem, method, variant)
+                learning = setting.learning.settings
+                used = (
+                    learning.learning_rate,
+                    learning.discount,
+                    learning.lowest_exploration,
+                    learning.buffer,
+                    learning.batch,
+                    setting.episode_length,
+                )
+                cells += len(row)
+                different += sum(one != other for one, other in zip(used, row, strict=True))
+    detail = f"{cells} settings of methods in two problems and two variants; {different} differ."
+    computed = {"cells": float(cells), "different": float(different)}
+    return CheckResult(different == 0, computed, detail, instances=cells)

@@ -281,6 +281,8 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         ("full", "large_batch"): learning(
             full, batch=fair.learning.settings.batch, buffer=fair.learning.settings.buffer
         ),
+        ("full", "batch_only"): learning(full, batch=fair.learning.settings.batch),
+        ("full", "buffer_only"): learning(full, buffer=fair.learning.settings.buffer),
         ("full", "timed"): switched(full, **timed),
         ("fairqcm", "small_batch"): learning(fair, batch=full.learning.settings.batch),
         ("fairqcm", "false_update"): switched(fair, always_received=True, gap_before=True),
@@ -303,6 +305,8 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
 
 CHANGES = {
     "large_batch": "with the minibatches and the buffer of FairQCM",
+    "batch_only": "with the minibatches of FairQCM",
+    "buffer_only": "with the buffer of FairQCM",
     "small_batch": "with the minibatches of Full",
     "false_update": "with the counterfactuals of the code",
     "timed": "sees the time and expects nothing after the end",
@@ -368,4 +372,29 @@ LENDING_CONTINUOUS = _experiment(
     authors="",  # there is no code, and the paper does not tell the noise of the scores
 )
 
-EXPERIMENTS = (DOUGHNUTS, LENDING, LENDING_CONTINUOUS)
+
+def _with_profit(arm: Arm) -> Arm:
+    """Return the same arm, whose episodes also say what the bank earned."""
+    evaluating = replace(arm.config.evaluating, counted=(*counted("lending"), "earned"))
+    return replace(arm, config=replace(arm.config, evaluating=evaluating))
+
+
+LENDING_PROFIT = Experiment(
+    id="fairqcm/lending-profit",
+    title="Simulated lending once more, with the bank's profit",
+    arms={
+        profile: tuple(
+            _with_profit(arm)
+            for arm in (
+                *learned_arms("lending", ("full", "min", "rnn", "fairqcm"), BOTH, profile),
+                *reference_arms("lending", profile),
+            )
+        )
+        for profile in EPISODES
+    },
+    seeds={"smoke": 2, "book": 5},
+    horizon=LENDING.horizon,
+    authors="book",
+)
+
+EXPERIMENTS = (DOUGHNUTS, LENDING, LENDING_CONTINUOUS, LENDING_PROFIT)

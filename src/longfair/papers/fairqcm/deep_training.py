@@ -18,6 +18,7 @@ from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
 from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.agents.fairqcm.replay import Imagination
+from longfair.agents.fairqcm.weight_search import LinearRule, LinearSearch
 from longfair.envs.memory import AllocationMemory
 from longfair.papers.protocol import Act, Snapshots, side_by_side
 from longfair.papers.setting import Setting
@@ -71,7 +72,27 @@ def train_ledger(setting: Setting, seed: int) -> Snapshots:
     return snapshots(policies, length * learning.copies)
 
 
-def snapshots(policies: Sequence[GreedyPolicy], steps: int) -> Snapshots:
+def search_weights(setting: Setting, seed: int) -> Snapshots:
+    """Search for the weights of a linear rule, and keep the rule after every round.
+
+    Parameters
+    ----------
+    setting
+        What to run: the method is a `longfair.agents.fairqcm.presets.WeightSearch`.
+    seed
+        Seed of candidates and environment.
+    """
+    search, length = setting.method, setting.episode_length or 0
+    together = search.candidates * search.episodes
+    env, ledger = setting.world.make(together), LEDGERS[setting.world.environment]
+    rules: list[LinearRule] = []
+    LinearSearch(env, ledger, search, seed % 2**31).learn(
+        setting.learning.episodes * length, lambda agent: rules.append(agent.greedy_policy())
+    )
+    return snapshots(rules, length * together)
+
+
+def snapshots(policies: Sequence[GreedyPolicy | LinearRule], steps: int) -> Snapshots:
     """Return policies that were kept every so many steps."""
 
     def act(which: Sequence[int], episodes: int, seed: int | None) -> Act:

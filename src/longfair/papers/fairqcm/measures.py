@@ -54,7 +54,7 @@ def series(totals: dict[str, FloatArray]) -> dict[str, FloatArray]:
         For every episode, shape (N,): `return`, the sum of rewards; `welfare`, the sum over steps
         of the welfare of the counts, whatever was wasted or fined; `allocated`, how many doughnuts
         or loans reached somebody; `invalid`, how many went to people who were not there or had not
-        asked; in lending `margin_met`, 1 or 0; and `steps`.
+        asked; in lending `margin_met`, 1 or 0, and `profit`, if `earned` was counted; and `steps`.
     """
     granted = totals["supply"].sum(axis=1)
     found = {
@@ -65,6 +65,8 @@ def series(totals: dict[str, FloatArray]) -> dict[str, FloatArray]:
     }
     if "missed_margin" in totals:
         found["margin_met"] = 1.0 - totals["missed_margin"]
+    if "earned" in totals:
+        found["profit"] = totals["earned"]
     return {**found, "steps": totals["steps"]}
 
 

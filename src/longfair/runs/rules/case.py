@@ -88,6 +88,11 @@ class Case:
         except UsageError as error:
             raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
+    def curves(self, quantity: Quantity, method: str) -> pd.DataFrame | None:
+        """Return one number per step and seed, or None if the method has no results."""
+        arm = self._arm(method)
+        return None if arm is None else arm.curves(quantity, self.metric(quantity))
+
     def estimate(self, values: Floats, name: str) -> Estimate:
         """Estimate a mean over seeds; the name decides the random stream."""
         return estimate(values, name=self._stream(name))

@@ -135,8 +135,8 @@ class Guarded(Rule):
 class AtWorst(Rule):
     """A rule whose word is never worse than another one, by the key ``at_worst``.
 
-    A sentence about settings that the paper does not name cannot be contradicted by settings of
-    ours.
+    A sentence about settings, or a threshold, that the paper does not name cannot be contradicted
+    by one of ours.
     """
 
     rule: Rule
@@ -163,7 +163,7 @@ class AtWorst(Rule):
         verdict = self.rule.judge(case, name)
         if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(self.worst):
             return verdict
-        reason = f"at worst {self.worst}, since the paper does not name its settings"
+        reason = f"at worst {self.worst}, since the paper says too little to contradict it"
         return replace(verdict, word=self.worst, detail=f"{verdict.detail}; {reason}")
 
 

@@ -1,0 +1,102 @@
+"""A rule about who gets somewhere first: on the mean learning curve, as figures show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.gain import of_effect
+from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.words import Word
+from longfair.runs.statistics import Floats
+
+if TYPE_CHECKING:
+    from longfair.runs.verdicts import Verdict
+
+
+@register("earliest")
+@dataclass(frozen=True)
+class EarliestRule(Rule):
+    """``kind: earliest``. The method's mean curve reaches a level in fewer steps than each other's.
+
+    A single run that jumps up and down reaches a level early by luck, so the first moment of each
+    run rewards variance. Here the curves are averaged over runs first, as in a figure. The effect
+    is the smallest of the numbers of steps by which the method is earlier; runs are resampled
+    together for its interval. A curve that never reaches the level counts as reaching it one
+    evaluation after its last. Words as for ``highest``.
+    """
+
+    quantity: Quantity
+    method: str
+    others: tuple[str, ...]
+    level: float
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule."""
+        method = fields.method()
+        quantity = replace(fields.quantity(), phase="curve", window=(0.0, 1.0))
+        return cls(quantity, method, fields.others(method), fields.number("level"))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The method and the others."""
+        return (self.method, *self.others)
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the steps by which the method is earlier."""
+        return of_effect(low, high, 0.0)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge over the seeds that the methods share."""
+        tables = {method: case.curves(self.quantity, method) for method in self.methods}
+        missing = [method for method, table in tables.items() if table is None]
+        curves = [table for table in tables.values() if table is not None]
+        if missing:
+            return case.not_attempted(missing)
+        seeds = sorted(set.intersection(*(set(curve.columns) for curve in curves)))
+        if not seeds:
+            return case.undecided("the methods share no seed: run the same")
+        shared = [curve[seeds] for curve in curves]
+        found = case.bootstrap(
+            [np.arange(len(seeds), dtype=np.float64)],
+            lambda chosen, axis=-1: self._lead(shared, np.asarray(chosen).astype(np.int64)),
+            "smallest lead",
+            "percentile",
+            name,
+        )
+        moments = [_reached(curve, np.arange(len(seeds)), self.level) for curve in shared]
+        said = [
+            f"{method} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
+            for method, moment, curve in zip(self.methods, moments, shared, strict=True)
+        ]
+        finding = Finding(
+            estimate=found,
+            measured=f"steps by which the mean {case.measured(self.quantity)} of "
+            f"{plain(self.method)} is the first to reach {self.level:g}",
+            detail=f"steps until the mean curve of {case.metric(self.quantity)} reaches "
+            f"{self.level:g}: {', '.join(said)}; {self.method} is {found} earlier, claimed more "
+            "than 0",
+            seeds=seeds,
+            interquartile_mean=None,
+        )
+        return case.decided(finding, self.method, self.word)
+
+    def _lead(self, curves: list[pd.DataFrame], chosen: np.ndarray) -> Any:
+        own, *others = (_reached(curve, chosen, self.level) for curve in curves)
+        return np.min(np.stack(others), axis=0) - own
+
+
+def _reached(curve: pd.DataFrame, chosen: np.ndarray, level: float) -> Floats:
+    """Return when the mean of the chosen runs (..., K) first reaches a level, (...)."""
+    runs = curve.shape[1]
+    weights = (chosen[..., None] == np.arange(runs)).mean(axis=-2)
+    above = weights @ curve.to_numpy().T >= level
+    steps = curve.index.to_numpy(dtype=np.float64)
+    never = 2 * steps[-1] - steps[-2]
+    first: Floats = np.where(above.any(axis=-1), steps[above.argmax(axis=-1)], never)
+    return first
