@@ -86,3 +86,32 @@ def test_a_status_that_stays_small_fails_the_unbounded_count(
         memory_checks, "equal_so_far", lambda received: received.cumsum(axis=-2) % 2
     )
     assert not CHECKS["unbounded-count"]().passed
+
+
+def test_a_welfare_that_prefers_ada_tells_the_kitchens_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed = CHECKS["two-kitchens"]().computed
+    # Ada is ahead by one at four of eight moments: half a doughnut more than the mean, each time.
+    assert (computed["to_bo"], computed["squared_first"]) == (2.0, -8.0)
+    monkeypatch.setattr(checks, "WELFARES", {"of Ada": lambda counts: counts[..., 0]})
+    assert not CHECKS["two-kitchens"]().passed
+
+
+def test_a_memory_that_forgets_fails_the_discounted_rewards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed = CHECKS["discounted-rewards"]().computed
+    assert computed["highest"] - computed["lowest"] < 0.3
+    monkeypatch.setattr(
+        counter, "served", lambda counts, state, person: tuple(np.minimum(counts, 1).tolist())
+    )
+    assert not CHECKS["discounted-rewards"]().passed
+
+
+def test_a_setting_off_the_table_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {**checks.TABLES["lending"], "min": (1e-4, 0.99, 0.2, 1000, 64, 40)}
+    monkeypatch.setattr(checks, "TABLES", {"lending": wrong})
+    result = CHECKS["tables-of-settings"]()
+    assert not result.passed
+    assert result.computed["different"] == 2.0  # in both variants

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
+from longfair.papers import protocol
 from longfair.papers.fairqcm.deep import (
     DOUGHNUTS,
-    EXPERIMENTS,
     LENDING,
     LENDING_CONTINUOUS,
+    LENDING_PROFIT,
     config_of,
     reference,
     world,
@@ -24,7 +25,7 @@ from longfair.papers.fairqcm.deep_training import (
     memory_of,
     snapshots,
 )
-from longfair.papers.fairqcm.measures import measured, play
+from longfair.papers.fairqcm.measures import measured, play, series
 from longfair.papers.protocol import train_and_evaluate
 
 
@@ -100,13 +101,16 @@ def test_experiments_have_the_arms_that_the_claims_read():
         "reference",
     }
     changed = {arm.name: arm.config for arm in DOUGHNUTS.arms["book"]}
-    assert changed["full.large_batch"].learning.settings.batch == 2048
+    learned = {name: arm.learning.settings for name, arm in changed.items() if arm.learning}
+    assert learned["full.large_batch"].batch == learned["full.batch_only"].batch == 2048
+    assert learned["full.large_batch"].buffer == learned["full.buffer_only"].buffer == 6400
+    assert (learned["full.batch_only"].buffer, learned["full.buffer_only"].batch) == (400, 64)
     assert changed["fairqcm.small_batch"].learning.settings.batch == 64
     assert changed["fairqcm.false_update"].method.switches.always_received
     assert changed["fairqcm.timed"].method.switches.terminal_mask
     assert changed["rnn.narrow"].learning.settings.train_every == 1
     assert "fairqcm.full_memory" in {arm.name for arm in LENDING.arms["book"]}
-    for experiment in EXPERIMENTS:
+    for experiment in (DOUGHNUTS, LENDING, LENDING_CONTINUOUS):
         assert experiment.seeds["book"] >= 10
 
 
@@ -154,6 +158,28 @@ def test_the_four_series_keep_fines_and_fairness_apart():
     upper = np.log(np.arange(1, 101) + 1.0).sum()
     assert (doughnuts["welfare"] < upper).all()
     assert 70 < counts.mean() < 90
+
+
+def test_the_profit_is_what_all_loans_earned():
+    def whoever_asks(observation: Any, info: Any) -> Any:
+        return observation[:, :4].argmax(axis=1)
+
+    env = world("lending").make(200)
+    kept: list[Any] = []
+
+    def watched(observation: Any, info: Any) -> Any:
+        # Seven bits, plus the episode's length: the profit before this step.
+        kept.append(observation[:, 4:11] @ [64, 32, 16, 8, 4, 2, 1] - 40)
+        return whoever_asks(observation, info)
+
+    totals = series(protocol.play(watched, env, ("welfare", "missed_margin", "earned"), 3))
+    assert (np.abs(totals["profit"] - kept[-1]) <= 1).all()
+    np.testing.assert_array_equal(totals["profit"] >= 4, totals["margin_met"] == 1)
+    arms = {arm.name: arm.config for arm in LENDING_PROFIT.arms["book"]}
+    originals = {arm.name: arm.config for arm in LENDING.arms["book"]}
+    for name, config in arms.items():
+        assert config.evaluating.counted[-1] == "earned"
+        assert replace(config, evaluating=originals[name].evaluating) == originals[name]
 
 
 def scores(returns: list[float], length: int = 100) -> dict[str, Any]:

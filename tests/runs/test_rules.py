@@ -145,3 +145,32 @@ def test_a_claim_about_unknown_settings_is_never_contradicted(tmp_path: Path) ->
     better = ("fair", [0.3, 0.31] * 3), ("greedy", [0.2, 0.21] * 3)
     assert [word_of(strict, *worse), word_of(lenient, *worse)] == ["contradicted", "not reproduced"]
     assert [word_of(strict, *better), word_of(lenient, *better)] == ["reproduced", "reproduced"]
+
+
+def curves_of(method: str, *runs: list[float]) -> pd.DataFrame:
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "method": method, "variant": "as_coded", "seed": seed, "phase": "curve",
+                "step": 10 * (np.arange(len(run)) + 1), "metric": "bias", "group": -1, "value": run,
+            }
+        )
+        for seed, run in enumerate(runs)
+    )  # fmt: skip
+
+
+def test_the_earliest_is_who_is_first_on_the_mean_curve_not_in_single_runs(tmp_path: Path) -> None:
+    (claim,) = claims_with(tmp_path, kind="earliest", others=["slow"], level=5)
+    jumpy = [[0.0, 0.0, 9.0, 0.0, 9.0, 9.0], [9.0, 0.0, 0.0, 0.0, 9.0, 9.0]] * 5
+    steady = [[0.0, 0.0, 0.0, 6.0, 6.0, 6.0]] * 10
+    results = pd.concat([curves_of("fair", *steady), curves_of("slow", *jumpy)])
+    (verdict,) = judge(claim, results, profile="book")
+    assert verdict.estimate == 10.0  # after 40 against 50 steps, though runs jump there at 10
+    assert "fair after 40, slow after 50" in verdict.detail
+    (claim,) = claims_with(tmp_path, kind="earliest", others=["never"], level=5)
+    results = pd.concat([curves_of("fair", *steady), curves_of("never", *[[0.0] * 6] * 10)])
+    (verdict,) = judge(claim, results, profile="book")
+    assert (verdict.word, verdict.estimate) == ("reproduced", 30.0)  # never: one evaluation later
+    assert "never never" in verdict.detail
+    (verdict,) = judge(claim, curves_of("fair", *steady), profile="book")
+    assert (verdict.word, verdict.missing) == ("not attempted", ("never",))
