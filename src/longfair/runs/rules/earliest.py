@@ -58,7 +58,8 @@ class EarliestRule(Rule):
         curves = [table for table in tables.values() if table is not None]
         if missing:
             return case.not_attempted(missing)
-        seeds = sorted(set.intersection(*(set(curve.columns) for curve in curves)))
+        common = set.intersection(*(set(curve.columns) for curve in curves))
+        seeds = sorted(int(seed) for seed in common)
         if not seeds:
             return case.undecided("the methods share no seed: run the same")
         shared = [curve[seeds] for curve in curves]
