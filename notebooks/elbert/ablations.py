@@ -361,6 +361,10 @@ worlds.lost_table(forms["beta-attention-harder"])
 # In every table the first line of a method is what the code does. In the harder attention
 # environment, where runs are long, only the clipping is varied, and one form of standardising.
 
+# %% tags=["nbval-check-output", "remove-input"]
+varied = [runs for name, runs in forms.items() if not name.startswith(("alpha", "beta"))]
+folded(ablations.meanings(*varied), "What the names of the forms mean")
+
 # %% tags=["nbval-check-output", "hide-input"]
 folded(forms["details-lending"].table(shown), "Final values, lending")
 

@@ -51,12 +51,14 @@ def _short(method: str) -> str:
     return method.removeprefix("elbert-po-").replace("-", " ")
 
 
-def meanings(runs: Runs) -> pd.DataFrame:
-    """Say in words what every form of an experiment is."""
-    arms = runs.experiment.arms[runs.profile]
-    return pd.Series(
-        {runs.look.names[arm.method]: arm.description for arm in arms}, name="what it is"
-    ).to_frame()
+def meanings(*experiments: Runs) -> pd.DataFrame:
+    """Say in words what every form is, under its name in tables and figures."""
+    words = {
+        runs.look.names[arm.method]: arm.description
+        for runs in experiments
+        for arm in runs.experiment.arms[runs.profile]
+    }
+    return pd.Series(words, name="what it is").to_frame()
 
 
 def forms_of(runs: Runs, base: str) -> list[str]:
