@@ -1,42 +1,26 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from longfair.errors import UsageError
 from longfair.runs.statistics import (
+    Effect,
     Estimate,
     Floats,
-    bootstrap,
     estimate,
     interquartile_mean,
     joined,
+    mean_effect,
     paired_difference,
-    seed_from,
-    stratified_interquartile_mean,
+    reduction_effect,
+    share,
+    share_difference,
+    smallest,
+    two_kinds,
 )
-
-# 10 runs x 6 tasks. The numbers below were computed once with rliable 1.2.0 (50 000 resamples,
-# its own stratified bootstrap), in an environment of its own.
-SCORES = np.array(
-    [
-        [1.19, 1.64, 0.83, 4.10, 0.43, 2.80],
-        [0.65, 1.07, 1.79, 2.19, 2.39, 1.84],
-        [0.60, 2.09, 1.09, 3.41, 2.00, 1.68],
-        [1.07, 0.68, 3.82, 2.79, 0.98, 8.71],
-        [2.05, 1.52, 1.60, 1.89, 1.92, 4.90],
-        [2.16, 0.96, 2.02, 4.47, 1.66, 2.44],
-        [1.06, 0.39, 4.09, 1.33, 2.06, 2.29],
-        [1.44, 1.70, 1.23, 4.89, 2.59, 1.46],
-        [0.44, 0.83, 1.51, 2.38, 2.76, 1.18],
-        [1.16, 3.01, 4.56, 1.40, 0.33, 0.92],
-    ]
-)
-RLIABLE_POINT = 1.7286666666666667
-RLIABLE_INTERVAL = (1.5020, 1.9933)
 
 VALUES = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 3.0, 5.0, 9.0])
 
@@ -46,36 +30,108 @@ def by_seed(values: object, first: int = 0) -> pd.Series[float]:
     return pd.Series(numbers, index=np.arange(first, first + numbers.size))
 
 
-def test_the_stratified_interquartile_mean_agrees_with_rliable() -> None:
-    found = stratified_interquartile_mean(SCORES, resamples=50_000)
-    assert found.value == pytest.approx(RLIABLE_POINT, rel=1e-12)
-    assert found.interval == pytest.approx(RLIABLE_INTERVAL, abs=0.004)
-    assert found.seeds == 10
-
-
-def test_tasks_are_resampled_apart() -> None:
-    tasks_apart = SCORES + 100 * np.arange(6)
-    mixed = estimate(tasks_apart.ravel(), "interquartile mean")
-    stratified = stratified_interquartile_mean(tasks_apart)
-    assert stratified.interval is not None
-    assert mixed.interval is not None
-    assert np.ptp(stratified.interval) < 0.05 * np.ptp(mixed.interval)
-
-
 def test_the_interquartile_mean_drops_a_quarter_at_each_end() -> None:
     assert interquartile_mean([0.0, 1.0, 3.0, 100.0]) == 2.0
     assert interquartile_mean(VALUES) == np.mean([3.0, 4.0, 5.0, 8.0])
     np.testing.assert_allclose(interquartile_mean([[0, 1, 3, 100], [0, 0, 4, 5]]), [2.0, 2.0])
 
 
-def test_the_interval_of_a_mean_covers_as_often_as_it_says() -> None:
+def drawn(distribution: str, generator: np.random.Generator, columns: int) -> tuple[Floats, float]:
+    """Ten runs of several methods, and their true mean."""
+    values = generator.normal(size=(10, columns))
+    return (values, 0.0) if distribution == "normal" else (np.exp(values), np.exp(0.5))
+
+
+def effects_of(statistic: str, runs: Floats, truth: float) -> tuple[list[Effect], float]:
+    """The effects behind a statistic of four methods with one mean, and its true value."""
+    if statistic == "mean":
+        return [mean_effect(runs[:, 0])], truth
+    if statistic == "reduction":
+        level = runs - truth + 8
+        return [reduction_effect(level[:, 0] / 4, level[:, 1])], 0.75
+    number = 1 if statistic == "difference" else 3
+    return [mean_effect(runs[:, 0] - runs[:, other]) for other in range(1, 1 + number)], 0.0
+
+
+@pytest.mark.parametrize(("distribution", "least"), [("normal", 0.94), ("lognormal", 0.91)])
+@pytest.mark.parametrize("statistic", ["mean", "difference", "reduction", "smallest of three"])
+def test_intervals_cover_as_often_as_the_book_says(
+    statistic: str, distribution: str, least: float
+) -> None:
+    generator, repeats, hits = np.random.default_rng(7), 500, 0
+    for _ in range(repeats):
+        effects, truth = effects_of(statistic, *drawn(distribution, generator, 4))
+        low, high = smallest(effects).interval or (np.nan, np.nan)
+        hits += bool(low <= truth <= high)
+    # Less the noise of so short a simulation; the old percentile and BCa intervals fall below it.
+    assert hits / repeats >= least - 1.5 * np.sqrt(least * (1 - least) / repeats)
+
+
+def test_an_interval_holds_those_of_both_kinds() -> None:
+    effects = [mean_effect(VALUES)]
+    both, *others = (smallest(effects, kind=kind) for kind in ("both", "studentised", "t"))
+    assert both.low == min(other.low for other in others if other.low is not None)
+    assert both.high == max(other.high for other in others if other.high is not None)
+    assert others[1].interval == pytest.approx(
+        scipy.stats.t.interval(0.95, 7, VALUES.mean(), scipy.stats.sem(VALUES))
+    )
+
+
+def test_the_ends_of_several_effects_hold_together() -> None:
+    generator, missed = np.random.default_rng(5), 0
+    for _ in range(400):
+        effects = [mean_effect(column) for column in generator.normal(size=(5, 10))]
+        missed += (smallest(effects).high or 0.0) < 0
+    assert missed / 400 < 0.035  # one by one each would be missed 1 in 40 times, all five 1 in 9
+
+
+def test_a_reduction_has_the_interval_of_fieller() -> None:
+    method, other = 1 + 0.1 * VALUES[::-1], 10 + VALUES
+    found = smallest([reduction_effect(method, other)], kind="t")
+    for end in found.interval or ():
+        pivot = method - (1 - end) * other
+        assert scipy.stats.ttest_1samp(pivot, 0).pvalue == pytest.approx(0.05)
+    assert found.value == pytest.approx(1 - method.mean() / other.mean())
+
+
+def test_the_interquartile_mean_has_the_interval_of_tukey_and_mclaughlin() -> None:
+    # Wilcox, Introduction to Robust Estimation: winsorised spread over (1 - 2g) times root n.
+    found = estimate(VALUES, "interquartile mean")
+    moved = np.array([3.0, 3.0, 4.0, 8.0, 8.0, 3.0, 5.0, 8.0])
+    half = scipy.stats.t.ppf(0.975, 3) * moved.std(ddof=1) / (0.5 * np.sqrt(8))
+    assert found.interval == pytest.approx((5 - half, 5 + half))
+
+
+LOST = [-2.3, -2.2, -2.4, -300.0, -2.1, -2.3, -2.2, -71.0, -2.2, -2.3]
+
+
+def test_runs_of_two_kinds_are_told_from_skewed_ones() -> None:
+    assert two_kinds(LOST) == pytest.approx((-71.0 - 2.4) / 2)
+    assert two_kinds(-np.array(LOST)) == pytest.approx((71.0 + 2.4) / 2)
+    assert estimate(LOST).two_kinds
+    assert two_kinds(VALUES) is None
+    assert two_kinds([1.0] * 10) is None
+    assert two_kinds(LOST[:5]) is None
     generator = np.random.default_rng(3)
-    hits = 0
-    for repeat in range(400):
-        found = estimate(generator.normal(size=20), name=str(repeat))
-        assert found.interval is not None
-        hits += found.interval[0] <= 0.0 <= found.interval[1]
-    assert 0.90 <= hits / 400 <= 0.97
+    assert sum(two_kinds(values) is not None for values in generator.normal(size=(500, 10))) < 5
+
+
+def test_runs_that_are_equal_but_one_have_no_interval() -> None:
+    assert smallest([mean_effect(np.array([0.0] * 9 + [1.0]))], kind="studentised").interval is None
+
+
+def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
+    assert share([True] * 2 + [False] * 8).interval == pytest.approx((0.0252, 0.5561), abs=1e-4)
+    assert share([False] * 10).interval == pytest.approx((0.0, 0.3085), abs=1e-4)
+
+
+def test_a_difference_of_shares_excludes_zero_where_mcnemar_does_with_half_the_error() -> None:
+    for more in range(11):
+        found = share_difference([True] * more + [False] * (10 - more), [False] * 10)
+        assert found.value == more / 10
+        sign = scipy.stats.binomtest(more, more).pvalue if more else 1.0
+        assert ((found.low or 0.0) > 0) == (sign < 0.025)
+    assert share_difference([True] * 10, [True] * 10).high == pytest.approx(0.3548, abs=1e-4)
 
 
 def test_a_higher_level_gives_a_wider_interval() -> None:
@@ -85,17 +141,10 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
     assert wide[0] < narrow[0] < np.mean(VALUES) < narrow[1] < wide[1]
 
 
-def test_the_stream_depends_on_the_name_and_on_nothing_else() -> None:
+def test_an_interval_depends_on_the_values_and_on_nothing_else() -> None:
     first = estimate(VALUES, name="bias of fair")
-    assert estimate(VALUES, name="bias of fair") == first
-    assert estimate(VALUES, name="bias of greedy") != first
-    assert seed_from("bias of fair") == 8461029454236884939
-
-
-def test_numbers_of_an_interval_are_frozen() -> None:
-    found = estimate(VALUES, name="frozen")
-    assert found.value == 6.0
-    assert found.interval == pytest.approx((3.5, 10.25), abs=1e-9)
+    assert estimate(VALUES, name="bias of greedy") == first
+    assert first.interval == pytest.approx((1.9043506554317675, 12.702540610314223), abs=1e-9)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "interquartile mean"])
@@ -116,7 +165,7 @@ def test_differences_are_paired() -> None:
     found = paired_difference(by_seed(level + 1 + 0.01 * VALUES), by_seed(level))
     assert found.value == pytest.approx(1.06)
     assert found.interval is not None
-    assert np.ptp(found.interval) < 0.1
+    assert np.ptp(found.interval) < 0.2
 
 
 def test_pairs_are_matched_by_seed_not_by_position() -> None:
@@ -140,7 +189,6 @@ def test_pairs_are_matched_by_seed_not_by_position() -> None:
         (lambda: estimate([1.0, float("nan")], name="bias"), "values of bias are not all finite"),
         (lambda: estimate(VALUES, level=1.0), "level is 1.0"),
         (lambda: estimate(VALUES, "median"), "unknown statistic 'median'"),
-        (lambda: stratified_interquartile_mean(VALUES), "give .runs, tasks."),
     ],
 )
 def test_bad_input_is_explained(call: object, message: str) -> None:
@@ -148,10 +196,8 @@ def test_bad_input_is_explained(call: object, message: str) -> None:
         call()  # type: ignore[operator]  # a function without arguments
 
 
-def test_a_ratio_that_is_undefined_in_a_resample_has_no_interval() -> None:
-    def ratio(first: Floats, second: Floats, axis: int = -1) -> Any:
-        return np.mean(first, axis=axis) / np.mean(second, axis=axis)
-
-    found = bootstrap([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]], ratio, "ratio of means", "BCa")
-    assert found.value == 6.0
+def test_a_reduction_from_what_may_be_zero_has_no_interval() -> None:
+    found = smallest([reduction_effect(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 1.0]))])
+    assert found.value == -5.0
     assert found.interval is None
+    assert np.isnan(reduction_effect(np.ones(3), np.zeros(3)).value)

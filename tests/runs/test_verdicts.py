@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from longfair.errors import UsageError
+from longfair.runs import statistics
 from longfair.runs.claims import CheckResult, Claim, Reported
 from longfair.runs.rules.about_equal import AboutEqualRule
 from longfair.runs.rules.conjunction import AllRule
@@ -32,7 +33,7 @@ from longfair.runs.store import Store, no_results
 from longfair.runs.verdicts import Verdict, judge, judge_all
 
 BIAS = Quantity({"": "bias"})
-SPREAD = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
+SPREAD = np.array([-0.012, -0.006, 0.0, 0.006, 0.012])
 
 
 def rows(
@@ -307,7 +308,7 @@ def test_a_reduction_that_is_too_large_is_not_the_one_that_is_claimed(
 
 
 def test_a_difference_of_a_claimed_size_may_be_below_zero() -> None:
-    rule = DifferenceRule(BIAS, "fair", ("greedy",), "all", Target(-0.3, 0.05))
+    rule = DifferenceRule(BIAS, "fair", ("greedy",), "all", Target(-0.3, 0.1))
     greedy = rows("greedy", 0.4 + SPREAD[[3, 0, 4, 1, 2]])
     verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), greedy)
     assert verdict.word == "reproduced"
@@ -785,6 +786,12 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "measure": "",
         "variant": "as_coded",
         "verdict": "reproduced",
+        "fragile": False,
+        "two_kinds": False,
+        "verdict_99": "reproduced",
+        "verdict_999": verdict.word_999,
+        "better": None,
+        "enough_seeds": None,
         "changed": [],
         "stale": 0,
         "detail": verdict.detail,
@@ -799,3 +806,59 @@ def test_the_same_results_give_the_same_verdict_twice() -> None:
 def test_an_experiment_that_was_never_run_is_not_attempted(tmp_path: Path) -> None:
     verdicts = judge_all([claim_of(lowest())], Store(tmp_path), "book", {})
     assert [verdict.word for verdict in verdicts] == ["not attempted"]
+
+
+# --- how certain a verdict is -----------------------------------------------------------------
+
+
+SKEWED = np.array([0.84, -0.17, -0.29, -0.39, 22.83, -1.08, 2.24, 0.26, -2.41, 7.72])
+
+
+def test_a_word_that_hangs_on_the_kind_of_interval_is_fragile() -> None:
+    clear = verdict_of(BoundRule(BIAS, "fair", low=-10), rows("fair", SKEWED))
+    assert (clear.word, clear.fragile, clear.word_99) == ("reproduced", False, "reproduced")
+    values: Any = SKEWED
+    student = statistics.smallest([statistics.mean_effect(values)], kind="t").interval
+    both = statistics.smallest([statistics.mean_effect(values)]).interval
+    assert student is not None
+    assert both is not None
+    between = (student[1] + both[1]) / 2
+    hanging = verdict_of(BoundRule(BIAS, "fair", high=between), rows("fair", SKEWED))
+    assert (hanging.word, hanging.fragile) == ("inconclusive", True)
+    assert hanging.as_json()["fragile"] is True
+
+
+def test_runs_of_two_kinds_make_a_mean_fragile() -> None:
+    verdict = verdict_of(BoundRule(BIAS, "fair", high=1000), rows("fair", LOST))
+    assert (verdict.word, verdict.two_kinds, verdict.fragile) == ("reproduced", True, True)
+    counted = verdict_of(ShareRule(BIAS, "fair", None, "below", -50, 0, 0.6), rows("fair", LOST))
+    assert (counted.word, counted.two_kinds, counted.fragile) == ("reproduced", False, False)
+
+
+def test_a_higher_level_can_take_a_word_back() -> None:
+    fair = rows("fair", 1.0 + np.array([-1.0, 0.5, -0.5, 1.0, -1.2, 1.2, 0.3, -0.3, 0.8, -0.8]))
+    verdict = verdict_of(BoundRule(BIAS, "fair", low=0.3), fair)
+    words = (verdict.word, verdict.word_99, verdict.word_999)
+    assert words == ("reproduced", "inconclusive", "inconclusive")
+
+
+def test_an_inconclusive_says_how_many_runs_would_decide() -> None:
+    noise = np.array([-1.0, 0.5, -0.5, 1.0, -1.2, 1.2, 0.3, -0.3, 0.8, -0.8])
+    verdict = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 0.2 + noise))
+    assert verdict.word == "inconclusive"
+    assert verdict.enough_seeds is not None
+    low, _ = verdict.interval or (0.0, 0.0)
+    assert verdict.enough_seeds == pytest.approx(10 * ((0.2 - low) / 0.2) ** 2, rel=0.12)
+    few = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 9 + noise[:6]), seeds=8)
+    assert (few.word, few.enough_seeds) == ("inconclusive", 8)
+    sure = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 9 + noise))
+    assert (sure.word, sure.enough_seeds) == ("reproduced", None)
+    at_the_edge = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", noise))
+    assert at_the_edge.enough_seeds is None
+
+
+def test_a_difference_stands_beside_how_often_the_method_is_better() -> None:
+    tables = [rows("fair", [1.0] * 10), rows("greedy", [2.0] * 8 + [0.5, 0.9])]
+    verdict = verdict_of(lowest(), *tables)
+    assert verdict.better is not None
+    assert verdict.better == pytest.approx((0.8, 0.4439, 0.9748), abs=1e-4)

@@ -20,6 +20,7 @@ from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import methods_of
 from longfair.runs.rules.words import Word
+from longfair.runs.statistics import Kind
 from longfair.runs.store import Store, no_results
 
 
@@ -58,6 +59,19 @@ class Verdict:
         One sentence: what the effect is, what it was compared with.
     missing
         Methods named in the rule that have no results.
+    two_kinds
+        Whether the runs behind a mean are of two kinds, so that it describes neither.
+    better
+        The share of seeds on which the method is better than the one that decides, and the two
+        ends of its Clopper-Pearson interval; None where nothing is compared.
+    enough_seeds
+        About how many seeds would decide an *inconclusive*, if the effect stays as it is; None
+        where no number of them would, and for all other words.
+    word_99, word_999
+        The word by intervals at 99 and at 99.9 %.
+    fragile
+        Whether the studentised bootstrap or Student's t alone would give another word, or the runs
+        behind a mean are of two kinds.
     stale
         How many of the runs are stale: settings, a revision or a version changed since.
     parts
@@ -79,6 +93,12 @@ class Verdict:
     instances: int = 0
     detail: str = ""
     missing: tuple[str, ...] = ()
+    two_kinds: bool = False
+    better: tuple[float, float, float] | None = None
+    enough_seeds: int | None = None
+    word_99: Word | None = None
+    word_999: Word | None = None
+    fragile: bool = False
     stale: int = 0
     parts: tuple[Verdict, ...] = ()
 
@@ -109,6 +129,12 @@ class Verdict:
             "measure": self.measure,
             "variant": self.variant,
             "verdict": self.word,
+            "fragile": self.fragile,
+            "two_kinds": self.two_kinds,
+            "verdict_99": self.word_99,
+            "verdict_999": self.word_999,
+            "better": None if self.better is None else list(self.better),
+            "enough_seeds": self.enough_seeds,
             "changed": [asdict(change) for change in claim.changed],
             "stale": self.stale,
             "detail": self.detail,
@@ -275,9 +301,28 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
             settings="ours" if "ours" in kinds else arms[0].settings,
             stale=sum(arm.stale for arm in arms),
         )
-    verdict = blank.claim.rule.judge(Case(blank, outcomes, checks), blank.claim.id)
+    case = Case(blank, outcomes, checks)
+    verdict = blank.claim.rule.judge(case, blank.claim.id)
     if verdict.word == "not attempted":
         return replace(verdict, settings="", stale=0)
+    if arms:
+        verdict = _doubted(verdict, case)
     before = "our settings: " if verdict.settings == "ours" else ""
     after = f"; {verdict.stale} of the runs are stale" if verdict.stale else ""
     return replace(verdict, detail=f"{before}{verdict.detail}{after}")
+
+
+def _doubted(verdict: Verdict, case: Case) -> Verdict:
+    """Ask what the word would be by other intervals; each rule is judged anew, guards and all."""
+
+    def word(level: float = case.level, kind: Kind = case.kind) -> Word:
+        claim = case.blank.claim
+        return claim.rule.judge(replace(case, level=level, kind=kind), claim.id).word
+
+    others = {word(kind="studentised"), word(kind="t")}
+    return replace(
+        verdict,
+        word_99=word(0.99),
+        word_999=word(0.999),
+        fragile=verdict.two_kinds or others != {verdict.word},
+    )

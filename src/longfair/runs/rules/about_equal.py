@@ -9,7 +9,7 @@ from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
 from longfair.runs.rules.rule import RuleFields, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
-from longfair.runs.statistics import Floats, interquartile_mean
+from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -46,7 +46,7 @@ class AboutEqualRule(PairedRule):
         """Judge every difference; the weakest verdict counts."""
         verdicts = [
             case.decided(
-                self._found(case, f"{name} {other}", paired, other, paired.method - array),
+                self._found(case, paired, other, paired.method - array),
                 self.method,
                 self.word,
             )
@@ -54,10 +54,9 @@ class AboutEqualRule(PairedRule):
         ]
         return min(verdicts, key=_strength)
 
-    def _found(
-        self, case: Case, name: str, paired: Paired, other: str, difference: Floats
-    ) -> Finding:
-        found, metric = case.estimate(difference, name), case.metric(self.quantity)
+    def _found(self, case: Case, paired: Paired, other: str, difference: Floats) -> Finding:
+        metric = case.metric(self.quantity)
+        found = case.smallest([mean_effect(difference)])
         what = f"{metric} of {self.method} less that of {other} is {found}"
         return Finding(
             estimate=found,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity
 from longfair.runs.rules.words import AGAINST, Word
-from longfair.runs.statistics import Estimate, Floats, Method, Statistic, bootstrap, estimate
+from longfair.runs.statistics import Effect, Estimate, Floats, Kind, percentile, smallest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +39,8 @@ class Finding:
         Seeds it rests on.
     interquartile_mean
         The effect with interquartile means; None if it is undefined.
+    better
+        The share of seeds on which a compared method is the better one, and its interval.
     missing
         Methods that have no results.
     """
@@ -45,6 +50,7 @@ class Finding:
     detail: str
     seeds: Sequence[int]
     interquartile_mean: float | None
+    better: tuple[float, float, float] | None = None
     missing: tuple[str, ...] = ()
 
 
@@ -60,11 +66,15 @@ class Case:
         Results of the claim's experiment.
     checks
         Executable checks by name.
+    level, kind
+        Level of the intervals, and where their quantiles come from.
     """
 
     blank: Verdict
     outcomes: Outcomes
     checks: Mapping[str, Check]
+    level: float = 0.95
+    kind: Kind = "both"
 
     def metric(self, quantity: Quantity) -> str:
         """Name the metric of a quantity by this measure."""
@@ -93,15 +103,13 @@ class Case:
         arm = self._arm(method)
         return None if arm is None else arm.curves(quantity, self.metric(quantity))
 
-    def estimate(self, values: Floats, name: str) -> Estimate:
-        """Estimate a mean over seeds; the name decides the random stream."""
-        return estimate(values, name=self._stream(name))
+    def smallest(self, effects: Sequence[Effect]) -> Estimate:
+        """Estimate the smallest of one or more effects over the same seeds."""
+        return smallest(effects, self.level, self.kind)
 
-    def bootstrap(
-        self, arrays: Sequence[Floats], statistic: Statistic, title: str, kind: Method, name: str
-    ) -> Estimate:
-        """Estimate a statistic of paired arrays; the name decides the random stream."""
-        return bootstrap(arrays, statistic, title, kind, name=self._stream(name))
+    def percentile(self, statistic: Callable[[Floats], Floats], seeds: int) -> Estimate:
+        """Estimate a statistic that has no standard error; see `longfair.runs.statistics`."""
+        return percentile(statistic, seeds, self.level)
 
     def decided(
         self, finding: Finding, method: str, word_of: Callable[[float, float], Word]
@@ -123,14 +131,17 @@ class Case:
         steps = None if arm is None else arm.steps
         interval, detail = finding.estimate.interval, finding.detail
         word: Word = "inconclusive"
+        enough = None
         if len(used) < needed:
             detail = f"{detail}; {len(used)} seeds of the {needed} needed"
+            enough = needed
         elif interval is None:
             detail = f"{detail}; the interval is undefined"
         else:
             word = word_of(*interval)
+            enough = _enough(finding.estimate, word_of)
             if word in AGAINST and self._is_short(steps):
-                word = "inconclusive"
+                word, enough = "inconclusive", None
                 detail = f"{detail}; {steps:,} steps of {self.blank.claim.horizon:,} cannot refute"
         return replace(
             self.blank,
@@ -141,6 +152,9 @@ class Case:
             interquartile_mean=finding.interquartile_mean,
             seeds=used,
             steps=steps,
+            two_kinds=finding.estimate.two_kinds,
+            better=finding.better,
+            enough_seeds=enough if word == "inconclusive" else None,
             detail=detail,
             missing=finding.missing,
         )
@@ -175,5 +189,13 @@ class Case:
     def _arm(self, method: str) -> Arm | None:
         return self.outcomes.arm(method, self.blank.variant)
 
-    def _stream(self, name: str) -> str:
-        return f"{name} {self.blank.variant} {self.blank.profile}"
+
+def _enough(found: Estimate, word_of: Callable[[float, float], Word]) -> int | None:
+    """About how many runs decide, if the value stays and the interval shrinks with their root."""
+    assert found.low is not None
+    assert found.high is not None
+    for times in 1.1 ** np.arange(100):
+        narrower = ((end - found.value) / times**0.5 for end in (found.low, found.high))
+        if word_of(*(found.value + part for part in narrower)) != "inconclusive":
+            return math.ceil(float(f"{times * found.seeds:.2g}"))
+    return None

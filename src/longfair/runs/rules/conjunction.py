@@ -60,6 +60,8 @@ class AllRule(Rule):
             word=word,
             measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
             detail="; ".join(details),
+            enough_seeds=parts[words.index(word)].enough_seeds,
+            two_kinds=any(part.two_kinds for part in parts),
             instances=min(part.instances for part in parts),
             missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),
             parts=parts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
@@ -63,14 +63,9 @@ class EarliestRule(Rule):
         if not seeds:
             return case.undecided("the methods share no seed: run the same")
         shared = [curve[seeds] for curve in curves]
-        found = case.bootstrap(
-            [np.arange(len(seeds), dtype=np.float64)],
-            lambda chosen, axis=-1: self._lead(shared, np.asarray(chosen).astype(np.int64)),
-            "smallest lead",
-            "percentile",
-            name,
-        )
-        moments = [_reached(curve, np.arange(len(seeds)), self.level) for curve in shared]
+        found = case.percentile(lambda weights: self._lead(shared, weights), len(seeds))
+        equal = np.full(len(seeds), 1 / len(seeds))
+        moments = [_reached(curve, equal, self.level) for curve in shared]
         said = [
             f"{method} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
             for method, moment, curve in zip(self.methods, moments, shared, strict=True)
@@ -87,15 +82,14 @@ class EarliestRule(Rule):
         )
         return case.decided(finding, self.method, self.word)
 
-    def _lead(self, curves: list[pd.DataFrame], chosen: np.ndarray) -> Any:
-        own, *others = (_reached(curve, chosen, self.level) for curve in curves)
-        return np.min(np.stack(others), axis=0) - own
+    def _lead(self, curves: list[pd.DataFrame], weights: Floats) -> Floats:
+        own, *others = (_reached(curve, weights, self.level) for curve in curves)
+        lead: Floats = np.min(np.stack(others), axis=0) - own
+        return lead
 
 
-def _reached(curve: pd.DataFrame, chosen: np.ndarray, level: float) -> Floats:
-    """Return when the mean of the chosen runs (..., K) first reaches a level, (...)."""
-    runs = curve.shape[1]
-    weights = (chosen[..., None] == np.arange(runs)).mean(axis=-2)
+def _reached(curve: pd.DataFrame, weights: Floats, level: float) -> Floats:
+    """Return when the mean of weighted runs (..., seeds) first reaches a level, (...)."""
     above = weights @ curve.to_numpy().T >= level
     steps = curve.index.to_numpy(dtype=np.float64)
     never = 2 * steps[-1] - steps[-2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,15 @@ from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
 from longfair.runs.rules.rule import RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
-from longfair.runs.statistics import Estimate, Floats, Method, Statistic, interquartile_mean
+from longfair.runs.statistics import (
+    Effect,
+    Estimate,
+    Floats,
+    interquartile_mean,
+    mean_effect,
+    reduction_effect,
+    share,
+)
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -82,8 +90,12 @@ class GainRule(PairedRule):
     """The effect is the smallest of the amounts by which the method is better than the others."""
 
     @abstractmethod
-    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
-        """Return by how much the method is better than one other, with a kind of mean."""
+    def effect(self, method: Floats, other: Floats) -> Effect:
+        """Return by how much the method is better than one other."""
+
+    @abstractmethod
+    def middle(self, method: Floats, other: Floats) -> float:
+        """Return the same with interquartile means; not finite if it is undefined."""
 
     @abstractmethod
     def measured(self, case: Case, other: str) -> str:
@@ -95,42 +107,59 @@ class GainRule(PairedRule):
 
     def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
         """Judge the smallest gain."""
-        gains = {
-            other: float(self.gain(np.mean, paired.method, array))
-            for other, array in paired.others.items()
-        }
-        for other, gain in gains.items():
-            if not np.isfinite(gain):
+        method = paired.method
+        effects = {other: self.effect(method, array) for other, array in paired.others.items()}
+        for other, effect in effects.items():
+            if not np.isfinite(effect.value):
                 return case.undecided(
                     f"no reduction from {other}, whose mean is not positive",
                     seeds=paired.seeds,
                     missing=paired.missing,
                 )
-        worst = min(gains, key=gains.__getitem__)
-        arrays = [paired.method, *paired.others.values()]
-        kind: Method = "BCa" if len(gains) == 1 else "percentile"
-        found = case.bootstrap(arrays, self._smallest, "smallest gain", kind, name)
-        middle = min(
-            float(self.gain(interquartile_mean, paired.method, array))
-            for array in paired.others.values()
-        )
+        worst = min(effects, key=lambda other: effects[other].value)
+        found = case.smallest(list(effects.values()))
+        middle = min(self.middle(method, array) for array in paired.others.values())
         finding = Finding(
             estimate=found,
             measured=self.measured(case, worst),
             detail=self.sentence(case.metric(self.quantity), found, worst) + paired.left_out,
             seeds=paired.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
+            better=_better(effects[worst]),
             missing=paired.missing,
         )
         return case.decided(finding, self.method, self.word)
 
-    def _smallest(self, *arrays: Floats, axis: int = -1) -> Any:
-        method, *others = (np.moveaxis(np.asarray(array), axis, -1) for array in arrays)
-        return np.min(np.stack([self.gain(np.mean, method, other) for other in others]), axis=0)
+
+def _better(effect: Effect) -> tuple[float, float, float]:
+    """Share of the seeds on which a method is better than another, with its interval."""
+    found = share(effect.value + effect.residuals > 0)
+    low, high = found.interval or (0.0, 1.0)
+    return found.value, low, high
 
 
 @dataclass(frozen=True)
-class _MarginRule(GainRule):
+class _DifferenceOfMeans(GainRule):
+    """The effect is a difference of means: the method less the other, or the other way round."""
+
+    sign: ClassVar[float] = 1.0
+
+    def effect(self, method: Floats, other: Floats) -> Effect:
+        """Return by how much the method is better."""
+        return mean_effect(self.sign * (method - other))
+
+    def middle(self, method: Floats, other: Floats) -> float:
+        """Return the interquartile mean of the differences."""
+        return float(interquartile_mean(self.sign * (method - other)))
+
+    def measured(self, case: Case, other: str) -> str:
+        """Say in plain words which number is measured."""
+        first, second = (self.method, other)[:: int(self.sign)]
+        return self.difference(case, first, second)
+
+
+@dataclass(frozen=True)
+class _MarginRule(_DifferenceOfMeans):
     """The effect is a difference of means, claimed to exceed a margin."""
 
     margin: float = 0.0
@@ -143,14 +172,6 @@ class _MarginRule(GainRule):
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference; see `of_effect`."""
         return of_effect(low, high, self.margin)
-
-    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
-        """Return how much higher the method is."""
-        return mean(method - other, axis=-1)
-
-    def measured(self, case: Case, other: str) -> str:
-        """Say in plain words which number is measured."""
-        return self.difference(case, self.method, other)
 
     def side(self, metric: str, found: Estimate, other: str, where: str) -> str:
         """Say on which side of the other method it is, and what is claimed."""
@@ -173,13 +194,7 @@ class HighestRule(_MarginRule):
 class LowestRule(_MarginRule):
     """``kind: lowest``. The method is lower than every other one by more than a margin."""
 
-    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
-        """Return how much lower the method is."""
-        return mean(other - method, axis=-1)
-
-    def measured(self, case: Case, other: str) -> str:
-        """Say in plain words which number is measured."""
-        return self.difference(case, other, self.method)
+    sign: ClassVar[float] = -1.0
 
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
@@ -217,7 +232,7 @@ class AtLeastRule(_MarginRule):
 
 @register("difference")
 @dataclass(frozen=True)
-class DifferenceRule(GainRule):
+class DifferenceRule(_DifferenceOfMeans):
     """``kind: difference``. The method's mean less that of one other is of a claimed size.
 
     The words are those of `Target`; a target below zero claims that the method is lower.
@@ -233,14 +248,6 @@ class DifferenceRule(GainRule):
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""
         return self.size.word(low, high)
-
-    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
-        """Return the difference."""
-        return mean(method - other, axis=-1)
-
-    def measured(self, case: Case, other: str) -> str:
-        """Say in plain words which number is measured."""
-        return self.difference(case, self.method, other)
 
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
@@ -271,12 +278,14 @@ class ReductionRule(GainRule):
             return self.size.word(low, high)
         return of_effect(low, high, self.size)
 
-    def gain(self, mean: Statistic, method: Floats, other: Floats) -> Any:
+    def effect(self, method: Floats, other: Floats) -> Effect:
         """Return the reduction, undefined where there is nothing to reduce."""
-        denominator = np.asarray(mean(other, axis=-1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = mean(method, axis=-1) / denominator
-        return np.where(denominator > 0, 1 - ratio, np.nan)
+        return reduction_effect(method, other)
+
+    def middle(self, method: Floats, other: Floats) -> float:
+        """Return the reduction of the interquartile means."""
+        denominator = float(interquartile_mean(other))
+        return 1 - float(interquartile_mean(method)) / denominator if denominator > 0 else np.nan
 
     def measured(self, case: Case, other: str) -> str:
         """Say in plain words which number is measured."""

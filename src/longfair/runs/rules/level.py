@@ -13,7 +13,7 @@ from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
-from longfair.runs.statistics import Floats, interquartile_mean
+from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -45,7 +45,7 @@ class LevelRule(Rule):
         if values is None:
             return case.not_attempted([self.method])
         numbers: Floats = np.asarray(values, dtype=np.float64)
-        found = case.estimate(numbers, name)
+        found = case.smallest([mean_effect(numbers)])
         finding = Finding(
             estimate=found,
             measured=f"{case.measured(self.quantity)}, {plain(self.method)}",

@@ -80,7 +80,11 @@ class ShareRule(Rule):
         if not seeds:
             return case.undecided("the methods share no seed: run the same")
         hits = [self._hits(values) for values in joined(*(column.loc[seeds] for column in present))]
-        found = share(hits[0]) if self.other is None else share_difference(hits[0], hits[1])
+        found = (
+            share(hits[0], case.level)
+            if self.other is None
+            else share_difference(hits[0], hits[1], case.level)
+        )
         where = f"{self.side} {self.edge:g}"
         counts = [
             f"{int(one.sum())} of {len(seeds)} runs of {method}"

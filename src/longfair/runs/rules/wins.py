@@ -54,7 +54,7 @@ class WinsRule(PairedRule):
         others = " and ".join(plain(other) for other in paired.others)
         side = "above" if self.higher else "below"
         by = f" by more than {self.margin:g}" if self.margin else ""
-        found = share(best)
+        found = share(best, case.level)
         finding = Finding(
             estimate=found,
             measured=f"share of runs with {self.quantity.measured(case.blank.measure)} of "
