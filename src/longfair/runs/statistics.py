@@ -297,9 +297,7 @@ def smallest(
     return Estimate(value, low, high, seeds, statistic, level, odd)
 
 
-def percentile(
-    statistic: Callable[[Floats], Floats], seeds: int, level: float = 0.95
-) -> Estimate:
+def percentile(statistic: Callable[[Floats], Floats], seeds: int, level: float = 0.95) -> Estimate:
     """Estimate a statistic that has no standard error, by the percentiles of its resamples.
 
     Prefer an `Effect` where there is one: percentiles of ten seeds hold the truth some 90 times in
