@@ -866,8 +866,8 @@ for name in ("Full, with time", "FairQCM, with time"):
 pd.DataFrame.from_dict(seen, orient="index")
 
 # %% [markdown]
-# FairQCM updates several times as many entries. Many of them can never occur: more doughnuts in the
-# memory than have been handed out.
+# FairQCM updates more than twice as many entries, and of those that can occur only a few more. The
+# rest can never occur: more doughnuts in the memory than have been handed out.
 #
 # ```{solution-end}
 # ```
