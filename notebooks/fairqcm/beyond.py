@@ -88,7 +88,7 @@ pd.set_option("display.max_colwidth", None)
 store = Store()
 experiments = {"doughnuts": BEYOND_DOUGHNUTS, "lending": BEYOND_LENDING}
 more_runs = {"doughnuts": IMAGINING_DOUGHNUTS, "lending": IMAGINING_LENDING}
-results, imagined = (
+results, imagining_runs = (
     {problem: tidy.stored(store, profile, one) for problem, one in which.items()}
     for which in (experiments, more_runs)
 )
@@ -159,7 +159,7 @@ lines = []
 for problem in experiments:
     for method, variant, what in (
         ("fairqcm", "as_published", "as published, in the authors' loop"),
-        ("published", "ladder", "the same in the loop of this page, one run of which may fail"),
+        ("published", "ladder", "the same in the loop of this page, before any fix"),
         ("replay", "ladder", "with clock, settings and replay repaired"),
         ("by-person", "ladder", "and one network for everybody"),
         (COMPLETE[problem], "ladder", "all fixes"),
@@ -231,10 +231,10 @@ pd.DataFrame(list(rows.values()), index=index).fillna("")
 # e_t = m_{t+1} - m_t, \qquad \hat m_{t+1} = \hat m_t + e_t .
 # $$ (eq-beyond-entry)
 #
-# This is the update of the paper's Equation 2, and the update needs no knowledge of the problem: the
-# entry $e_t$ is read off. The rewards of imagined steps do, see below. A missed margin is rare, and its fine comes in the last step only. With
-# {eq}`eq-beyond-entry` *every* step is also a last step with too little profit, in some imagined
-# episode.
+# This is the update of the paper's Equation 2, and the update needs no knowledge of the problem:
+# the entry $e_t$ is read off. The rewards of imagined steps do, see below. A missed margin is rare,
+# and its fine comes in the last step only. With {eq}`eq-beyond-entry` *every* step is also a last
+# step with too little profit, in some imagined episode.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(Ledger.granted, LoanLedger.anything, LoanLedger.rewards)
@@ -409,8 +409,8 @@ pd.Series(
 #
 # The stored runs have the paper's number of episodes. The first rung is FairQCM *as published* in
 # the authors' loop: the very runs of the pages on [doughnuts](doughnuts.ipynb) and
-# [lending](lending.ipynb). The next two go over into the loop of this page, and repair nothing. Then
-# one fix is put in after the other, each kept from then on.
+# [lending](lending.ipynb). The next two go over into the loop of this page, and repair nothing.
+# Then one fix is put in after the other, each kept from then on.
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(
@@ -487,8 +487,8 @@ show(
 
 # %% [markdown]
 # In numbers, paired by seed. For *added*, the rung less the rung before; for *left out*, all fixes
-# but this one, less all fixes; for *no network*, the linear rule less all fixes. The last column is the return over all of training, which tells who
-# learns faster.
+# but this one, less all fixes; for *no network*, the linear rule less all fixes. The last column is
+# the return over all of training, which tells who learns faster.
 
 # %% tags=["nbval-check-output", "hide-input"]
 quantities = {
@@ -615,7 +615,7 @@ def imagining(problem, without, what):
     """Say what imagining adds to everything else, at the end and over all of training."""
     parts = []
     arms = (COMPLETE[problem], "ladder"), (without, "without")
-    table = imagined[problem]
+    table = imagining_runs[problem]
     if table.empty or tidy.of_arm(table, "return_all", *arms[1]).empty:
         table = results[problem]
     for metric, when in (
@@ -647,9 +647,9 @@ for problem in complete:
 Markdown("\n".join(lines) or NOTHING)
 
 # %% [markdown]
-# The last lines are the ones about the paper's idea. The others are about how it is carried out. Not
-# everything that looks like a repair is one: on doughnuts the agent ends higher without the clock,
-# though it then discounts and imagines as the paper does.
+# The last lines are the ones about the paper's idea. The others are about how it is carried out.
+# Not everything that looks like a repair is one: on doughnuts the agent ends higher without the
+# clock, though it then discounts and imagines as the paper does.
 #
 # On doughnuts the result is one of the inputs. They show by how much everybody is ahead of whoever
 # had least, which is all that the Oracle looks at, and a linear rule with weights found by trial

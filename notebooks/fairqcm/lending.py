@@ -213,9 +213,9 @@ labelled(pd.DataFrame(free).T).rename(
 # as the others. The *alternating* lender serves the group that is behind, and in it the applicant
 # with the best credit. The third row lends to an **applicant at random**, the last to anybody.
 #
-# Look at the margin. Lending to anybody at random meets it in most episodes, because customers repay
-# more often than not. That every method learns to meet it, as the paper reports, is therefore weak
-# evidence of learning.
+# Look at the margin. Lending to anybody at random meets it in most episodes, because customers
+# repay more often than not. That every method learns to meet it, as the paper reports, is therefore
+# weak evidence of learning.
 
 # %% [markdown]
 # ## What to remember
@@ -737,8 +737,8 @@ for margin in (0.0, 0.1, 0.3, 0.5):
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("margin")
 
 # %% [markdown]
-# At a tenth of the steps few episodes miss the margin, and what they are fined is still a part of the
-# loss that can be seen. At a half the fine is most of what is lost.
+# At a tenth of the steps few episodes miss the margin, and what they are fined is still a part of
+# the loss that can be seen. At a half the fine is most of what is lost.
 #
 # ```{solution-end}
 # ```
