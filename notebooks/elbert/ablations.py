@@ -25,7 +25,7 @@ import pandas as pd
 from longfair.agents.learning.flat import FlatParameters
 from longfair.agents.ppo import RPPO, ElbertPO
 from longfair.agents.ppo.separate_clipping import SeparateClipping
-from longfair.figures import METHODS, Words, folded, source_of
+from longfair.figures import Words, folded, source_of
 from longfair.metrics.benefit import soft_bias, soft_bias_gradient
 from longfair.papers import registry
 from longfair.papers.elbert import ablations_results as ablations
@@ -33,6 +33,7 @@ from longfair.papers.elbert import infectious
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import ABLATIONS, ALPHAS, BETAS_OF_FIGURE_8
 from longfair.papers.page import Page
+from longfair.papers.styles import METHODS
 
 page = Page(profile, *(experiment.id for experiment in ABLATIONS))
 forms = {

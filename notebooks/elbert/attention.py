@@ -32,7 +32,7 @@ from longfair.agents.policies.constant_allocations import (
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.envs.attention import AttentionParams, AttentionVectorEnv, largest_remainders
-from longfair.figures import METHODS, Words, folded, source_of
+from longfair.figures import Words, folded, source_of
 from longfair.metrics.benefit import soft_bias, soft_bias_gradient
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.attention import (
@@ -47,6 +47,7 @@ from longfair.papers.elbert.attention import (
 from longfair.papers.elbert.measures import measured_with_extremes
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.styles import METHODS
 
 alpha_harder = ALPHA["elbert_harder"]
 page = Page(profile, "elbert/attention-harder", "elbert/attention", look=worlds.ATTENTION)

@@ -686,9 +686,6 @@ authors.curves(
 # :::
 
 # %% tags=["nbval-check-output", "hide-input"]
-page.claims("paper")
-
-# %% tags=["nbval-check-output", "hide-input"]
 authors.missing if authors.results.empty else folded(
     authors.labelled(lending.final_table(authors.results)), "Final values, authors' settings"
 )

@@ -41,7 +41,6 @@ from longfair.agents.fair_mdp.explore_then_commit import (
 from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning, QLearning
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.figures import (
-    METHODS,
     LineStyle,
     claim_box,
     learning_curves,
@@ -82,6 +81,7 @@ from longfair.papers.seed_figures import (
     interval_in_words,
     reward_against_bias,
 )
+from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.origin import origin
 from longfair.runs.store import Store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from PIL import Image
 from longfair.errors import UsageError
 from longfair.figures import (
     GROUPS,
-    METHODS,
     Figure,
     LineStyle,
     curve_panels,
@@ -28,7 +28,8 @@ from longfair.figures import (
     trade_off,
     trajectories,
 )
-from longfair.figures.style import canvas, number
+from longfair.figures.style import canvas, introduce, number
+from longfair.papers.styles import METHODS
 
 SEEDS = 10
 INTERVAL = "mean with 95 % bootstrap interval, 10 seeds"
@@ -404,9 +405,12 @@ def test_line_chart_has_no_power_of_ten_beside_its_axis(last: int, label: str, t
     assert figure.data.columns[0] == "steps"
 
 
-def test_styles_are_distinct_even_without_colour() -> None:
+def test_styles_of_methods_are_distinct_even_without_colour() -> None:
     markers = [style.marker for style in METHODS.values()]
     assert len(set(markers)) == len(markers)
+
+
+def test_styles_of_groups_are_distinct_even_without_colour() -> None:
     group_marks = {(style.marker, str(style.line)) for style in GROUPS}
     assert len(group_marks) == len(GROUPS)
 
@@ -427,6 +431,13 @@ def test_a_method_of_ones_own_can_bring_its_style() -> None:
         learning_curves(frame, quantity="bias", band=INTERVAL)
     with pytest.raises(UsageError, match="did you mean 'elbert-po'"):
         method_style("elbert")
+
+
+def test_a_method_is_introduced_once() -> None:
+    style = METHODS["elbert-po"]
+    introduce({"elbert-po": style})
+    with pytest.raises(UsageError, match="method 'elbert-po' has a style already"):
+        introduce({"elbert-po": replace(style, marker="h")})
 
 
 def test_bad_tables_are_named() -> None:

@@ -92,21 +92,22 @@ class LineStyle:
         return self.colour if self.filled else CARD
 
 
-METHODS: Mapping[str, LineStyle] = {
-    "g-ppo": LineStyle("G-PPO", VERMILION, "s"),
-    "r-ppo": LineStyle("R-PPO", PURPLE, "^", (0, (5, 1.5))),
-    "a-ppo": LineStyle("A-PPO", ORANGE, "D", (0, (3, 1, 1, 1))),
-    "elbert-po": LineStyle("ELBERT-PO", BLUE, "o"),
-    "reject-all": LineStyle("reject all", GREY, "x", ":"),
-    "accept-all": LineStyle("accept all", GREY, "+", ":"),
-    "accept-half": LineStyle("accept half", GREY, "1", ":"),
-    "threshold-3-3": LineStyle("threshold 3 / 3 (myopic)", BLACK, "v", ":"),
-    "threshold-2-2": LineStyle("threshold 2 / 2", BLACK, "<", ":"),
-    "threshold-1-1": LineStyle("threshold 1 / 1", BLACK, ">", ":"),
-    "threshold-2-1": LineStyle("threshold 2 / 1", GREEN, "*", ":"),
-    "equal-opportunity": LineStyle("equal-opportunity oracle", SKY, "P", ":"),
-}
-"""Fixed styles by method id.  A new method gets a line here."""
+METHODS: dict[str, LineStyle] = {}
+"""Styles by method id, filled by `introduce`; figures know no method of their own."""
+
+
+def introduce(styles: Mapping[str, LineStyle]) -> None:
+    """Make methods known to all figures, so that each looks the same wherever it appears.
+
+    Raises
+    ------
+    UsageError
+        If a method is known with another style.
+    """
+    for method, style in styles.items():
+        if METHODS.setdefault(method, style) != style:
+            raise UsageError(f"method {method!r} has a style already: pass another as styles=")
+
 
 GROUPS: tuple[LineStyle, ...] = (
     LineStyle("group 0", BLUE, "o"),

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import pandas as pd
 
 from longfair.figures import (
-    METHODS,
     Figure,
     Folded,
     LineStyle,
@@ -31,14 +30,15 @@ from longfair.figures.style import VARIANT_NAMES
 from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
-from longfair.runs import tidy
+from longfair.papers.styles import METHODS
+from longfair.runs import board, tidy
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment
 from longfair.runs.origin import origin
 from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
-from longfair.runs.verdicts import Verdict, judge_all
+from longfair.runs.verdicts import Verdict
 
 LIVE = "live"
 """Variant of the runs that a reader makes while reading."""
@@ -59,7 +59,7 @@ class Look:
     Parameters
     ----------
     styles
-        Styles of methods that are not among `longfair.figures.METHODS`, which they go before.
+        Styles of methods that are not among `longfair.papers.styles.METHODS`, or other ones.
     variants
         Names of further variants, and of methods that are only in tables.
     axes
@@ -455,35 +455,23 @@ class Page:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """Verdicts on the claims of the page, in the order of their papers."""
-        return self.judged(self.profile)
-
-    def judged(self, profile: str) -> list[Verdict]:
-        """Judge the claims of the page under a profile."""
+        """Verdicts on the claims of the page: on the authors' settings first, then on ours."""
         ids = {experiment.id for experiment in self.experiments}
         chosen = [
             claim
             for claim in registry.claims()
             if claim.experiment in ids or claim.id in self.claim_ids
         ]
-        return judge_all(chosen, self.store, profile, registry.checks())
+        return board.verdicts(chosen, self.store, registry.experiments(), registry.checks())
 
-    def claims(self, profile: str = "") -> Folded | Words:
-        """Show the verdicts as a folded table, with what decides each below it.
-
-        Parameters
-        ----------
-        profile
-            Another profile than the page's; claims about runs that it has not are left out then.
-        """
-        verdicts = self.judged(profile) if profile else self.verdicts
-        if profile:
-            verdicts = [one for one in verdicts if one.claim.experiment and one.steps is not None]
+    def claims(self) -> Folded | Words:
+        """Show the verdicts as a folded table, with what decides each below it."""
+        verdicts = self.verdicts
         if not verdicts:
-            return Words(tidy.nothing_to_show(profile or self.profile, *self.experiments))
+            return Words(tidy.nothing_to_show(self.profile, *self.experiments))
         box = claim_box([verdict.as_json() for verdict in verdicts])
         details = [_reasons(verdict) for verdict in verdicts]
-        words = pd.Series([verdict.word for verdict in verdicts])
+        words = pd.Series([verdict.word for verdict in board.headlines(verdicts)])
         counts = ", ".join(
             f"{count} {word}" for word, count in words.value_counts(sort=False).items()
         )

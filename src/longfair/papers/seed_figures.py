@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from longfair.figures import Figure, LineStyle, learning_curves, trade_off
+from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 
 Styles = Mapping[str, LineStyle] | None
@@ -57,7 +58,7 @@ def training_curves(
         quantity=quantity,
         band=interval_in_words(runs),
         references=None if references is None or references.empty else references,
-        styles=styles,
+        styles={**METHODS, **(styles or {})},
         logarithmic_beyond=logarithmic_beyond,
     )
 
@@ -104,6 +105,6 @@ def reward_against_bias(
         references=None if references is None or references.empty else references,
         reward_label=reward_label,
         bias_label=bias_label,
-        styles=styles,
+        styles={**METHODS, **(styles or {})},
         logarithmic_beyond=logarithmic_beyond,
     )

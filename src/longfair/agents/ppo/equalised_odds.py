@@ -25,7 +25,7 @@ from longfair.settings import Count
 
 @register(
     label="ELBERT-PO, several notions",
-    style=Style("#56B4E9", "P"),
+    style=Style("#56B4E9", "p"),
     loaded_by=FAIR_PPO,
 )
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import pandas as pd
 import torch
 
 from longfair.agents.ppo import ElbertPO
-from longfair.figures import METHODS, LineStyle, Words
+from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
+from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
 
