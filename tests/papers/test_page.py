@@ -117,7 +117,7 @@ def test_without_runs_there_is_no_figure_and_no_number() -> None:
 
 def test_numbers_stand_with_their_intervals_in_sentences() -> None:
     assert RUNS.number("reward", "g-ppo", "as_coded", 1) == "0.2 [-1.1, 1.5]"
-    assert RUNS.less("reward", ("g-ppo", "as_coded"), BAR, 1) == "-0.3 [-0.4, -0.2]"
+    assert RUNS.less("reward", ("g-ppo", "as_coded"), BAR, 1) == "-0.3 [-1.6, 1.0]"
     assert RUNS.mean("reward", "bar") == 0.5
     assert repr(RUNS.say("one")) == "one"
     assert RUNS.say("one", "two")._repr_markdown_() == "- one\n- two"
