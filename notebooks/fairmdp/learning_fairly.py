@@ -466,8 +466,9 @@ means if len(others) else NO_OTHERS
 # best policy without constraint, as the race-blind search was. ELBERT-PO has a weight of fairness
 # that was set to the price that fairness has at a gap of 0.1. This problem discounts, so there is
 # also a form of it with discounted totals, which the paper on ELBERT-PO does not have. It ends near
-# that gap, and loses some profit against the best policy. It was not made for this paper's notion, but the two agree: the
-# loans that a group gets over the decisions on its members are its lending rate.
+# that gap, and loses some profit against the best policy. It was not made for this paper's notion,
+# but the two agree: the loans that a group gets over the decisions on its members are its lending
+# rate.
 #
 # R-PPO and A-PPO compare the groups *within an episode*. Here an episode has one applicant. The
 # other group's rate is zero, so its own rate is the disparity. R-PPO learns to lend to nobody, and
