@@ -47,9 +47,19 @@ NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
 
 
-def interval_in_words(rows: pd.DataFrame) -> str:
+def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
     """Say what a band or a cross is, as in "mean and 95 % bootstrap interval, 10 seeds"."""
-    return f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}"
+    middle = "median, no interval" if median else "mean and 95 % bootstrap interval"
+    return f"{middle}, {tidy.seeds_in_words(rows)}"
+
+
+def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
+    """Return means over seeds with intervals, as `tidy.over_seeds`, or medians without."""
+    if not median:
+        return tidy.over_seeds(rows, by)
+    groups = rows.groupby(list(by), sort=False, observed=True)["value"]
+    middle = groups.quantile(0.5, interpolation="nearest").reset_index()
+    return middle.assign(low=middle["value"], high=middle["value"])
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,9 @@ class Look:
         Metric to a number beyond which its axis is logarithmic.
     every
         Profile to the number of neighbouring points of a curve that are averaged.
+    median
+        Whether figures show the median of the runs in place of a mean with its interval. For runs
+        that end in two places, between which no run ends. It is the value of a run.
     """
 
     styles: Mapping[str, LineStyle] = field(default_factory=dict)
@@ -84,6 +97,7 @@ class Look:
     beside: Sequence[str] | None = None
     logarithmic_beyond: Mapping[str, float] = field(default_factory=dict)
     every: Mapping[str, int] = field(default_factory=dict)
+    median: bool = False
 
     @property
     def all_styles(self) -> dict[str, LineStyle]:
@@ -302,10 +316,10 @@ class Runs:
         if runs.empty:
             return None
         return learning_curves(
-            tidy.over_seeds(runs, [*tidy.ARM, "step"]),
+            middles(runs, [*tidy.ARM, "step"], self.look.median),
             runs=runs if thin_lines else None,
             quantity=self.look.axes[metric],
-            band=interval_in_words(runs),
+            band=interval_in_words(runs, self.look.median),
             references=self._references(self.results, metric, beside),
             styles=self.look.styles,
             across=across,
@@ -363,10 +377,15 @@ class Runs:
         references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
         if points is not None:
             references = pd.concat([references, points]) if len(references) else points
+        single = tidy.trade_off_runs(chosen, up, right)
+        summary = tidy.trade_off_summary(chosen, up, right)
+        if self.look.median:
+            both = single.melt([*tidy.ARM, "seed"], ["reward", "bias"], "metric")
+            summary = _wide_middles(middles(both, [*tidy.ARM, "metric"], True))
         return trade_off(
-            tidy.trade_off_summary(chosen, up, right),
-            seeds=tidy.trade_off_runs(chosen, up, right),
-            interval=interval_in_words(chosen),
+            summary,
+            seeds=single,
+            interval=interval_in_words(chosen, self.look.median),
             references=references if len(references) else None,
             reward_label=self.look.axes[up],
             bias_label=self.look.axes[right],
@@ -409,6 +428,15 @@ class Runs:
         else:
             lines = tidy.references(results, metric, beside)
         return None if lines.empty else lines
+
+
+def _wide_middles(found: pd.DataFrame) -> pd.DataFrame:
+    """Bring medians of reward and bias into the columns that `figures.trade_off` reads."""
+    wide = found.pivot(index=tidy.ARM, columns="metric", values="value").loc[
+        list(dict.fromkeys(zip(found["method"], found["variant"], strict=True)))
+    ]
+    ends = [wide.add_suffix(end) for end in ("", "_low", "_high")]
+    return pd.concat(ends, axis=1).reset_index()
 
 
 class Page:

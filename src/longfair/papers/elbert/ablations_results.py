@@ -11,7 +11,7 @@ import torch
 
 from longfair.agents.ppo import ElbertPO
 from longfair.figures import LineStyle, Words
-from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE, SKY
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
@@ -19,12 +19,14 @@ from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
 
-_PALETTE = (BLACK, ORANGE, GREEN, BLUE, PURPLE, SKY, VERMILION, GREY)
-_MARKERS = "vsDo^P<x"
+_COLOURS = (BLACK, ORANGE, GREEN, SKY, PURPLE, GREY)
+_MARKERS = "vsD><P"
 
 
 def look_of_forms(experiment: Experiment, profile: str) -> Look:
-    """Return how the forms of a method appear: each has a style, and a short name.
+    """Return how the forms of a method appear: each has a short name and a style.
+
+    What the code does looks as on every page.
 
     Parameters
     ----------
@@ -33,19 +35,18 @@ def look_of_forms(experiment: Experiment, profile: str) -> Look:
     profile
         Name of the profile.
     """
-    methods = experiment.methods(profile)
+    forms = [method for method in experiment.methods(profile) if method not in METHODS]
     styles = {
-        method: LineStyle(_short(method), _PALETTE[place % 8], _MARKERS[place % 8])
-        for place, method in enumerate(methods)
+        method: LineStyle(_short(method), _COLOURS[place % 6], _MARKERS[place % 6])
+        for place, method in enumerate(forms)
     }
     lost = experiment.name.endswith("attention-harder")
-    return Look(styles, logarithmic_beyond={"reward": -3.0} if lost else {}, beside=())
+    beyond = {"reward": -3.0} if lost else {}
+    return Look(styles, logarithmic_beyond=beyond, beside=(), median=lost)
 
 
 def _short(method: str) -> str:
     """Name a form by what sets it apart."""
-    if method in METHODS:
-        return METHODS[method].label
     for base in ("g-ppo", "r-ppo"):
         if method.startswith(f"{base}-"):
             return f"{METHODS[base].label}, {method.removeprefix(f'{base}-').replace('-', ' ')}"
@@ -78,14 +79,14 @@ def changes_of_forms(runs: Runs, quantities: tidy.Quantities) -> pd.DataFrame | 
 
 
 def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:
-    """Return what the one that evaluations add does to the bias, averaged over the learned runs."""
+    """Return what the one that evaluations add does to the bias of methods as coded, on average."""
     added = {}
     for runs in experiments:
-        learned = runs.last[runs.last["variant"] != "reference"] if len(runs.last) else runs.last
-        if len(learned):
-            moved = (learned["bias_exact"] - learned["bias"]).mean()
-            added[runs.experiment.id] = round(float(moved), 4)
-    return pd.Series(added, name="exact bias less bias", dtype=float).to_frame()
+        if "bias_exact" in runs.last:
+            coded = runs.last[runs.last["variant"] == "as_coded"]
+            moved = (coded["bias_exact"] - coded["bias"]).groupby(coded["method"]).mean()
+            added[runs.experiment.title] = runs.labelled(moved).round(4)
+    return pd.DataFrame(added).T
 
 
 class WatchedPO(ElbertPO):

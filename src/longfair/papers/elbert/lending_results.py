@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
 from longfair.agents.policies import applicants
 from longfair.figures import Figure, LineStyle, group_rates
-from longfair.figures.style import ORANGE
+from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE
 from longfair.metrics.benefit import benefit_rate, bias
-from longfair.papers.elbert.lending import PROBLEM, REFERENCES, WORLD
+from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, WORLD
 from longfair.papers.elbert.measures import measured
 from longfair.papers.elbert.world_results import DISCOUNTED
 from longfair.papers.page import Look, Runs, interval_in_words
@@ -59,6 +59,15 @@ LOOK = Look(
     styles={
         "elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--"),
         "elbert-po-discounted": DISCOUNTED,
+        **{
+            f"elbert-po-discounted-{alpha}": LineStyle(
+                f"discounted totals, weight {alpha:,}", colour, marker, "--"
+            )
+            for alpha, colour, marker in zip(
+                LIGHTER_ALPHAS, (GREY, BLACK, GREEN, PURPLE), "<>vD", strict=True
+            )
+        },
+        "static-optimum": LineStyle("best two real thresholds", GREEN, "X", ":"),
     },
     variants={"ablation": "ablation"},
     beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
@@ -157,6 +166,21 @@ def poster_table(runs: Runs, heading: str, lenders: Sequence[str] = ()) -> pd.Da
     for lender in lenders if shown else ():
         shown[lender] = {(metric, heading): f"{runs.mean(metric, lender):.3f}" for metric in POSTER}
     return runs.labelled(pd.DataFrame.from_dict(shown, orient="index").fillna(""))
+
+
+def best_thresholds(details: Runs) -> pd.DataFrame:
+    """Return the lender with the best two real thresholds as a point to draw; no rows without.
+
+    Parameters
+    ----------
+    details
+        Runs of `elbert/details-lending`.
+    """
+    lender = "static-optimum"
+    if not details.has((lender, "reference")):
+        return pd.DataFrame(columns=["method", *POSTER])
+    point = {metric: details.mean(metric, lender) for metric in POSTER}
+    return pd.DataFrame([{"method": lender} | point])
 
 
 def group_bars(runs: Runs, variant: str) -> Figure | None:

@@ -17,9 +17,9 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.stats import binomtest
 
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
-from longfair.figures.style import BLACK, GREEN, GREY, SKY
+from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
-from longfair.papers.page import Look, Runs, interval_in_words
+from longfair.papers.page import Look, Runs, interval_in_words, middles
 from longfair.papers.styles import METHODS
 from longfair.runs.experiment import Experiment
 from longfair.runs.tidy import ARM, all_written, curve, final, in_order, of_arm, over_seeds
@@ -84,7 +84,7 @@ ATTENTION = Look(
 )
 """How runs in attention allocation appear."""
 
-ATTENTION_HARDER = replace(ATTENTION, logarithmic_beyond={"reward": -3.0})
+ATTENTION_HARDER = replace(ATTENTION, logarithmic_beyond={"reward": -3.0}, median=True)
 """The same where a run that loses a site falls far below all others."""
 
 INFECTIOUS = Look(
@@ -96,6 +96,7 @@ INFECTIOUS = Look(
         "most-exposed": LineStyle("most exposed first", SKY, "P", ":"),
         "static-reward": LineStyle("lottery for reward", BLACK, "<", ":"),
         "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
+        "vaccinate-then-waste": LineStyle("protect, then waste", PURPLE, "X", ":"),
     },
     beside=("highest-degree", "most-exposed", "static-optimum"),
 )
@@ -369,37 +370,36 @@ def extremes(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def supply_and_demand(
-    results: pd.DataFrame, variant: str = "as_coded", logarithmic_beyond: float | None = None
+    results: pd.DataFrame, logarithmic_beyond: float | None = None, median: bool = False
 ) -> Figure | None:
-    """Draw supply and demand of the best and the worst served group during training.
+    """Draw supply and demand of the best and the worst served group during training, as coded.
 
     Parameters
     ----------
     results
         As from `tidy.stored`, with rate, supply and demand of every group.
-    variant
-        Variant to draw.
     logarithmic_beyond
         A number beyond which the vertical axis is logarithmic.
+    median
+        Whether to draw the median of the runs in place of their mean with its interval.
 
     Returns
     -------
     Figure or None
-        The paper's Figure 9, one panel per method, mean and interval over seeds; None if there are
-        no runs.
+        The paper's Figure 9, one panel per method; None if there are no runs.
     """
-    learned = results[results["variant"] == variant]
+    learned = results[results["variant"] == "as_coded"]
     if learned.empty:
         return None
     moved = extremes(learned)
-    lines = [curve(moved, metric, variant).assign(line=metric) for metric in FIGURE_9]
-    runs = in_order(pd.concat(lines), list(learned["method"].unique()))
-    labels = runs["method"].map(lambda method: METHODS[method].label)
-    panels = runs.assign(panel=labels, method=runs["line"])
+    lines = [curve(moved, metric, "as_coded").assign(line=metric) for metric in FIGURE_9]
+    rows = in_order(pd.concat(lines), list(learned["method"].unique()))
+    labels = rows["method"].map(lambda method: METHODS[method].label)
+    panels = rows.assign(panel=labels, method=rows["line"])
     return curve_panels(
-        over_seeds(panels, ["panel", *ARM, "step"]),
+        middles(panels, ["panel", *ARM, "step"], median),
         quantity="supply or demand per step",
-        band=interval_in_words(runs),
+        band=interval_in_words(rows, median),
         styles=FIGURE_9,
         logarithmic_beyond=logarithmic_beyond,
     )
