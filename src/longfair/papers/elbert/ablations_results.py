@@ -85,7 +85,7 @@ def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:
         if "bias_exact" in runs.last:
             coded = runs.last[runs.last["variant"] == "as_coded"]
             moved = (coded["bias_exact"] - coded["bias"]).groupby(coded["method"]).mean()
-            added[runs.experiment.title] = runs.labelled(moved).round(4)
+            added[runs.experiment.name.replace("-", ", ")] = runs.labelled(moved).round(4)
     return pd.DataFrame(added).T
 
 
