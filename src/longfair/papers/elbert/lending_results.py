@@ -67,7 +67,7 @@ LOOK = Look(
                 LIGHTER_ALPHAS, (GREY, BLACK, GREEN, PURPLE), "<>vD", strict=True
             )
         },
-        "static-optimum": LineStyle("best two real thresholds", GREEN, "X", ":"),
+        "static-optimum": LineStyle("best thresholds", GREEN, "X", ":"),
     },
     variants={"ablation": "ablation"},
     beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
