@@ -501,7 +501,7 @@ harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles 
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 harder.show(
-    worlds.supply_and_demand(harder.results, logarithmic_beyond=10.0, median=True),
+    worlds.supply_and_demand(harder.results, logarithmic_beyond=10.0),
     "Supply and demand of the best and the worst served site during training, as coded, one panel "
     "per method. Median of the runs. Logarithmic above 10.",
     "supply_demand",

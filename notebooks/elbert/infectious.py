@@ -423,7 +423,7 @@ harder.table(counted, scale=EVALUATING["book"].episode_length)
 harder.show(
     worlds.supply_and_demand(harder.results),
     "Supply and demand of the better and the worse served group during training, as coded, one "
-    "panel per method. Mean and 95 % bootstrap interval over seeds.",
+    "panel per method. Median of the runs.",
     "supply_demand",
 )
 

@@ -418,7 +418,7 @@ runs.say(
 runs.show(
     worlds.supply_and_demand(runs.results),
     "Supply and demand of the better and the worse served group during training, as coded, one "
-    "panel per method. Mean and 95 % bootstrap interval over seeds.",
+    "panel per method. Median of the runs.",
     "supply_demand",
 )
 

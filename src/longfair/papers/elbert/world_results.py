@@ -370,7 +370,7 @@ def extremes(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def supply_and_demand(
-    results: pd.DataFrame, logarithmic_beyond: float | None = None, median: bool = False
+    results: pd.DataFrame, logarithmic_beyond: float | None = None
 ) -> Figure | None:
     """Draw supply and demand of the best and the worst served group during training, as coded.
 
@@ -380,13 +380,12 @@ def supply_and_demand(
         As from `tidy.stored`, with rate, supply and demand of every group.
     logarithmic_beyond
         A number beyond which the vertical axis is logarithmic.
-    median
-        Whether to draw the median of the runs in place of their mean with its interval.
 
     Returns
     -------
     Figure or None
-        The paper's Figure 9, one panel per method; None if there are no runs.
+        The paper's Figure 9, one panel per method, medians of the runs; None if there are none.
+        Where rates are close the groups change places, and a mean mixes them.
     """
     learned = results[results["variant"] == "as_coded"]
     if learned.empty:
@@ -397,9 +396,9 @@ def supply_and_demand(
     labels = rows["method"].map(lambda method: METHODS[method].label)
     panels = rows.assign(panel=labels, method=rows["line"])
     return curve_panels(
-        middles(panels, ["panel", *ARM, "step"], median),
+        middles(panels, ["panel", *ARM, "step"], median=True),
         quantity="supply or demand per step",
-        band=interval_in_words(rows, median),
+        band=interval_in_words(rows, median=True),
         styles=FIGURE_9,
         logarithmic_beyond=logarithmic_beyond,
     )
