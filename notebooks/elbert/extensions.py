@@ -62,9 +62,9 @@ fair.show(
 lasting.say(
     "The gaps of three of four notions are closed, towards equal opportunity, equalised odds and "
     "demographic parity. Equalised odds pays for it with nearly all of the profit, a reward of "
-    f"{fair.number('reward', 'elbert-po-equalised-odds', 'as_coded')}, where PPO has "
-    f"{fair.number('reward', 'g-ppo', 'as_coded')}. Accuracy parity is not served; in lending there "
-    "is hardly a gap in accuracy to close.",
+    f"{fair.number('reward', 'elbert-po-equalised-odds', 'as_coded')} after "
+    f"{fair.number('reward', 'g-ppo', 'as_coded')} under PPO. Accuracy parity is not served; in "
+    "lending there is hardly a gap in accuracy to close.",
     "Only with a weight of a hundred is the demand clearly higher, by "
     f"{lasting.less('demand_1', *shown.demand_pair(100), 4)}, and the reward less than "
     f"without by {lasting.less('reward', *shown.demand_pair(100))}.",
@@ -293,11 +293,10 @@ for groups in (2, 5):
     print(groups, "groups:", 1 + SeveralNotionsPO(notions=2).num_signals(pairs), "critics")
 
 # %% [markdown]
-# For all four: besides the reward, every group has the supply and demand of those who would repay,
-# of those who would not, and of accuracy. Equal opportunity is the first pair. Acceptance supplies
-# the sum of the first two supplies, and its demand, everybody, is that of accuracy and the sum of
-# the first two demands. So a critic is a sum of others there, and five per group are enough: five
-# times the groups, and one.
+# For all four it takes no more. Per group there are those who would repay and those who would not,
+# and the accepted of both. Everybody is the sum of the first two, acceptance that of the last two.
+# Accuracy is the accepted who would repay, and those who would not less the accepted of them. The
+# value of a sum is the sum of the values, so four critics per group and one for the reward do.
 #
 # ```{solution-end}
 # ```

@@ -12,19 +12,15 @@
 # # Temporal discrimination
 #
 # *Why the order of two operations, adding up and dividing, decides whom a fairness measure sees.*
-#
-# This notebook follows Sections 2.2, 2.3 and 3.3 of {cite:t}`xu2024elbert`.
 
 # %% tags=["parameters"]
 profile = "book"
 
 # %% tags=["hide-input"]
-import textwrap
-
 import numpy as np
 import pandas as pd
 
-from longfair.figures import claim_box, line_chart, show, source_of, trajectories
+from longfair.figures import line_chart, show, source_of, trajectories
 from longfair.metrics import (
     benefit_rate,
     bias,
@@ -38,62 +34,48 @@ from longfair.metrics import (
     two_trajectories,
     windowed_gap,
 )
-from longfair.papers import registry
-from longfair.runs.origin import origin
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
+from longfair.papers.elbert import histories
+from longfair.papers.page import Page
+
+page = Page(profile, claims=["elbert-23", "elbert-25", "elbert-26"])
 
 # %% [markdown]
-# ## Claims on this page
+# ## In two minutes
 #
-# All three are exact statements. They are checked by computing them, so there are no seeds and no
-# intervals.
+# A bank lends on two days. People of two groups, *blue* and *red*, apply, and everybody would
+# repay. Two histories, A and B, give blue five loans for six applications and red one loan for six.
+# They differ in one thing: **which** red person gets the one loan. Should a measure of fairness
+# over time tell them apart? {cite:t}`xu2024elbert` (Sections 2.2, 2.3 and 3.3) say no.
 
-# %% tags=["nbval-check-output", "hide-input"]
-checks = ("temporal-discrimination", "soft-bias-bounds", "horizon-one")
-claims = [claim for claim in registry.claims() if getattr(claim.rule, "check", None) in checks]
-verdicts = judge_all(claims, Store(), profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
-
-# %% [markdown]
-# ## Before you start
-#
-# | | |
-# | --- | --- |
-# | You need | fractions, sums, and the idea of a rate; no reinforcement learning yet |
-# | You will know | what dividing before adding up overlooks, and what the reverse does |
-# | Reading time | 20 minutes |
-# | Computing time | a few seconds on one core; nothing is trained |
+# %% tags=["nbval-ignore-output", "hide-input"]
+small = histories.as_table(two_trajectories(crowd=5))
+show(
+    trajectories(small),
+    "Each group walks to the right by its demand and upwards by its supply. The slope of one piece "
+    "is the rate of that day. The slope of the broad line is the rate of the whole time.",
+    name="two_trajectories",
+)
 
 # %% [markdown]
-# ## The idea
+# Day by day, the slopes of A agree and those of B do not. A measure that compares the days finds
+# nothing wrong in A and raises an alarm at B. Over the whole time, the broad lines, both are
+# equally unfair. ELBERT's **long-term benefit rate** compares these.
 #
-# A bank lends on two days. People of two groups, *blue* and *red*, apply. Everybody would repay, so
-# a rate is simply the share of applicants who get the loan.
+# **Why?** A rate of a quiet day counts as much as that of a busy one, so a person counts for less
+# the more others come that day. Adding up first gives everybody the same weight, whatever the day.
+# **What would change our mind?** A reason why people who come on a busy day should count for less.
+#
+# *You need* fractions, sums, and the idea of a rate; no reinforcement learning yet. *Time:* 20
+# minutes to read, a few seconds on one core; nothing is trained.
+
+# %% [markdown]
+# ## The problem
 #
 # On the first day one blue person and a crowd of red people come, and on the second day it is the
-# other way round. The bank is generous on the second day only. Here are two ways the two days can
-# go. They differ in one thing: **which** red person gets the one loan that goes to red.
-#
-# To keep the picture readable, a crowd has five people here. The paper uses one hundred.
+# other way round. The bank is generous on the second day only. To keep the picture readable, a
+# crowd has five people here. The paper uses one hundred.
 
-
-# %% tags=["nbval-check-output"]
-def as_table(pair):
-    """One row per trajectory, group and day."""
-    rows = [
-        (trajectory.name, group, day, supply[column], demand[column])
-        for trajectory in pair
-        for column, group in enumerate(trajectory.groups)
-        for day, (supply, demand) in enumerate(
-            zip(trajectory.supply, trajectory.demand, strict=True)
-        )
-    ]
-    columns = ["trajectory", "group", "step", "supply", "demand"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-small = as_table(two_trajectories(crowd=5))
+# %% tags=["nbval-check-output", "hide-input"]
 days = small.assign(
     day=small["step"].map({0: "first day", 1: "second day"}),
     loans=small["supply"].astype(str) + " of " + small["demand"].astype(str),
@@ -101,37 +83,22 @@ days = small.assign(
 days.pivot(index=["trajectory", "group"], columns="day", values="loans")
 
 # %% [markdown]
-# In both cases blue gets five loans for six applications and red one loan for six. Nobody would
-# call either of them equal. A measure of fairness over time should say so, and it should say the
-# same of both, because a red person who applies on the first day is not worth less than one who
-# applies on the second.
+# Nobody would call either of them equal. A measure of fairness over time should say so, and it
+# should say the same of both, because a red person who applies on the first day is not worth less
+# than one who applies on the second.
 #
 # Many measures proposed for sequential decisions do something else. They compute the gap between
-# the groups *day by day* and add the gaps up afterwards. The picture shows what that means.
-
-# %% tags=["nbval-ignore-output"]
-show(
-    trajectories(small),
-    "Each group walks to the right by its demand and upwards by its supply. "
-    "The slope of one piece is the rate of that day. The slope of the broad "
-    "line is the rate of the whole time.",
-    name="two_trajectories",
-)
-
-# %% [markdown]
-# Look at the slopes of the pieces. In A, blue goes *flat, then steep*, and so does red: day by day
-# the slopes agree, although the red flat piece is five people long and the blue one only one. A
-# measure that compares pieces finds nothing wrong. In B the slopes disagree on both days, and the
-# same measure raises an alarm.
-#
-# Look at the broad lines instead, and A and B are the same picture.
+# the groups *day by day* and add the gaps up afterwards. In A, blue goes *flat, then steep*, and so
+# does red, although the red flat piece is five people long and the blue one only one.
 #
 # So a bank that wants to look fair day by day has a reason to give the red loan on the quiet day.
 # Red people who come on the busy day pay for that. The paper calls this **temporal
 # discrimination**: within one group, people count differently depending on when they come.
 
 # %% [markdown]
-# ## Dividing first
+# ## The idea
+#
+# ### Dividing first
 #
 # Write $S_g(t)$ for the supply of group $g$ at time $t$ (loans given) and $D_g(t)$ for its demand
 # (people who should get one). The gap between groups 1 and 2 at time $t$ is
@@ -152,7 +119,7 @@ show(
 source_of(step_gaps, signed_gap_sum, squared_gap_sum)
 
 # %% [markdown]
-# ## Adding up first
+# ### Adding up first
 #
 # The long-term benefit rate turns the order round. Supply and demand are added up over time, and
 # divided once. The bias is the distance between the best and the worst served group:
@@ -163,34 +130,23 @@ source_of(step_gaps, signed_gap_sum, squared_gap_sum)
 # $$ (eq-td-rate)
 #
 # In the examples here $\gamma=1$. With a single time step, {eq}`eq-td-rate` is the ordinary static
-# rate $S_g/D_g$; that is the third claim above.
+# rate $S_g/D_g$; that is the claim `elbert-26`.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(long_term_benefit_rate, benefit_rate, bias)
 
 # %% [markdown]
-# ## Run it yourself
+# ## What came out
 #
 # Now with the paper's crowd of one hundred. Change the number and run the cell again.
 
 # %% tags=["nbval-check-output"]
 crowd = 100
 
-
-def three_notions(supply, demand):
-    """What the three notions report."""
-    rates = long_term_benefit_rate(supply, demand, axis=-2)
-    return {
-        "signed sum": signed_gap_sum(supply, demand),
-        "squared sum": squared_gap_sum(supply, demand),
-        "ELBERT bias": bias(rates),
-    }
-
-
 first, second = two_trajectories(crowd)
 reports = {
-    "trajectory A": three_notions(first.supply, first.demand),
-    "trajectory B": three_notions(second.supply, second.demand),
+    "trajectory A": histories.three_notions(first.supply, first.demand),
+    "trajectory B": histories.three_notions(second.supply, second.demand),
 }
 pd.DataFrame(reports).round(5)
 
@@ -228,7 +184,7 @@ lines = {
 }
 sweep = {}
 for size in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
-    pair = [three_notions(one.supply, one.demand) for one in two_trajectories(size)]
+    pair = [histories.three_notions(one.supply, one.demand) for one in two_trajectories(size)]
     sweep[size] = {line: pair[which][notion] for line, (which, notion) in lines.items()}
 
 show(
@@ -245,7 +201,7 @@ show(
 )
 
 # %% [markdown]
-# ## Let a bank make use of it
+# ### Let a bank make use of it
 #
 # An example with two days may look contrived. So let us give a bank a free choice and see which
 # decisions each notion rewards.
@@ -263,22 +219,15 @@ blue = np.broadcast_to(applicants / 2, ways.shape)
 supply = np.stack([blue, ways], axis=-1)  # (ways, days, groups)
 demand = np.broadcast_to(applicants[:, None], supply.shape)
 
-notions = {name: np.abs(value) for name, value in three_notions(supply, demand).items()}
+notions = {name: np.abs(value) for name, value in histories.three_notions(supply, demand).items()}
 loans = ways.sum(axis=1)
 
 
-def described(way):
-    """Loans and chances of red on each day, and over all days."""
-    pairs = zip(way, applicants, strict=True)
-    chances = [f"{served}/{asked}" for served, asked in pairs]
-    return [*chances, way.sum(), f"{way.sum() / applicants.sum():.0%}"]
-
-
 columns = [*(f"day {day}" for day in range(1, 6)), "red loans", "red rate"]
-rows = {"blue, for comparison": described((applicants / 2).astype(int))}
+rows = {"blue, for comparison": histories.described((applicants / 2).astype(int), applicants)}
 for name, value in notions.items():
     fair = np.flatnonzero(value < 1e-12)
-    rows[f"{name} is zero"] = described(ways[fair[loans[fair].argmin()]])
+    rows[f"{name} is zero"] = histories.described(ways[fair[loans[fair].argmin()]], applicants)
 print(f"{len(ways)} ways to serve red")
 pd.DataFrame(rows, index=columns).transpose()
 
@@ -301,7 +250,7 @@ affordable = loans == budget
 rows = {}
 for name in ("signed sum", "squared sum"):
     best = np.where(affordable, notions[name], np.inf).argmin()
-    rows[f"smallest {name}"] = described(ways[best])
+    rows[f"smallest {name}"] = histories.described(ways[best], applicants)
 same = notions["ELBERT bias"][affordable]
 print(f"{affordable.sum()} ways to give {budget} loans to red")
 print(f"their ELBERT bias: from {same.min():.3f} to {same.max():.3f}")
@@ -314,7 +263,7 @@ pd.DataFrame(rows, index=columns).transpose()
 # is the point. It is also a limit, as the next section shows.
 
 # %% [markdown]
-# ## What adding up first cannot see
+# ### What adding up first cannot see
 #
 # A sum over a long time can be equal while no moment is. {cite:t}`hu2024fppo`, another paper of
 # this book, therefore also looks at a *window*: the same rates over the last few hundred steps.
@@ -360,7 +309,7 @@ show(
 # alike.
 
 # %% [markdown]
-# ## A bias that can be differentiated
+# ### A bias that can be differentiated
 #
 # To *reduce* the bias by gradient descent one needs a derivative. The maximum and minimum in
 # {eq}`eq-td-rate` have kinks. For more than two groups the paper smooths them:
@@ -401,15 +350,7 @@ show(
 # minimised is then not the number that is reported.
 
 # %% [markdown]
-# ## Verdicts
-
-# %% tags=["nbval-check-output"]
-for verdict in verdicts:
-    print(f"{verdict.claim.id}: {verdict.word}")
-    print(textwrap.indent(textwrap.fill(verdict.detail, width=72), "    "))
-
-# %% [markdown]
-# ## What paper and code do differently
+# ## Text against code
 #
 # - The caption of the paper's Figure 1 calls the benefit rate a ratio *before* aggregation. The
 #   text, and the formula in the same caption, have it *after*. This is a slip of the pen.
@@ -439,7 +380,16 @@ pd.DataFrame(comparison, index=["rate of blue", "rate of red", "bias"]).round(5)
 
 # %% [markdown]
 # The lending experiment is evaluated on episodes of ten thousand steps. There, the extra one moves
-# a rate by less than a thousandth.
+# a rate by less than a thousandth. In [infectious disease](infectious.ipynb) it decides what the
+# bias is.
+
+# %% [markdown]
+# ## What it means
+#
+# Dividing first counts days, adding up first counts people. The benefit rate does not care when
+# people are served, which is its strength and its limit. What would change our mind: a reason why
+# people who come on a busy day should count for less, or a problem in which it matters *when* a
+# group is served. Then the window, or another measure, is the better question.
 
 # %% [markdown]
 # ## Exercises
@@ -505,11 +455,19 @@ pd.DataFrame(
 # ```
 
 # %% [markdown]
+# ## The verdicts
+#
+# All three claims are exact statements. They are checked by computing them, so there are no seeds
+# and no intervals.
+
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
+
+# %% [markdown]
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-origin(
-    profile,
+page.origin(
     ["numpy", "scipy", "POT"],
     [signed_gap_sum, long_term_benefit_rate, soft_bias, windowed_gap],
 )

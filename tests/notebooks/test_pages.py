@@ -24,9 +24,7 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")} | {
-    "elbert/temporal_discrimination"
-}
+OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")}
 """Pages that do not keep the order yet. Only shrinks."""
 
 FIRST_FIGURE_WITHIN = 8

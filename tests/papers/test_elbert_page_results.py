@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 
 from longfair.figures import Words
+from longfair.metrics import two_trajectories
 from longfair.papers import registry
 from longfair.papers.elbert import ablations_results as ablations
+from longfair.papers.elbert import histories
 from longfair.papers.elbert import lending_results as lending
 from longfair.papers.elbert import notions_results as notions
 from longfair.papers.elbert import world_results as worlds
-from longfair.papers.page import Look, Runs
+from longfair.papers.page import Look, Runs, middles
 
 ATTENTION = registry.experiment("elbert/attention-harder")
 LENDING = registry.experiment("elbert/lending")
@@ -181,3 +183,55 @@ def test_settings_show_only_what_differs() -> None:
     assert "copies" in table.index
     assert "discount" not in table.index
     assert np.all(table.nunique(axis=1) == 2)
+
+
+def test_a_median_is_the_value_of_a_run_and_has_no_interval() -> None:
+    assert worlds.ATTENTION_HARDER.median
+    rows = SITES[(SITES["metric"] == "reward") & (SITES["method"] == "elbert-po")]
+    (row,) = middles(rows, ["method"], median=True).to_dict("records")
+    assert (row["value"], row["low"], row["high"]) == (-2, -2, -2)
+    assert middles(rows, ["method"], median=False)["value"].item() == pytest.approx(-94 / 3)
+    figure = HARDER.showing(SITES[SITES["metric"].isin(["reward", "bias"])])
+    drawn = Runs(HARDER.experiment, "book", worlds.ATTENTION_HARDER).showing(figure.results)
+    shown = drawn.scatter_figure("as_coded")
+    assert shown is not None
+    assert "median, no interval, 3 seeds" in shown.alt_text
+
+
+def test_forms_of_other_pages_keep_their_styles() -> None:
+    look = ablations.look_of_forms(registry.experiment("elbert/details-attention-harder"), "book")
+    assert not {"elbert-po", "g-ppo"} & set(look.styles)
+    assert look.median
+
+
+def test_the_added_one_is_told_by_method() -> None:
+    values = {
+        ("elbert-po", "as_coded"): [{("bias", -1): 0.04, ("bias_exact", -1): 0.01}],
+        ("g-ppo", "as_coded"): [{("bias", -1): 1.2, ("bias_exact", -1): 1.3}],
+        ("g-ppo", "as_published"): [{("bias", -1): 1.0, ("bias_exact", -1): 9.0}],
+    }
+    table = ablations.added_one([runs_of("elbert/infectious-harder", results_of(values))])
+    assert table.loc["infectious, harder"].to_dict() == pytest.approx(
+        {"ELBERT-PO": -0.03, "G-PPO": 0.1}
+    )
+
+
+def test_the_best_thresholds_are_a_point_beside_the_runs() -> None:
+    runs = runs_of(
+        "elbert/details-lending",
+        results_of({("static-optimum", "reference"): [rates(0.186, 0.004)]}),
+    )
+    (point,) = lending.best_thresholds(runs).to_dict("records")
+    assert point == {"method": "static-optimum", "reward": 0.186, "bias": 0.004}
+    assert "static-optimum" in lending.LOOK.styles
+    assert lending.best_thresholds(EMPTY).empty
+
+
+def test_small_histories_are_told_apart_by_sums_of_rates_only() -> None:
+    pair = two_trajectories(crowd=5)
+    table = histories.as_table(pair)
+    assert table.groupby(["trajectory", "group"])[["supply", "demand"]].sum().nunique().max() == 2
+    first, second = (histories.three_notions(one.supply, one.demand) for one in pair)
+    assert first["squared sum"] == 0 < second["squared sum"]
+    assert first["ELBERT bias"] == second["ELBERT bias"] == pytest.approx(4 / 6)
+    assert histories.described(np.array([1, 2]), np.array([2, 4])) == ["1/2", "2/4", 3, "50%"]
