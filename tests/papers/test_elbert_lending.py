@@ -190,12 +190,12 @@ def test_final_table_names_mean_interval_middle_and_seeds() -> None:
 
 
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:
-    near = results_of({("g-ppo", "as_coded"): [0.1505, 0.1510], ("g-ppo", "as_published"): [0.9]})
+    near = results_of({("g-ppo", "as_coded"): [0.1506, 0.1507, 0.1508], ("g-ppo", "as_published"): [0.9]})
     table = lending_results.beside_poster(near).set_index("metric")
     assert list(table.index) == ["reward", "bias"]
     assert table.loc["reward", "at two million"] == 0.150
-    assert table.loc["reward", "at two million agrees"]  # 0.1505 less the reading error of 0.003
-    assert not table.loc["reward", "at the end agrees"]  # 0.148 is 0.0025 away, beyond 0.002
+    assert table.loc["reward", "at two million agrees"]  # 0.1506 less the reading error of 0.003
+    assert not table.loc["reward", "at the end agrees"]  # 0.148 is 0.0024 away, beyond 0.002
     assert not table.loc["bias", "at the end agrees"]
 
 

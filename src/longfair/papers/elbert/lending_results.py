@@ -20,9 +20,9 @@ from longfair.agents.policies import applicants
 from longfair.figures import Figure, LineStyle, group_rates
 from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE
 from longfair.metrics.benefit import benefit_rate, bias
+from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, WORLD
 from longfair.papers.elbert.measures import measured
-from longfair.papers.elbert.world_results import DISCOUNTED
 from longfair.papers.page import Look, Runs, interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
@@ -58,7 +58,7 @@ READING_ERROR: Mapping[str, tuple[float, float]] = {
 LOOK = Look(
     styles={
         "elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--"),
-        "elbert-po-discounted": DISCOUNTED,
+        "elbert-po-discounted": worlds.DISCOUNTED,
         **{
             f"elbert-po-discounted-{alpha}": LineStyle(
                 f"discounted totals, weight {alpha:,}", colour, marker, "--"
@@ -124,18 +124,17 @@ def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFr
         `at two million` and `at the end`; and for each of these whether it lies within our
         interval, widened by the reading error (`... agrees`).
     """
-    rows = tidy.final(results)
-    chosen = (rows["variant"] == variant) & rows["metric"].isin(list(POSTER))
-    ours = tidy.over_seeds(rows[chosen], [*tidy.ARM, "metric"]).drop(columns=["variant", "seeds"])
+    found = pd.DataFrame()
     for place, moment in enumerate(("at two million", "at the end")):
-        pairs = zip(ours["metric"].astype(str), ours["method"].astype(str), strict=True)
-        read = [POSTER[metric][method][place] for metric, method in pairs]
-        error = ours["metric"].map(
-            {metric: errors[place] for metric, errors in READING_ERROR.items()}
-        )
-        ours[moment] = read
-        ours[f"{moment} agrees"] = (ours["low"] - error <= read) & (read <= ours["high"] + error)
-    return ours
+        read = {
+            metric: {method: values[place] for method, values in methods.items()}
+            for metric, methods in POSTER.items()
+        }
+        error = {metric: errors[place] for metric, errors in READING_ERROR.items()}
+        held = worlds.beside_poster(results, read, error, variant)
+        held = held.rename(columns={"poster": moment, "agrees": f"{moment} agrees"})
+        found = pd.concat([found, held.drop(columns=found.columns, errors="ignore")], axis=1)
+    return found
 
 
 def poster_table(runs: Runs, heading: str, lenders: Sequence[str] = ()) -> pd.DataFrame:

@@ -118,7 +118,10 @@ No site of harder attention has more at the start of an episode.
 
 
 def beside_poster(
-    results: pd.DataFrame, experiment: Experiment, variant: str = "as_coded"
+    results: pd.DataFrame,
+    read: Mapping[str, Mapping[str, float]],
+    error: Mapping[str, float],
+    variant: str = "as_coded",
 ) -> pd.DataFrame:
     """Hold the last policies of a variant against the numbers on the authors' poster.
 
@@ -126,8 +129,10 @@ def beside_poster(
     ----------
     results
         As from `Store.load`.
-    experiment
-        Which part of the poster.
+    read
+        What the poster shows, by metric and method.
+    error
+        Half width of the reading error, by metric.
     variant
         Variant to compare; the poster shows what the authors' code did.
 
@@ -138,7 +143,6 @@ def beside_poster(
         the `poster`, and whether it `agrees`: whether it lies within our interval, widened by the
         reading error.
     """
-    read, error = POSTER[experiment.name], READING_ERROR[experiment.name]
     rows = final(results)
     chosen = (rows["variant"] == variant) & rows["metric"].isin(list(read))
     ours = over_seeds(rows[chosen & (rows["group"] == ALL_GROUPS)], [*ARM, "metric"])
@@ -438,9 +442,10 @@ def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
     pandas.DataFrame
         As from `beside_poster`, indexed by `profile` and `method`; no rows without runs.
     """
+    name = ours.experiment.name
     tables = {
         runs.profile: runs.labelled(
-            beside_poster(runs.results, runs.experiment).set_index("method")
+            beside_poster(runs.results, POSTER[name], READING_ERROR[name]).set_index("method")
         ).round(3)
         for runs in (ours, authors)
         if len(runs.results)
