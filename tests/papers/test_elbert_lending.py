@@ -190,7 +190,9 @@ def test_final_table_names_mean_interval_middle_and_seeds() -> None:
 
 
 def test_the_poster_agrees_within_interval_and_reading_error() -> None:
-    near = results_of({("g-ppo", "as_coded"): [0.1506, 0.1507, 0.1508], ("g-ppo", "as_published"): [0.9]})
+    near = results_of(
+        {("g-ppo", "as_coded"): [0.1506, 0.1507, 0.1508], ("g-ppo", "as_published"): [0.9]}
+    )
     table = lending_results.beside_poster(near).set_index("metric")
     assert list(table.index) == ["reward", "bias"]
     assert table.loc["reward", "at two million"] == 0.150
