@@ -155,7 +155,7 @@ def test_the_tightened_check_passes_no_unfair_policy() -> None:
     estimated, exact = scorer(parameters), scorer.exact(parameters)
     margin = 0.1 * config.tolerance
     assert np.abs(estimated.violation - exact.gap(discounted=True)).max() < margin
-    assert np.abs(estimated.reward - exact.reward).max() < 0.1
+    assert np.abs(estimated.reward - exact.profit).max() < 0.1
     last = Generation(1, parameters, estimated, np.arange(5), config.policy.start())
     found = final(final_rows(scorer, last, parameters[:1]))
     limit = 0.09
