@@ -171,10 +171,10 @@ show_missing(labelled(missing), f"the profile `{profile}`")
 source_of(search, choose_elites, Gaussians.moved)
 
 # %% [markdown]
-# In the paper an elite weighs as much as its reward, $w_i = \hat R_i$. Rewards that are not positive
-# need some rule, which the text does not give; here their elites weigh a thousandth. In the code
-# $w_i = \exp\big((\hat R_i - \hat R_{min}) / \kappa\big)$ with $\kappa$ a fifth of the range of the
-# elites' rewards.
+# In the paper an elite weighs as much as its reward, $w_i = \hat R_i$. Rewards that are not
+# positive need some rule, which the text does not give; here their elites weigh a thousandth. In
+# the code $w_i = \exp\big((\hat R_i - \hat R_{min}) / \kappa\big)$ with $\kappa$ a fifth of the
+# range of the elites' rewards.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(elite_weights)
@@ -439,6 +439,8 @@ def against_tolerance(quantity, variant, up):
     if by_tolerance.empty:
         return None
     rows = by_tolerance[by_tolerance["variant"] == variant]
+    if rows.empty:
+        return None
     rows = rows.rename(columns={"tolerance": "step", quantity: "value"})
     means = tidy.over_seeds(rows, ["method", "variant", "step"])
     steps = np.sort(rows["step"].unique())
@@ -507,10 +509,10 @@ if len(by_tolerance):
     ]
     hardly = (tight["value"] < searches.NEVER_LENDS).groupby(tight["variant"], sort=False)
     names = {**VARIANT_NAMES, "with_offset": "as published, but with the code's constant"}
-    text = "Searches of Algorithm 2 that hardly lend, for tolerances of 0.05 and less: " + "; ".join(
-        f"{names[variant]}, {collapsed.sum()} of {len(collapsed)}" for variant, collapsed in hardly
-    )
-Markdown(text + "." if len(by_tolerance) else NOTHING)
+    counts = [f"{names[variant]}, {ends.sum()} of {len(ends)}" for variant, ends in hardly]
+    text = "Searches of Algorithm 2 that hardly lend, for tolerances of 0.05 and less: "
+    text += "; ".join(counts) + "."
+Markdown(text if len(by_tolerance) else NOTHING)
 
 # %% [markdown]
 # ## From the code to the paper, one change at a time
@@ -532,8 +534,8 @@ labelled(compared) if len(ingredients) else NOTHING
 #
 # The constant decides. As published and with the code's constant differ in nothing else. With the
 # constant, the search cannot tell a policy that earns four tenths from one that earns nothing, and
-# some searches end near nothing. Without it, the linear weights of the paper do as well here as the
-# exponential ones of the code.
+# some searches end near nothing. Without it, the linear weights of the paper do as well here as
+# the exponential ones of the code.
 
 # %% [markdown]
 # ## Does the tightened check protect?

@@ -672,8 +672,8 @@ for verdict in verdicts:
 # %% [markdown]
 # ## What would change our mind
 #
-# - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, every episode
-#   is fair, as the paper says.
+# - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, every
+#   episode is fair, as the paper says.
 # - **A tighter analysis.** A bound that counts parameters and not situations could explain why a
 #   hundred episodes are enough.
 # - **Longer training of the learners by gradients.** Their curves are still rising at the end.
