@@ -25,7 +25,8 @@ TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
     "steps", "instances", "horizon", "profile", "settings", "measure", "variant", "verdict",
-    "fragile", "two_kinds", "verdict_99", "verdict_999", "better", "enough_seeds", "changed",
+    "fragile", "two_kinds", "verdict_99", "verdict_999", "error", "better",
+    "enough_seeds", "changed",
     "stale", "detail", "measured",
 ]  # fmt: skip
 

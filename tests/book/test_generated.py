@@ -136,3 +136,20 @@ def test_board_of_the_book_is_what_the_command_says(book: Path) -> None:
     assert page.count('class="verdict ') == len(rows)
     for row in rows:
         assert row["id"] in page
+
+
+def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
+    same = {"verdict_99": "inconclusive", "verdict_999": "inconclusive", "fragile": True}
+    rows = [claim(id=f"elbert-{n}", error=0.05, **same) for n in range(40)]
+    text = generated.together([*rows, *rows])
+    assert "40 words rest on an interval" in text
+    assert "here about 2" in text
+    assert "0 of them stay by intervals at 99 %" in text
+    assert "40 are fragile" in text
+
+
+def test_coverage_has_a_table_for_every_statistic() -> None:
+    parts = generated.coverage(Path(__file__).parents[2])
+    assert parts["coverage"].count("## ") == 6
+    assert "| normal | 10 | 0.9" in parts["coverage"]
+    assert "| lognormal | 10 |" in parts["coverage_two_kinds"]

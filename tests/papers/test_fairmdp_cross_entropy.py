@@ -50,7 +50,9 @@ def test_every_method_gives_a_table_that_its_seed_decides(arm) -> None:  # type:
 
 
 def test_variants_differ_as_documented() -> None:
-    coded, published = (config_of("cce-dp", variant, "book") for variant in deciding.VARIANTS)
+    coded, published, offset = (
+        config_of("cce-dp", variant, "book") for variant in deciding.VARIANTS
+    )
     assert coded.sampling is None
     assert not coded.constraint.discounted
     assert (coded.settings.weights, coded.settings.tightening) == ("exponential", 0.0)
@@ -58,7 +60,9 @@ def test_variants_differ_as_documented() -> None:
     assert (coded.settings.iterations, coded.settings.smoothing) == (80, 0.5)
     assert published.sampling == Sampling(0.1, 0.05)
     assert published.constraint.discounted
-    assert (published.settings.weights, published.settings.tightening) == ("linear", 0.1)
+    assert published.settings.weights == "linear with floor"
+    assert published.settings.tightening == offset.settings.tightening == 0.1
+    assert offset.settings.weights == "linear"
     # Only Algorithm 2 keeps something of its tolerance; the baselines do not.
     for method in ("race-blind", "optimistic-dp", "conservative"):
         assert config_of(method, "as_published", "book").settings.tightening == 0.0
@@ -87,15 +91,29 @@ def test_experiments_hold_what_the_figures_need() -> None:
     }
     assert changed == {
         "linear-weights": ["settings"],
+        "linear-profit": ["settings"],
         "discounted-gap": ["constraint"],
         "tightened": ["settings"],
         "sampled": ["sampling"],
         "exponential-weights": ["constraint", "settings", "sampling"],
     }
-    published = config_of("cce-dp", "as_published", "book")
+    published = config_of("cce-dp", "with_offset", "book")
     almost = configs["exponential-weights"]
     assert replace(almost.settings, weights="linear") == published.settings
     assert replace(almost, settings=published.settings) == published
+
+
+def test_as_published_the_search_sees_no_constant() -> None:
+    parameters = (
+        config_of("cce-dp", "as_coded", "smoke").policy.start().sample(5, np.random.default_rng(1))
+    )
+    for variant, constant in (("as_coded", True), ("with_offset", True), ("as_published", False)):
+        scorer = Scorer(config_of("cce-dp", variant, "smoke"), np.random.default_rng(0))
+        rewards = scorer(parameters).reward
+        assert rewards == pytest.approx(9.999886 if constant else 0.0, abs=1.0)
+    ingredient = {arm.method: arm.config for arm in INGREDIENTS.arms["smoke"]}
+    exact = Scorer(ingredient["cce-dp-linear-profit"], np.random.default_rng(0))
+    assert exact(parameters).reward == pytest.approx(exact.exact(parameters).profit)
 
 
 def last_generation(config, seed: int) -> Generation:  # type: ignore[no-untyped-def]
@@ -137,7 +155,7 @@ def test_the_tightened_check_passes_no_unfair_policy() -> None:
     estimated, exact = scorer(parameters), scorer.exact(parameters)
     margin = 0.1 * config.tolerance
     assert np.abs(estimated.violation - exact.gap(discounted=True)).max() < margin
-    assert np.abs(estimated.reward - exact.reward).max() < 0.1
+    assert np.abs(estimated.reward - exact.profit).max() < 0.1
     last = Generation(1, parameters, estimated, np.arange(5), config.policy.start())
     found = final(final_rows(scorer, last, parameters[:1]))
     limit = 0.09

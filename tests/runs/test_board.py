@@ -91,3 +91,21 @@ def test_headlines_are_counted_by_who_asks(store: Store) -> None:
         "paper": {"reproduced": 1},
         "here": {"checked": 1},
     }
+
+
+def row(error: float | None, verdict: str = "reproduced", **words: object) -> dict[str, object]:
+    same = {"verdict_99": verdict, "verdict_999": verdict, "fragile": False}
+    return {"verdict": verdict, "error": error, **same, **words}
+
+
+def test_a_family_of_verdicts_says_what_it_can_get_wrong() -> None:
+    weak = row(0.05, verdict_99="inconclusive", verdict_999="inconclusive", fragile=True)
+    undecided = [row(0.05, "inconclusive"), row(None, "checked"), row(None, "not attempted")]
+    found = board.family([row(0.001), row(0.0001), weak, row(0.02), *undecided])
+    assert (found.words, found.wrong, found.fragile) == (4, pytest.approx(0.2), 1)
+    assert found.all_right == pytest.approx(0.95**4)
+    assert (found.at_99, found.at_999) == (3, 3)
+    # Holm: 0.0001 <= 0.05/4, 0.001 <= 0.05/3, 0.02 <= 0.05/2, 0.05 <= 0.05/1.
+    assert found.together == 4
+    assert board.family([row(0.02), row(0.02), row(0.05), row(0.0001)]).together == 1
+    assert board.family([]).together == 0

@@ -790,6 +790,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "two_kinds": False,
         "verdict_99": "reproduced",
         "verdict_999": verdict.word_999,
+        "error": verdict.error,
         "better": None,
         "enough_seeds": None,
         "changed": [],

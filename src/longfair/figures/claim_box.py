@@ -207,6 +207,8 @@ def _basis(row: Row) -> list[str]:
         f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
+        "runs of two kinds" if row.get("two_kinds") else "",
+        f"about {row['enough_seeds']} runs would decide" if row.get("enough_seeds") else "",
     ]
 
 

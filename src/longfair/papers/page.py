@@ -48,8 +48,8 @@ NOT_STORED = "(not stored)"
 
 
 def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
-    """Say what a band or a cross is, as in "mean and 95 % bootstrap interval, 10 seeds"."""
-    middle = "median, no interval" if median else "mean and 95 % bootstrap interval"
+    """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
+    middle = "median, no interval" if median else "mean and 95 % interval"
     return f"{middle}, {tidy.seeds_in_words(rows)}"
 
 

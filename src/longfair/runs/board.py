@@ -7,9 +7,10 @@ at the board costs nothing, and a new run costs the claims of its experiment.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from longfair.runs.claims import Asked, Check, Claim
@@ -94,6 +95,63 @@ def counts(verdicts: Iterable[Verdict]) -> dict[Asked, Counter[Word]]:
     for verdict in headlines(verdicts):
         found[verdict.claim.asked][verdict.word] += 1
     return found
+
+
+@dataclass(frozen=True)
+class Family:
+    """What many verdicts together can get wrong.
+
+    Parameters
+    ----------
+    words
+        Verdicts that an interval decided, whatever the word; exact checks are not among them.
+    wrong
+        How many of their intervals are expected to miss the truth: one in twenty, dependent or
+        not. A word can be wrong only where its interval misses.
+    all_right
+        Probability that none misses, if they were independent.
+    at_99, at_999
+        How many words stay the same by intervals at 99 and at 99.9 %.
+    together
+        How many stay if all of them together may be wrong with a probability of 5 % (Holm).
+    fragile
+        How many hang on the kind of interval.
+    """
+
+    words: int
+    wrong: float
+    all_right: float
+    at_99: int
+    at_999: int
+    together: int
+    fragile: int
+
+
+def family(rows: Iterable[Mapping[str, Any]]) -> Family:
+    """Say what many verdicts together can get wrong.
+
+    Parameters
+    ----------
+    rows
+        Verdicts as printed by ``longfair claims --json``.
+    """
+    decided = [
+        row
+        for row in rows
+        if row["error"] is not None and row["verdict"] not in ("inconclusive", "not attempted")
+    ]
+    number = len(decided)
+    ranked = enumerate(sorted(row["error"] for row in decided))
+    together = itertools.takewhile(lambda one: one[1] <= 0.05 / (number - one[0]), ranked)
+    return Family(
+        words=number,
+        wrong=0.05 * number,
+        all_right=0.95**number,
+        at_99=sum(row["verdict_99"] == row["verdict"] for row in decided),
+        at_999=sum(row["verdict_999"] == row["verdict"] for row in decided),
+        together=sum(1 for _ in together),
+        fragile=sum(row["fragile"] for row in decided),
+    )
 
 
 def _code(checks: Mapping[str, Check]) -> str:

@@ -8,6 +8,7 @@ only ours, the verdict says so in its first words.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -69,6 +70,8 @@ class Verdict:
         where no number of them would, and for all other words.
     word_99, word_999
         The word by intervals at 99 and at 99.9 %.
+    error
+        Smallest error of an interval, of those that were asked for, that still gives the word.
     fragile
         Whether the studentised bootstrap or Student's t alone would give another word, or the runs
         behind a mean are of two kinds.
@@ -98,6 +101,7 @@ class Verdict:
     enough_seeds: int | None = None
     word_99: Word | None = None
     word_999: Word | None = None
+    error: float | None = None
     fragile: bool = False
     stale: int = 0
     parts: tuple[Verdict, ...] = ()
@@ -133,6 +137,7 @@ class Verdict:
             "two_kinds": self.two_kinds,
             "verdict_99": self.word_99,
             "verdict_999": self.word_999,
+            "error": self.error,
             "better": None if self.better is None else list(self.better),
             "enough_seeds": self.enough_seeds,
             "changed": [asdict(change) for change in claim.changed],
@@ -312,6 +317,10 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
     return replace(verdict, detail=f"{before}{verdict.detail}{after}")
 
 
+ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
+"""Errors of an interval, one less its level, at which a word is asked for again."""
+
+
 def _doubted(verdict: Verdict, case: Case) -> Verdict:
     """Ask what the word would be by other intervals; each rule is judged anew, guards and all."""
 
@@ -319,10 +328,13 @@ def _doubted(verdict: Verdict, case: Case) -> Verdict:
         claim = case.blank.claim
         return claim.rule.judge(replace(case, level=level, kind=kind), claim.id).word
 
+    by_error = {error: word(1 - error) for error in ERRORS}
+    kept = itertools.takewhile(lambda error: by_error[error] == verdict.word, ERRORS)
     others = {word(kind="studentised"), word(kind="t")}
     return replace(
         verdict,
-        word_99=word(0.99),
-        word_999=word(0.999),
+        word_99=by_error[0.01],
+        word_999=by_error[0.001],
+        error=min(kept, default=1 - case.level),
         fragile=verdict.two_kinds or others != {verdict.word},
     )

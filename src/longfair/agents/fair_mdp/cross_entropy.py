@@ -57,6 +57,8 @@ class CrossEntropy:
         Step :math:`\alpha` of the moments.
     weights
         `"linear"`: elites weigh as much as their reward, which must be positive (the paper).
+        `"linear with floor"`: the same for rewards of either sign, with no weight below a small
+        number; the paper does not say what a reward that is not positive weighs.
         `"exponential"`: :math:`\exp((R_i - R_{min}) / \kappa)` with :math:`\kappa` a fifth of the
         range of the elites' rewards, so that weights lie in :math:`[1, e^5]` (the code).
     tightening
@@ -75,7 +77,7 @@ class CrossEntropy:
     elites: Count = 5
     iterations: Count = 80
     smoothing: Annotated[float, Range(0.0, 1.0, above=True)] = 0.5
-    weights: Annotated[str, OneOf("exponential", "linear")] = "exponential"
+    weights: Annotated[str, OneOf("exponential", "linear", "linear with floor")] = "exponential"
     tightening: Annotated[float, Range(0.0, 1.0, below=True)] = 0.0
 
     def __post_init__(self) -> None:
@@ -218,7 +220,7 @@ def elite_weights(reward: FloatArray, kind: str) -> FloatArray:
     reward
         Rewards of the elites.
     kind
-        `"linear"` or `"exponential"`, see `CrossEntropy`.
+        As in `CrossEntropy`.
 
     Raises
     ------
@@ -229,14 +231,19 @@ def elite_weights(reward: FloatArray, kind: str) -> FloatArray:
         if not reward.min() > 0:
             raise UsageError(
                 f"an elite has reward {reward.min():g}: linear weights need positive rewards, "
-                "add an offset"
+                "add an offset or take 'linear with floor'"
             )
         return reward
+    if kind == "linear with floor":
+        return np.maximum(reward, _LEAST_WEIGHT)
     spread = float(np.ptp(reward))
     scale = 0.2 * spread if spread >= _NO_SPREAD else 1.0
     weights: FloatArray = np.exp((reward - reward.min()) / scale)
     return weights
 
+
+_LEAST_WEIGHT = 1e-3
+"""Weight of an elite whose reward is smaller; good policies of the loan problem earn 0.4."""
 
 _NO_SPREAD = 1e-5
 """Rewards closer together than this count as equal (the code's bound)."""

@@ -9,6 +9,11 @@ CHECKS = {
     "fair-mdp-price-as-published": "longfair.papers.fairmdp.checks:price_as_published",
     "fair-mdp-appendix-g-gap": "longfair.papers.fairmdp.checks:appendix_g_gap",
     "fair-mdp-appendix-g-level": "longfair.papers.fairmdp.checks:appendix_g_level",
+    "fair-mdp-tightened-check": "longfair.papers.fairmdp.theorems:tightened_check",
+    "fair-mdp-stricter-set": "longfair.papers.fairmdp.theorems:stricter_set",
+    "fair-mdp-batches": "longfair.papers.fairmdp.theorems:batches",
+    "fair-mdp-race-blind": "longfair.papers.fairmdp.theorems:race_blind",
+    "fair-mdp-conservative": "longfair.papers.fairmdp.theorems:conservative",
 }
 EXPERIMENTS = (
     *cross_entropy.EXPERIMENTS,

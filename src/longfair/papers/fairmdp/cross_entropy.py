@@ -62,9 +62,22 @@ class SearchConfig:
     """None: exact evaluation, and the last sample is returned (code). Otherwise policies are
     estimated from episodes, and a fresh draw is returned (paper)."""
 
+    def seen(self, outcome: Outcome) -> FloatArray:
+        """Return the rewards (P,) that the search sees: with the 2 per step of the code."""
+        return outcome.reward
+
     def shortened(self) -> SearchConfig:
         """Return the same for two small iterations."""
         return replace(self, settings=replace(self.settings, population=6, elites=3, iterations=2))
+
+
+@dataclass(frozen=True)
+class ProfitSearchConfig(SearchConfig):
+    """One search that sees the bank's profit alone: the paper knows no constant per step."""
+
+    def seen(self, outcome: Outcome) -> FloatArray:
+        """Return the profits (P,)."""
+        return outcome.profit
 
 
 class Scorer:
@@ -87,11 +100,11 @@ class Scorer:
         constraint = self.config.constraint
         if self.config.sampling is None:
             outcome = self.exact(parameters)
-            return Scores(outcome.reward, constraint.violation(outcome))
+            return Scores(self.config.seen(outcome), constraint.violation(outcome))
         outcome = self.estimated(parameters, EVERYBODY)
         same = constraint.looks_at == "nothing" or constraint.who == EVERYBODY
         compared = outcome if same else self.estimated(parameters, constraint.who)
-        return Scores(outcome.reward, constraint.violation(compared))
+        return Scores(self.config.seen(outcome), constraint.violation(compared))
 
     def exact(self, parameters: FloatArray) -> Outcome:
         """Return the outcome of policies by backward recursion."""
@@ -233,8 +246,10 @@ def config_of(method: str, variant: str, profile: str, tolerance: float = 0.1) -
         A key of `METHODS`.
     variant
         `"as_coded"`: exact evaluation, exponential weights, undiscounted gaps, no tightening.
-        `"as_published"`: estimates from as many episodes as Theorem 4.2 asks for, linear weights,
-        discounted gaps; Algorithm 2 keeps a part of the tolerance for errors of estimation.
+        `"as_published"`: estimates from as many episodes as Theorem 4.2 asks for, weights linear
+        in the profit, discounted gaps; Algorithm 2 keeps a part of the tolerance for errors of
+        estimation. `"with_offset"`: the same, but weights are linear in the profit and the code's
+        2 per step, which the paper does not have.
     profile
         A key of `SETTINGS`.
     tolerance
@@ -248,13 +263,20 @@ def config_of(method: str, variant: str, profile: str, tolerance: float = 0.1) -
         return SearchConfig(constraint, policy, settings, tolerance)
     sampling = Sampling()
     guarded = constraint.looks_at == "episode"
+    kind, weights = _PUBLISHED[variant]
     settings = replace(
-        settings, weights="linear", tightening=sampling.tightening if guarded else 0.0
+        settings, weights=weights, tightening=sampling.tightening if guarded else 0.0
     )
-    return SearchConfig(replace(constraint, discounted=True), policy, settings, tolerance, sampling)
+    return kind(replace(constraint, discounted=True), policy, settings, tolerance, sampling)
 
 
-VARIANTS = ("as_coded", "as_published")
+_PUBLISHED: dict[str, tuple[type[SearchConfig], str]] = {
+    "as_published": (ProfitSearchConfig, "linear with floor"),
+    "with_offset": (SearchConfig, "linear"),
+}
+"""What searches by the paper's text see, and how their elites weigh."""
+
+VARIANTS = ("as_coded", *_PUBLISHED)
 
 TOLERANCES = {"0025": 0.025, "0050": 0.05, "0200": 0.2}
 """Tolerances of Figure 2 beside the 0.1 of Figure 1, by what is added to a method's name."""
@@ -292,12 +314,21 @@ def _tolerances(profile: str) -> tuple[Arm, ...]:
 def _ingredients(profile: str) -> tuple[Arm, ...]:
     """Change one thing at a time on the way from the code to the paper."""
     coded = config_of("cce-dp", "as_coded", profile)
-    published = config_of("cce-dp", "as_published", profile)
+    published = config_of("cce-dp", "with_offset", profile)
     tightened = replace(coded.settings, tightening=published.settings.tightening)
     configs = {
         "linear-weights": (
             replace(coded, settings=replace(coded.settings, weights="linear")),
-            "as coded, but elites weigh as much as their reward",
+            "as coded, but elites weigh as much as their reward with the constant",
+        ),
+        "linear-profit": (
+            ProfitSearchConfig(
+                coded.constraint,
+                coded.policy,
+                replace(coded.settings, weights="linear with floor"),
+                coded.tolerance,
+            ),
+            "as coded, but elites weigh as much as their profit",
         ),
         "discounted-gap": (
             replace(coded, constraint=published.constraint),
