@@ -112,6 +112,29 @@ def together(rows: Sequence[Row]) -> str:
     )
 
 
+def coverage(root: Path) -> dict[str, str]:
+    """Write the simulated coverage of intervals, a table for every statistic."""
+    measured = pd.read_csv(root / "book" / "coverage.csv")
+    star = measured["undefined"].ge(0.01).map({True: "\\*", False: ""})
+    measured["text"] = measured["coverage"].map(lambda hit: f"{hit:.3f}") + star
+    runs = ["distribution", "seeds"]
+    parts = []
+    for statistic, rows in measured.groupby("statistic", sort=False):
+        kinds = list(rows["interval"].unique())
+        lines = [
+            [*key, *group.set_index("interval").loc[kinds, "text"]]
+            for key, group in rows.groupby(runs, sort=False)
+        ]
+        title = str(statistic).capitalize()
+        parts.append(f"## {title}\n\n{table(['Runs', 'Seeds', *kinds], lines)}")
+    odd = [
+        [*key, f"{group['two_kinds'].iloc[0]:.3f}"]
+        for key, group in measured.groupby(runs, sort=False)
+    ]
+    kinds_told = table(["Runs", "Seeds", "Taken for two kinds"], odd)
+    return {"coverage": "\n".join(parts), "coverage_two_kinds": kinds_told}
+
+
 def seeds(numbers: Iterable[int]) -> str:
     """Write seed numbers, a gapless range as its ends."""
     ordered = sorted(set(numbers))
@@ -261,7 +284,7 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
         own = [row for row in rows if row["paper"] == paper]
         parts |= {f"claims_{paper}": board(own, "paper"), f"asked_{paper}": board(own, "here")}
     parts |= {f"room_{name}": room(name) for name in ROOMS}
-    return parts | environment_pages.fragments(root)
+    return parts | coverage(root) | environment_pages.fragments(root)
 
 
 def write(app: Sphinx) -> None:

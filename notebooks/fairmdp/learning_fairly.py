@@ -119,13 +119,15 @@ STYLES = {learner: LineStyle(banks.NAMES[learner], *look) for learner, look in C
 # %% [markdown]
 # ## Claims on this page
 #
-# The first claim has two parts. The number beside it belongs to its first part: what a committed
-# episode costs, as a share of what one of exploration costs. The verdict is that of the weaker
-# part, fairness in *every* episode. The other claims are not the paper's.
+# The claim about the regret has two parts: what a committed episode costs, as a share of what one
+# of exploration costs, and in how many runs *every* episode is fair. It is judged on the bank that
+# plans with a smaller tolerance than it has to keep, as Theorem 5.1 does. `fairmdp-21` is that
+# theorem on small problems. The other claims are not the paper's. All learners keep a tolerance by
+# the same standard: in more than half of the runs, with the whole interval of that share.
 
 # %% tags=["nbval-check-output", "hide-input"]
 ids = {experiment.id for experiment in HERE}
-claims = [claim for claim in registry.claims() if claim.experiment in ids]
+claims = [c for c in registry.claims() if c.experiment in ids or c.id == "fairmdp-21"]
 verdicts = judge_all(claims, store, profile, registry.checks())
 claim_box([verdict.as_json() for verdict in verdicts])
 
@@ -282,21 +284,22 @@ if len(results):
     found = rows.pivot_table(index=["method", "seed"], columns="metric", values="value")
     committed_banks, careful = found.loc["explore-commit"], found.loc["explore-commit-margin"]
     text = (
-        "The shape of the figure is there: almost all of the regret is the coin's. What is not "
-        f"there is fairness in every episode. As published, {committed_banks['fair'].sum():.0f} of "
-        f"{len(committed_banks)} banks are fair throughout; the others commit to a policy with a "
-        f"gap of up to {committed_banks['gap_largest'].max():.3f}. With a margin of a fifth of the "
-        f"tolerance {careful['fair'].sum():.0f} of {len(careful)} are fair throughout."
+        "The shape of the figure is there: almost all of the regret is the coin's. Fairness in "
+        "every episode takes the stricter set of Theorem 5.1. As published, with a margin of a "
+        f"fifth of the tolerance, {careful['fair'].sum():.0f} of {len(careful)} banks are fair "
+        "throughout, with a largest gap of "
+        f"{careful['gap_largest'].max():.3f} among all. Without a margin these are "
+        f"{committed_banks['fair'].sum():.0f} of {len(committed_banks)}; the others commit to a "
+        f"policy with a gap of up to {committed_banks['gap_largest'].max():.3f}."
     )
 Markdown(text)
 
 # %% [markdown]
-# The reason is simple. The committed policy uses the tolerance up, *in the estimated problem*. In
-# the true one its gap is a little more or a little less, as chance will have it. So about half of
-# the banks are unfair by a little for nine hundred episodes. That is a matter of the algorithm and
-# not of bad luck: a policy at the edge of the estimated tolerance falls on either side of the true
-# one. The theorem avoids it by planning with a smaller tolerance, and so does the margin here. It
-# costs little.
+# The reason is simple. Without a margin the committed policy uses the tolerance up, *in the
+# estimated problem*. In the true one its gap is more or less, as chance will have it. So about half
+# of the banks are unfair for nine hundred episodes, some of them by as much as the baseline that
+# the paper calls unfair. The theorem avoids it by planning with a smaller tolerance, and so does
+# the margin here. It costs little. The paper does not say how its experiment planned.
 #
 # The theorem assumes that the bank knows how applicants are distributed when they first appear. If
 # it has to estimate that, too, the gap errs by much more: compare the row *first law estimated*.
@@ -359,10 +362,12 @@ else:
     print(NOTHING)
 
 # %% [markdown]
-# The bound is true and says nothing here. It charges for every situation that the coin could reach,
-# among them some that it reaches once in more episodes than there are people. A bank that knows
-# the form {eq}`eq-learning-belief` needs four numbers, not a hundred thousand, and learns them from
-# whatever situations it sees. That is why the experiment works. The theorem does not explain it.
+# The bound says nothing here: it asks for more episodes of exploration than there will ever be,
+# and what it then promises is more than can be lost. It charges for every situation that the coin
+# could reach, among them some that it reaches once in more episodes than there are people. A bank
+# that knows the form {eq}`eq-learning-belief` needs four numbers, not a hundred thousand, and
+# learns them from whatever situations it sees. That is why the experiment works. The theorem does
+# not explain it.
 
 # %% [markdown]
 # ## How long to explore?
@@ -498,7 +503,8 @@ means if len(others) else NO_OTHERS
 #
 # What stays in the books is the violation so far. And there is a guarantee: as long as the balance
 # stays within bounds, the average gap in the long run is at most $\epsilon$. It holds whatever the
-# bank has learned, and whatever it believes about its applicants.
+# bank has learned, and whatever it believes about its applicants. It is a statement about the
+# average over time: at a single balance the gap may be larger, and a finite run can end above.
 #
 # The score of a balance is $-\tfrac12 c\, m^2$. A loan changes it by $-c\,(m x + \tfrac12 x^2)$. So
 # a loan to the group that is ahead has a **price** of about $c\, m$ per unit booked, and one to the
@@ -549,8 +555,8 @@ if numbers is not None:
 # fair. This is what the coin did in [the first notebook](randomness.ipynb). Here no coin is tossed:
 # whether somebody on the edge gets a loan depends on who came before.
 #
-# The bank plans for a tolerance of 0.098 and not 0.1, so that a long run of finitely many
-# applicants shows a gap below 0.1.
+# The bank plans for a tolerance of 0.098 and not 0.1, to leave room for what a long run of finitely
+# many applicants shows. The table below says that this is not always enough.
 #
 # ### What it takes
 #
@@ -633,7 +639,8 @@ if len(remembering) and numbers is not None:
 Markdown(text)
 
 # %% [markdown]
-# - **The memory keeps the tolerance**, also while the bank still lends badly. The exception is a
+# - **The memory holds the gap near the tolerance**, also while the bank still lends badly. It does
+#   not make every run keep it; `fairmdp-memory-published` counts those that do. The exception is a
 #   bank whose balance has reached the end of its books, as happens at first if nothing is imagined.
 # - **Imagined balances make it learn faster.** In the end the difference is small.
 # - **Without sight of the balance** the bank earns as much. But one policy has one gap. It is
@@ -649,7 +656,8 @@ Markdown(text)
 
 # %% tags=["nbval-check-output", "hide-input"]
 for verdict in verdicts:
-    print(f"{verdict.claim.id}, {VARIANT_NAMES[verdict.variant]}: {verdict.word}")
+    variant = VARIANT_NAMES.get(verdict.variant, verdict.variant)
+    print(f"{verdict.claim.id}, {variant}: {verdict.word}")
     for part in verdict.parts or [verdict]:
         print(textwrap.indent(textwrap.fill(part.detail.rstrip(".") + ".", width=76), "    "))
 
@@ -664,8 +672,8 @@ for verdict in verdicts:
 # %% [markdown]
 # ## What would change our mind
 #
-# - **The authors' tolerance.** With a loose tolerance, or with one that the committed policy does
-#   not use up, every episode is fair, as the paper says.
+# - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, every
+#   episode is fair, as the paper says.
 # - **A tighter analysis.** A bound that counts parameters and not situations could explain why a
 #   hundred episodes are enough.
 # - **Longer training of the learners by gradients.** Their curves are still rising at the end.

@@ -146,3 +146,10 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
     assert "here about 2" in text
     assert "0 of them stay by intervals at 99 %" in text
     assert "40 are fragile" in text
+
+
+def test_coverage_has_a_table_for_every_statistic() -> None:
+    parts = generated.coverage(Path(__file__).parents[2])
+    assert parts["coverage"].count("## ") == 6
+    assert "| normal | 10 | 0.9" in parts["coverage"]
+    assert "| lognormal | 10 |" in parts["coverage_two_kinds"]

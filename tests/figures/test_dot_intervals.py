@@ -16,7 +16,7 @@ FRAME = pd.DataFrame(
     ],
     columns=["name", "series", "value", "low", "high"],
 )
-BAND = "mean with 95 % bootstrap interval, 10 seeds"
+BAND = "mean with 95 % interval, 10 seeds"
 
 
 def test_names_are_listed_from_the_top_and_dots_stand_beside_them():

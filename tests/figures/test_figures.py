@@ -32,7 +32,7 @@ from longfair.figures.style import canvas, introduce, number
 from longfair.papers.styles import METHODS
 
 SEEDS = 10
-INTERVAL = "mean with 95 % bootstrap interval, 10 seeds"
+INTERVAL = "mean with 95 % interval, 10 seeds"
 LEARNED = (
     ("g-ppo", "as_coded", 0.148, 0.161),
     ("elbert-po", "as_coded", 0.18, 0.023),

@@ -34,7 +34,7 @@ NOTHING = RESULTS.iloc[:0]
 
 
 def test_intervals_are_named_with_their_seeds() -> None:
-    assert interval_in_words(LEARNED) == "mean and 95 % bootstrap interval, 2 seeds"
+    assert interval_in_words(LEARNED) == "mean and 95 % interval, 2 seeds"
 
 
 def test_curves_have_thin_lines_only_if_wanted() -> None:
@@ -43,7 +43,7 @@ def test_curves_have_thin_lines_only_if_wanted() -> None:
         runs, "gap", references=tidy.references(RESULTS, "bias"), styles=STYLES
     )
     assert figure is not None
-    assert "mean and 95 % bootstrap interval, 2 seeds" in figure.alt_text
+    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
     assert "Horizontal reference lines: the bar 0.05." in figure.alt_text
     assert len(figure.data) == len(runs)
     plain = training_curves(runs, "gap", references=NOTHING, thin_lines=False)

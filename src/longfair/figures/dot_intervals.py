@@ -29,7 +29,7 @@ def dot_intervals(
     across
         Label of the horizontal axis in lower case, with units.
     band
-        What dot and line are, for example "mean with 95 % bootstrap interval, 10 seeds".
+        What dot and line are, for example "mean with 95 % interval, 10 seeds".
     references
         Columns `name`, `value`: things drawn as vertical lines that carry their names on top.
     lowest

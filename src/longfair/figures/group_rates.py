@@ -43,7 +43,7 @@ def group_rates(
     quantities
         Metric to the label of its panel, with unit, in the order of the panels.
     interval
-        What the whiskers are, for example "mean with 95 % bootstrap interval, 10 seeds".
+        What the whiskers are, for example "mean with 95 % interval, 10 seeds".
     group_names
         Names of groups 0, 1, ...; by default "group 0", "group 1", ...
     styles

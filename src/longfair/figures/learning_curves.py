@@ -44,7 +44,7 @@ def learning_curves(
     quantity
         What is on the vertical axis, with its unit, in lower case.
     band
-        What value and band are, for example "mean with 95 % bootstrap interval, 10 seeds".
+        What value and band are, for example "mean with 95 % interval, 10 seeds".
     runs
         Columns method, seed, step, value (and variant): the single runs.
     references

@@ -50,7 +50,7 @@ def trade_off(
         One row per method with columns method, reward, reward_low, reward_high, bias, bias_low,
         bias_high; variant if methods come in several.
     interval
-        What the crosses are, for example "mean with 95 % bootstrap interval, 10 seeds".
+        What the crosses are, for example "mean with 95 % interval, 10 seeds".
     seeds
         Columns method, seed, reward, bias (and variant): the single runs, drawn as dots.
     references

@@ -15,8 +15,8 @@ Styles = Mapping[str, LineStyle] | None
 
 
 def interval_in_words(rows: pd.DataFrame) -> str:
-    """Say what a band or a cross is, as in "mean and 95 % bootstrap interval, 10 seeds"."""
-    return f"mean and 95 % bootstrap interval, {tidy.seeds_in_words(rows)}"
+    """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
+    return f"mean and 95 % interval, {tidy.seeds_in_words(rows)}"
 
 
 def training_curves(

@@ -272,7 +272,7 @@ def _wide(rows: pd.DataFrame, index: Sequence[str], values: str) -> pd.DataFrame
 
 
 def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Estimate a mean over seeds, with its 95 % bootstrap interval, for every combination.
+    """Estimate a mean over seeds, with its 95 % interval, for every combination.
 
     Parameters
     ----------

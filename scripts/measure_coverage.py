@@ -1,0 +1,165 @@
+"""Measure by simulation how often intervals hold the truth: `book/coverage.csv`.
+
+The intervals are those of `longfair.runs.statistics`, beside the two that they replaced. The page
+*Coverage* of the book shows the numbers. Some ten minutes of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from scipy.stats import bootstrap, trim_mean
+
+from longfair.runs import statistics
+from longfair.runs.statistics import (
+    Effect,
+    Estimate,
+    Floats,
+    Kind,
+    estimate,
+    mean_effect,
+    percentile,
+    reduction_effect,
+    share,
+    smallest,
+)
+
+FILE = Path(__file__).parents[1] / "book" / "coverage.csv"
+SEEDS = (5, 10, 20, 30)
+REPEATS = 1_000
+RESAMPLES = 2_000
+FAILING = 1 / 7
+"""How often a run fails in the distribution of two kinds, and the share that is estimated."""
+
+
+def normal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Draw runs that are normal."""
+    return generator.normal(size=shape)
+
+
+def lognormal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Draw runs that are skewed."""
+    return np.exp(generator.normal(size=shape))
+
+
+def outliers(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Draw runs of which 15 % spread ten times as wide."""
+    wide = generator.random(shape) < 0.15
+    return generator.normal(size=shape) * np.where(wide, 10.0, 1.0)
+
+
+def bimodal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Draw runs of which one in seven fails."""
+    fails = generator.random(shape) < FAILING
+    return generator.normal(size=shape) - np.where(fails, 20.0, 0.0)
+
+
+DISTRIBUTIONS = {
+    "normal": normal,
+    "lognormal": lognormal,
+    "85/15 outliers": outliers,
+    "one in seven fails": bimodal,
+}
+
+
+def of_effects(effects: list[Effect], point: Callable[[Floats], Floats]) -> dict[str, Estimate]:
+    """Return the intervals of every kind, and the two that were used before."""
+    kinds = ("both", "studentised", "t")
+    found = {kind: smallest(effects, kind=cast(Kind, kind)) for kind in kinds}
+    seeds = effects[0].residuals.size
+    found["percentile"] = percentile(point, seeds)
+    return found if len(effects) > 1 else {**found, "BCa": _bca(point, seeds)}
+
+
+def _bca(point: Callable[[Floats], Floats], seeds: int) -> Estimate:
+    def of_chosen(chosen: Floats, axis: int = -1) -> Floats:
+        return point((chosen[..., None] == np.arange(seeds)).mean(axis=-2))
+
+    ends = bootstrap(
+        (np.arange(seeds),), of_chosen, n_resamples=999, method="BCa", rng=seeds, vectorized=True
+    ).confidence_interval
+    return Estimate(np.nan, float(ends.low), float(ends.high), seeds, "BCa")
+
+
+@cache
+def _exact(hits: int, seeds: int) -> Estimate:
+    return share(np.arange(seeds) < hits)
+
+
+def all_intervals(runs: Floats, centre: float, edge: float) -> dict[str, dict[str, Estimate]]:
+    """Return statistic to kind to interval, from runs (seeds, 4 methods) with one mean."""
+    own, *others = runs.T
+    low, high = (runs[:, 0] - centre + 30) / 4, runs[:, 1] - centre + 30
+    gains = np.stack([own - other for other in others], axis=1)
+    return {
+        "mean": of_effects([mean_effect(own)], lambda w: w @ own),
+        "paired difference": of_effects([mean_effect(gains[:, 0])], lambda w: w @ gains[:, 0]),
+        "reduction": of_effects([reduction_effect(low, high)], lambda w: 1 - w @ low / (w @ high)),
+        "smallest of three differences": of_effects(
+            [mean_effect(gain) for gain in gains.T], lambda w: (w @ gains).min(axis=-1)
+        ),
+        "interquartile mean": {"Tukey-McLaughlin": estimate(own, "interquartile mean")},
+        "share": {"Clopper-Pearson": _exact(int((own < edge).sum()), own.size)},
+    }
+
+
+def measured(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
+    """Simulate one distribution with one number of seeds."""
+    draw, generator = DISTRIBUTIONS[name], np.random.default_rng(seeds)
+    many = draw(np.random.default_rng(0), (4_000_000,))
+    centre = float(many.mean())
+    truths = {
+        "mean": centre,
+        "paired difference": 0.0,
+        "reduction": 0.75,
+        "smallest of three differences": 0.0,
+        "interquartile mean": float(trim_mean(many, 0.25)),
+        "share": FAILING,
+    }
+    edge = float(np.quantile(many, FAILING))
+    hits: dict[tuple[str, str], list[float]] = {}
+    odd = 0
+    for _ in range(repeats):
+        runs = draw(generator, (seeds, 4))
+        odd += statistics.two_kinds(runs[:, 0]) is not None
+        for statistic, kinds in all_intervals(runs, centre, edge).items():
+            for kind, found in kinds.items():
+                low, high = found.interval or (np.nan, np.nan)
+                inside = np.nan if np.isnan(low) else float(low <= truths[statistic] <= high)
+                hits.setdefault((statistic, kind), []).append(inside)
+    return [
+        {
+            "statistic": statistic,
+            "distribution": name,
+            "seeds": seeds,
+            "interval": kind,
+            "coverage": round(float(np.nanmean(inside)), 4) if not np.isnan(inside).all() else "",
+            "undefined": round(float(np.isnan(inside).mean()), 4),
+            "two_kinds": round(odd / repeats, 4),
+        }
+        for (statistic, kind), inside in hits.items()
+    ]
+
+
+def main() -> None:
+    """Simulate everything and write the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--repeats", type=int, default=REPEATS)
+    repeats = options.parse_args().repeats
+    statistics.RESAMPLES = RESAMPLES
+    lines: list[dict[str, object]] = []
+    for name in DISTRIBUTIONS:
+        for seeds in SEEDS:
+            lines += measured(name, seeds, repeats)
+            print(f"{name}, {seeds} seeds", flush=True)
+    pd.DataFrame(lines).to_csv(FILE, index=False)
+
+
+if __name__ == "__main__":
+    main()
