@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from toy_experiment import halves, toy_experiment
 
+from longfair.papers import registry
 from longfair.runs import board
 from longfair.runs.claims import load_claims
 from longfair.runs.experiment import plan
@@ -72,9 +73,26 @@ def test_changed_code_judges_again(
     store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdicts(store)
-    monkeypatch.setattr(board, "library_stamp", lambda: "other code")
+    monkeypatch.setattr(board, "library_stamp", lambda room: f"other code of {room}")
     verdicts(store)
     assert judged == [len(CLAIMS), len(CLAIMS)]
+
+
+def test_changed_code_of_a_check_judges_its_claims_alone(
+    store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts(store)
+    monkeypatch.setattr(board, "source_digest", lambda check: f"other code of {check.__name__}")
+    verdicts(store)
+    exact = [claim for claim in CLAIMS if claim.rule.checks]
+    assert judged == [len(CLAIMS), len(exact)]
+    assert 0 < len(exact) < len(CLAIMS)
+
+
+def test_the_code_of_a_check_is_where_it_is_written() -> None:
+    modules = {check.__module__ for check in registry.checks().values()}
+    assert "longfair.papers.fairmdp.checks" in modules
+    assert registry.__name__ not in modules
 
 
 def test_runs_that_went_stale_are_judged_again(store: Store, judged: list[int]) -> None:

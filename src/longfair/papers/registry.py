@@ -194,6 +194,7 @@ def _lazily(name: str, place: str) -> Check:
         return result
 
     check.__name__ = name
+    check.__module__ = place.partition(":")[0]  # whose code it runs; see `runs.sources`
     return check
 
 

@@ -1,8 +1,9 @@
 """Verdicts of many claims, remembered: judged again only when something they rest on changed.
 
 A verdict follows from the claim with its rule, the stored runs of its experiment, and the code that
-judges. The index of the store remembers verdicts under a digest of all three, so the second look
-at the board costs nothing, and a new run costs the claims of its experiment.
+judges: this room, and for an exact claim what its check reaches. The index of the store remembers
+verdicts under a digest of all three, so the second look at the board costs nothing, a new run costs
+the claims of its experiment, and an edit elsewhere in the library costs nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from longfair.runs.evidence import Evidence
 from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
 from longfair.runs.rules.words import Word
-from longfair.runs.sources import library_stamp
+from longfair.runs.sources import library_stamp, source_digest
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_by_settings
 
@@ -51,9 +52,10 @@ def verdicts(
     names = dict.fromkeys(claim.experiment for claim in chosen if claim.experiment)
     evidence = {name: Evidence.of(store, experiments[name]) for name in names}
     digests = {name: stored.digest for name, stored in evidence.items()}
-    rests_on = f"{_code(checks)}\n{profile}"
     questions = {
-        claim.id: sha256(f"{rests_on}\n{digests.get(claim.experiment or '')}\n{claim!r}")
+        claim.id: sha256(
+            f"{_code(claim, checks)}\n{profile}\n{digests.get(claim.experiment or '')}\n{claim!r}"
+        )
         for claim in chosen
     }
     known = {claim.id: store.index.answer(questions[claim.id]) for claim in chosen}
@@ -154,9 +156,10 @@ def family(rows: Iterable[Mapping[str, Any]]) -> Family:
     )
 
 
-def _code(checks: Mapping[str, Check]) -> str:
-    """Digest of the judging code; checks of other packages count by their names only."""
-    return sha256(library_stamp() + " ".join(sorted(checks)))
+def _code(claim: Claim, checks: Mapping[str, Check]) -> str:
+    """Say which code judges a claim: this room, and what the executable checks reach."""
+    reached = (source_digest(checks[name]) for name in claim.rule.checks if name in checks)
+    return " ".join((library_stamp("runs"), *reached))
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,6 +46,7 @@ class Outcomes:
         self._columns = {name: _Column.of(table[name]) for name in ("metric", "group", "phase")}
         known = [name for name in ("profile", "authors", "stale") if name in table]
         self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value", *known)}
+        self._found: dict[tuple[str, str], Arm] = {}
 
     def arm(self, name: str, variant: str) -> Arm | None:
         """Return a method's rows: in the pinned variant, or the given one, or as a reference.
@@ -59,24 +60,29 @@ class Outcomes:
         """
         method, _, pinned = name.partition(":")
         for chosen in (pinned,) if pinned else (variant, REFERENCE):
-            if (method, chosen) in self._arms:
-                rows = self._arms[(method, chosen)]
-                columns = {
-                    name: _Column(column.codes[rows], column.entries)
-                    for name, column in self._columns.items()
-                }
-                numbers = {name: column[rows] for name, column in self._numbers.items()}
-                return Arm(method, columns, numbers)
+            which = (method, chosen)
+            if which in self._arms and which not in self._found:
+                self._found[which] = self._taken(method, self._arms[which])
+            if which in self._found:
+                return self._found[which]
         return None
+
+    def _taken(self, method: str, rows: Array) -> Arm:
+        columns = {
+            name: _Column(column.codes[rows], column.entries)
+            for name, column in self._columns.items()
+        }
+        return Arm(method, columns, {n: column[rows] for n, column in self._numbers.items()})
 
 
 @dataclass(frozen=True)
 class Arm:
-    """The rows of one method in one variant."""
+    """The rows of one method in one variant, and what was already computed from them."""
 
     method: str
     columns: dict[str, _Column]
     numbers: dict[str, Array]
+    _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
     @property
     def steps(self) -> int:
@@ -116,9 +122,13 @@ class Arm:
         UsageError
             If the runs have no such metric, group, phase or evaluation.
         """
-        rows = self._rows(quantity, metric)
-        values = pd.Series(self.numbers["value"][rows])
-        return values.groupby(self.numbers["seed"][rows]).mean()
+        asked = ("by_seed", metric, quantity.group, quantity.phase, quantity.window)
+        if asked not in self._known:
+            rows = self._rows(quantity, metric)
+            values = pd.Series(self.numbers["value"][rows])
+            self._known[asked] = values.groupby(self.numbers["seed"][rows]).mean()
+        found: pd.Series[float] = self._known[asked]
+        return found
 
     def curves(self, quantity: Quantity, metric: str) -> pd.DataFrame:
         """Return one number per step (index) and seed (columns), at the steps of all seeds.
@@ -128,9 +138,14 @@ class Arm:
         quantity, metric
             As for `by_seed`.
         """
-        rows = self._rows(quantity, metric)
-        table = pd.DataFrame({name: self.numbers[name][rows] for name in ("step", "seed", "value")})
-        return table.pivot_table(index="step", columns="seed", values="value").dropna()
+        asked = ("curves", metric, quantity.group, quantity.phase, quantity.window)
+        if asked not in self._known:
+            rows = self._rows(quantity, metric)
+            table = pd.DataFrame({n: self.numbers[n][rows] for n in ("step", "seed", "value")})
+            curves = table.pivot_table(index="step", columns="seed", values="value").dropna()
+            self._known[asked] = curves
+        found: pd.DataFrame = self._known[asked]
+        return found
 
     def _rows(self, quantity: Quantity, metric: str) -> Array:
         rows = np.arange(len(self.numbers["step"]))

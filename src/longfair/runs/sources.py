@@ -62,13 +62,18 @@ def source_digest(*roots: Any) -> str:
 
 
 @cache
-def library_stamp() -> str:
-    """Digest of names, sizes and times of the library's files, and of the packages it uses.
+def library_stamp(room: str = "") -> str:
+    """Digest of names, sizes and times of the files of the library, and of the packages it uses.
 
     It changes with every edit, and costs a few milliseconds: what is remembered under it was
     worked out by the very code that is installed now.
+
+    Parameters
+    ----------
+    room
+        Only the files of this folder.
     """
-    root = Path(longfair.__file__).parent
+    root = Path(longfair.__file__).parent / room
     found = []
     for folder, _, names in os.walk(root):
         found += [Path(folder) / name for name in names if name.endswith((".py", ".yaml", ".csv"))]

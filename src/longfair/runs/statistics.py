@@ -106,9 +106,13 @@ def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
     float or numpy.ndarray
         The values without the axis.
     """
-    from scipy.stats import trim_mean  # half a second, which reading claims need not wait for
-
-    return trim_mean(np.asarray(values, dtype=np.float64), 0.25, axis=axis)
+    numbers = np.asarray(values, dtype=np.float64)
+    if axis is None:
+        numbers, axis = numbers.ravel(), 0
+    size = numbers.shape[axis]
+    cut = size // 4
+    ordered = np.partition(numbers, (cut, size - cut - 1), axis) if size else numbers
+    return np.moveaxis(ordered, axis, 0)[cut : size - cut].mean(axis=0)
 
 
 def estimate(
@@ -372,12 +376,17 @@ def share(hits: npt.ArrayLike, level: float = 0.95) -> Estimate:
         Share and its Clopper-Pearson interval, which covers at least as often as its level says,
         with any number of runs.
     """
+    true = np.asarray(hits, dtype=bool)
+    low, high = _clopper_pearson(int(true.sum()), true.size, level)
+    return Estimate(float(true.mean()), low, high, true.size, "share", level)
+
+
+@lru_cache(maxsize=4096)
+def _clopper_pearson(hits: int, size: int, level: float) -> tuple[float, float]:
     from scipy.stats import binomtest
 
-    true = np.asarray(hits, dtype=bool)
-    ends = binomtest(int(true.sum()), true.size).proportion_ci(level)
-    value = float(true.mean())
-    return Estimate(value, float(ends.low), float(ends.high), true.size, "share", level)
+    ends = binomtest(hits, size).proportion_ci(level)
+    return float(ends.low), float(ends.high)
 
 
 def share_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> Estimate:
