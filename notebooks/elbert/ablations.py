@@ -73,8 +73,9 @@ authors_steps.say(
 
 # %% [markdown]
 # **Why?** Standardising makes every advantage equally large, so a site that hardly matters gets as
-# much of a say as all others. Ten runs make this likely, not certain. **What would change our
-# mind?** The authors' raw results, or forms that come out otherwise with a weight tuned for each.
+# much of a say as all others. Ten runs make this likely, not certain.
+# **What would change our mind?** The authors' raw results, or forms that come out otherwise with a
+# weight tuned for each.
 #
 # *You need* what ELBERT-PO is, from [lending](lending.ipynb); this page builds on
 # [infectious disease](infectious.ipynb) and [attention allocation](attention.ipynb), too. *Time:*

@@ -67,7 +67,7 @@ class Outcomes:
                 return self._found[which]
         return None
 
-    def _taken(self, method: str, rows: Array) -> Arm:
+    def _taken(self, method: str, rows: Any) -> Arm:
         columns = {
             name: _Column(column.codes[rows], column.entries)
             for name, column in self._columns.items()
