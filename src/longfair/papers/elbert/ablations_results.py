@@ -85,7 +85,8 @@ def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:
         if "bias_exact" in runs.last:
             coded = runs.last[runs.last["variant"] == "as_coded"]
             moved = (coded["bias_exact"] - coded["bias"]).groupby(coded["method"]).mean()
-            added[runs.experiment.name.replace("-", ", ")] = runs.labelled(moved).round(4)
+            name = runs.experiment.name.replace("-", ", ")
+            added[name] = moved.rename(index=runs.look.names).round(4)
     return pd.DataFrame(added).T
 
 
