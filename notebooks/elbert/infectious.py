@@ -429,10 +429,9 @@ harder.show(
 
 # %% [markdown]
 # After a short beginning the demands of G-PPO and A-PPO stay where they are, and only the vaccines
-# differ between the two. Under R-PPO and ELBERT-PO the demands seem to come together. They do not:
-# the two rates are nearly equal there, the groups change places from one evaluation to the next,
-# and the lines mix them. By group, in the table above, each falls ill equally often under all four
-# methods.
+# differ between the two. Under R-PPO and ELBERT-PO the lines jump. Nothing happens in the groups
+# then: their rates are nearly equal, and they change places from one evaluation to the next. By
+# group, in the table above, each falls ill about equally often under all four methods.
 
 # %% [markdown]
 # ## Beside the authors' numbers

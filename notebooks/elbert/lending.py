@@ -38,7 +38,7 @@ from longfair.papers.protocol import train_and_evaluate
 
 page = Page(profile, "elbert/lending", look=lending.LOOK, claims=["elbert-24"])
 runs = page.of("elbert/lending")
-authors = page.of("elbert/lending", "paper")
+authors = page.of("elbert/lending", "paper", replace(lending.LOOK, median=True))
 lengths_of_training = page.of("elbert/episodes-lending")
 elbert_po = ("elbert-po", "as_coded")
 best_pair = ("threshold-2-1", "reference")
@@ -696,7 +696,8 @@ authors.missing if beside_poster.empty else folded(
 authors.curves(
     "reward",
     "as_coded",
-    "Reward per step during training with the authors' settings, as coded.",
+    "Reward per step during training with the authors' settings, as coded. Thick lines are medians "
+    "of the few runs.",
     beside=(),
 )
 
@@ -726,7 +727,7 @@ authors.missing if authors.results.empty else folded(
 authors.scatter(
     "as_coded",
     beside=profitable,
-    caption="Reward against bias with the authors' settings, as coded.",
+    caption="Reward against bias with the authors' settings, as coded. Large marks are medians.",
 )
 
 # %% [markdown]

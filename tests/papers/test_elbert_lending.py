@@ -182,7 +182,7 @@ RESULTS = results_of(
 
 def test_final_table_names_mean_interval_middle_and_seeds() -> None:
     row = lending_results.final_table(RESULTS).loc[("g-ppo", "as_coded")]
-    assert row["reward"].startswith("0.250 [0.1")
+    assert row["reward"].startswith("0.250 [0.0")
     assert row["reward, IQM"] == "0.250"
     assert row["bias"].startswith("0.025 [")
     assert row["exact bias"].startswith("0.028 [")

@@ -85,7 +85,8 @@ class Look:
         Profile to the number of neighbouring points of a curve that are averaged.
     median
         Whether figures show the median of the runs in place of a mean with its interval. For runs
-        that end in two places, between which no run ends. It is the value of a run.
+        that end in two places, between which no run ends. It is the value of a run: of an even
+        number, the lower one in the middle.
     """
 
     styles: Mapping[str, LineStyle] = field(default_factory=dict)
