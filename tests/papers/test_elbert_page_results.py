@@ -14,7 +14,8 @@ from longfair.papers.elbert import histories
 from longfair.papers.elbert import lending_results as lending
 from longfair.papers.elbert import notions_results as notions
 from longfair.papers.elbert import world_results as worlds
-from longfair.papers.page import Look, Runs, middles
+from longfair.papers.page import Look, Runs
+from longfair.papers.seed_figures import middles
 
 ATTENTION = registry.experiment("elbert/attention-harder")
 LENDING = registry.experiment("elbert/lending")

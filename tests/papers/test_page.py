@@ -12,7 +12,8 @@ from longfair.errors import UsageError
 from longfair.figures import Figure, Folded, LineStyle, Words, folded
 from longfair.papers import registry
 from longfair.papers.elbert.world_results import FIGURE_9, supply_and_demand
-from longfair.papers.page import NOT_STORED, Look, Page, Runs, interval_in_words
+from longfair.papers.page import NOT_STORED, Look, Page, Runs
+from longfair.papers.seed_figures import interval_in_words
 from longfair.runs.store import Store
 
 EXPERIMENT = registry.experiment("elbert/attention-harder")

@@ -24,11 +24,11 @@ from longfair.figures import (
     offer,
     show,
     show_missing,
-    trade_off,
 )
 from longfair.figures.style import VARIANT_NAMES
 from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.seed_figures import reward_against_bias, training_curves
 from longfair.papers.setting import Setting
 from longfair.papers.styles import METHODS
 from longfair.runs import board, tidy
@@ -45,21 +45,6 @@ LIVE = "live"
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
-
-
-def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
-    """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
-    middle = "median, no interval" if median else "mean and 95 % interval"
-    return f"{middle}, {tidy.seeds_in_words(rows)}"
-
-
-def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
-    """Return means over seeds with intervals, as `tidy.over_seeds`, or medians without."""
-    if not median:
-        return tidy.over_seeds(rows, by)
-    groups = rows.groupby(list(by), sort=False, observed=True)["value"]
-    middle = groups.quantile(0.5, interpolation="nearest").reset_index()
-    return middle.assign(low=middle["value"], high=middle["value"])
 
 
 @dataclass(frozen=True)
@@ -314,17 +299,15 @@ class Runs:
         every = self.look.every.get(self.profile, 1)
         runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
         runs = runs[runs["method"].isin(list(methods))] if methods else runs
-        if runs.empty:
-            return None
-        return learning_curves(
-            middles(runs, [*tidy.ARM, "step"], self.look.median),
-            runs=runs if thin_lines else None,
-            quantity=self.look.axes[metric],
-            band=interval_in_words(runs, self.look.median),
+        return training_curves(
+            runs,
+            self.look.axes[metric],
             references=self._references(self.results, metric, beside),
             styles=self.look.styles,
-            across=across,
+            thin_lines=thin_lines,
             logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
+            median=self.look.median,
+            across=across,
         )
 
     def scatter(
@@ -378,20 +361,16 @@ class Runs:
         references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
         if points is not None:
             references = pd.concat([references, points]) if len(references) else points
-        single = tidy.trade_off_runs(chosen, up, right)
-        summary = tidy.trade_off_summary(chosen, up, right)
-        if self.look.median:
-            both = single.melt([*tidy.ARM, "seed"], ["reward", "bias"], "metric")
-            summary = _wide_middles(middles(both, [*tidy.ARM, "metric"], True))
-        return trade_off(
-            summary,
-            seeds=single,
-            interval=interval_in_words(chosen, self.look.median),
-            references=references if len(references) else None,
+        return reward_against_bias(
+            chosen,
+            reward=up,
+            bias=right,
+            references=references,
             reward_label=self.look.axes[up],
             bias_label=self.look.axes[right],
             styles=self.look.styles,
             logarithmic_beyond=self.look.logarithmic_beyond.get(up),
+            median=self.look.median,
         )
 
     def live_curves(
@@ -429,15 +408,6 @@ class Runs:
         else:
             lines = tidy.references(results, metric, beside)
         return None if lines.empty else lines
-
-
-def _wide_middles(found: pd.DataFrame) -> pd.DataFrame:
-    """Bring medians of reward and bias into the columns that `figures.trade_off` reads."""
-    wide = found.pivot(index=tidy.ARM, columns="metric", values="value").loc[
-        list(dict.fromkeys(zip(found["method"], found["variant"], strict=True)))
-    ]
-    ends = [wide.add_suffix(end) for end in ("", "_low", "_high")]
-    return pd.concat(ends, axis=1).reset_index()
 
 
 class Page:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+import longfair.papers.styles  # noqa: F401  # introduces the agents to figures
 from longfair.figures import Figure, LineStyle, learning_curves, trade_off
-from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 
 Styles = Mapping[str, LineStyle] | None
 """Styles of methods the library does not know."""
 
 
-def interval_in_words(rows: pd.DataFrame) -> str:
+def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
     """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
-    return f"mean and 95 % interval, {tidy.seeds_in_words(rows)}"
+    middle = "median, no interval" if median else "mean and 95 % interval"
+    return f"{middle}, {tidy.seeds_in_words(rows)}"
+
+
+def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
+    """Return means over seeds with intervals, as `tidy.over_seeds`, or medians without."""
+    if not median:
+        return tidy.over_seeds(rows, by)
+    groups = rows.groupby(list(by), sort=False, observed=True)["value"]
+    middle = groups.quantile(0.5, interpolation="nearest").reset_index()
+    return middle.assign(low=middle["value"], high=middle["value"])
 
 
 def training_curves(
@@ -27,6 +37,8 @@ def training_curves(
     styles: Styles = None,
     thin_lines: bool = True,
     logarithmic_beyond: float | None = None,
+    median: bool = False,
+    across: str | None = None,
 ) -> Figure | None:
     """Draw a quantity during training, mean and interval over seeds.
 
@@ -44,6 +56,10 @@ def training_curves(
         Whether single runs are drawn, too.
     logarithmic_beyond
         A number beyond which the vertical axis is logarithmic.
+    median
+        Medians without intervals, where no run ends near the mean.
+    across
+        What is on the horizontal axis, if not training steps.
 
     Returns
     -------
@@ -53,12 +69,13 @@ def training_curves(
     if runs.empty:
         return None
     return learning_curves(
-        tidy.over_seeds(runs, [*tidy.ARM, "step"]),
+        middles(runs, [*tidy.ARM, "step"], median),
         runs=runs if thin_lines else None,
         quantity=quantity,
-        band=interval_in_words(runs),
+        band=interval_in_words(runs, median),
         references=None if references is None or references.empty else references,
-        styles={**METHODS, **(styles or {})},
+        styles=styles,
+        across=across,
         logarithmic_beyond=logarithmic_beyond,
     )
 
@@ -73,6 +90,7 @@ def reward_against_bias(
     bias_label: str = "bias",
     styles: Styles = None,
     logarithmic_beyond: float | None = None,
+    median: bool = False,
 ) -> Figure | None:
     """Draw reward against bias of the last policies, mean and interval over single runs.
 
@@ -90,6 +108,8 @@ def reward_against_bias(
         Styles of methods the library does not know.
     logarithmic_beyond
         A reward beyond which its axis is logarithmic.
+    median
+        Medians without intervals, where no run ends near the mean.
 
     Returns
     -------
@@ -98,13 +118,27 @@ def reward_against_bias(
     """
     if results.empty:
         return None
+    single = tidy.trade_off_runs(results, reward, bias)
+    summary = tidy.trade_off_summary(results, reward, bias)
+    if median:
+        both = single.melt([*tidy.ARM, "seed"], ["reward", "bias"], "metric")
+        summary = _wide_middles(middles(both, [*tidy.ARM, "metric"], median))
     return trade_off(
-        tidy.trade_off_summary(results, reward, bias),
-        seeds=tidy.trade_off_runs(results, reward, bias),
-        interval=interval_in_words(results),
+        summary,
+        seeds=single,
+        interval=interval_in_words(results, median),
         references=None if references is None or references.empty else references,
         reward_label=reward_label,
         bias_label=bias_label,
-        styles={**METHODS, **(styles or {})},
+        styles=styles,
         logarithmic_beyond=logarithmic_beyond,
     )
+
+
+def _wide_middles(found: pd.DataFrame) -> pd.DataFrame:
+    """Bring medians of reward and bias into the columns that `figures.trade_off` reads."""
+    wide = found.pivot(index=tidy.ARM, columns="metric", values="value").loc[
+        list(dict.fromkeys(zip(found["method"], found["variant"], strict=True)))
+    ]
+    ends = [wide.add_suffix(end) for end in ("", "_low", "_high")]
+    return pd.concat(ends, axis=1).reset_index()

@@ -23,7 +23,8 @@ from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, WORLD
 from longfair.papers.elbert.measures import measured
-from longfair.papers.page import Look, Runs, interval_in_words
+from longfair.papers.page import Look, Runs
+from longfair.papers.seed_figures import interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
 

@@ -19,7 +19,8 @@ from scipy.stats import binomtest
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
-from longfair.papers.page import Look, Runs, interval_in_words, middles
+from longfair.papers.page import Look, Runs
+from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.papers.styles import METHODS
 from longfair.runs.experiment import Experiment
 from longfair.runs.tidy import ARM, all_written, curve, final, in_order, of_arm, over_seeds

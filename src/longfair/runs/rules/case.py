@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,8 +68,6 @@ class Case:
         Executable checks by name.
     level, kind
         Level of the intervals, and where their quantiles come from.
-    known
-        Numbers that were looked up, by quantity and method, since a claim is judged several times.
     """
 
     blank: Verdict
@@ -77,7 +75,6 @@ class Case:
     checks: Mapping[str, Check]
     level: float = 0.95
     kind: Kind = "both"
-    known: dict[tuple[int, str], pd.Series[float] | None] = field(default_factory=dict)
 
     def metric(self, quantity: Quantity) -> str:
         """Name the metric of a quantity by this measure."""
@@ -95,15 +92,11 @@ class Case:
         UsageError
             If the results have no such metric, group, phase or window.
         """
-        key = (id(quantity), method)
-        if key not in self.known:
-            arm = self._arm(method)
-            try:
-                found = None if arm is None else arm.by_seed(quantity, self.metric(quantity))
-            except UsageError as error:
-                raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
-            self.known[key] = found
-        return self.known[key]
+        arm = self._arm(method)
+        try:
+            return None if arm is None else arm.by_seed(quantity, self.metric(quantity))
+        except UsageError as error:
+            raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
     def curves(self, quantity: Quantity, method: str) -> pd.DataFrame | None:
         """Return one number per step and seed, or None if the method has no results."""
