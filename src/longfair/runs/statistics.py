@@ -22,6 +22,7 @@ One seed has no interval. Values that are all equal have an interval of width ze
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -462,9 +463,10 @@ def _quantiles(residuals: Floats, level: float, kind: Kind) -> tuple[list[float]
     if kind == "t":
         return uppers, lower
     half = (1 - level) / 2
-    pivots = _pivots(residuals.tobytes(), seeds)
-    own = np.quantile(pivots, 1 - half, axis=0, method="higher").tolist()
-    joint = float(np.quantile(pivots.min(axis=1), half, method="lower"))
+    pivots, least = _pivots(residuals.tobytes(), seeds)
+    last = len(least) - 1
+    own = pivots[math.ceil(last * (1 - half))].tolist()
+    joint = float(least[math.floor(last * half)])
     if kind == "studentised":
         return own, joint
     own = [pivot if np.isfinite(pivot) else 0.0 for pivot in own]
@@ -472,8 +474,12 @@ def _quantiles(residuals: Floats, level: float, kind: Kind) -> tuple[list[float]
 
 
 @lru_cache(maxsize=256)
-def _pivots(residuals: bytes, seeds: int) -> Floats:
-    """Resample seeds, shape (resamples, effects): means of residuals over their standard errors."""
+def _pivots(residuals: bytes, seeds: int) -> tuple[Floats, Floats]:
+    """Resample seeds: means of residuals over their standard errors, in ascending order.
+
+    Those of every effect, shape (resamples, effects), and the smallest of each resample. They are
+    kept, because a verdict asks for quantiles at many levels.
+    """
     sample = np.frombuffer(residuals).reshape(seeds, -1)
     scale = np.abs(sample).max(axis=0)
     sample = sample / np.where(scale > 0, scale, 1.0)
@@ -483,7 +489,8 @@ def _pivots(residuals: bytes, seeds: int) -> Floats:
     means[np.abs(means) < ROUNDING] = 0.0
     variances[variances < ROUNDING] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(means / np.sqrt(variances), posinf=np.inf, neginf=-np.inf)
+        pivots = np.nan_to_num(means / np.sqrt(variances), posinf=np.inf, neginf=-np.inf)
+    return np.sort(pivots, axis=0), np.sort(pivots.min(axis=1))
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 import pandas as pd
@@ -324,17 +325,17 @@ ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 def _doubted(verdict: Verdict, case: Case) -> Verdict:
     """Ask what the word would be by other intervals; each rule is judged anew, guards and all."""
 
+    @cache
     def word(level: float = case.level, kind: Kind = case.kind) -> Word:
         claim = case.blank.claim
         return claim.rule.judge(replace(case, level=level, kind=kind), claim.id).word
 
-    by_error = {error: word(1 - error) for error in ERRORS}
-    kept = itertools.takewhile(lambda error: by_error[error] == verdict.word, ERRORS)
+    kept = itertools.takewhile(lambda error: word(1 - error) == verdict.word, ERRORS)
     others = {word(kind="studentised"), word(kind="t")}
     return replace(
         verdict,
-        word_99=by_error[0.01],
-        word_999=by_error[0.001],
+        word_99=word(1 - 0.01),
+        word_999=word(1 - 0.001),
         error=min(kept, default=1 - case.level),
         fragile=verdict.two_kinds or others != {verdict.word},
     )

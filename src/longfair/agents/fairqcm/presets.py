@@ -13,6 +13,7 @@ from longfair.errors import UsageError
 from longfair.settings import (
     Count,
     Length,
+    Natural,
     NonNegative,
     OneOf,
     Positive,
@@ -228,13 +229,13 @@ class WeightSearch:
 
     revision: ClassVar[int] = 1
 
-    columns: Annotated[tuple[int, ...], Length(1)] = (0, 1)
+    columns: Annotated[tuple[Natural, ...], Length(1)] = (0, 1)
     """Numbers of `Ledger.by_person` that count; those that all people share decide nothing."""
     candidates: Count = 2
     """Weights that are tried in a round."""
     episodes: Count = 5
     """Episodes in which each is tried."""
-    elites: Annotated[int, Range(0)] = 0
+    elites: Natural = 0
     """How many of a round the next one is drawn around; 0: draw anew and keep the best of all."""
 
     def __post_init__(self) -> None:
