@@ -336,7 +336,7 @@ def _verify_store(folder: Store) -> bool:
         _say(line)
     if len(wrong) > _SHOWN:
         _say(f"... and {len(wrong) - _SHOWN} more like these")
-    changed = unproven(folder, registry.experiments())
+    changed = unproven(folder, registry.experiments)
     if changed:
         _say(
             f"the code of {len(changed)} arms ({changed[0]}, ...) changed since their results and "

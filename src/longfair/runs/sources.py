@@ -20,6 +20,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,26 @@ def library_stamp(room: str = "") -> str:
     Parameters
     ----------
     room
-        Only the files of this folder.
+        Only the files of this folder; all, and those of packages that extend the library, when
+        not given.
     """
-    root = Path(longfair.__file__).parent / room
-    found = []
-    for folder, _, names in os.walk(root):
-        found += [Path(folder) / name for name in names if name.endswith((".py", ".yaml", ".csv"))]
+    roots = [Path(longfair.__file__).parent / room, *([] if room else _outside())]
+    found = [
+        Path(folder) / name
+        for root in roots
+        for folder, _, names in os.walk(root)
+        for name in names
+        if name.endswith((".py", ".yaml", ".csv"))
+    ]
     stamps = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(found))
     return sha256("\n".join([*stamps, str(dict(package_versions()))]))
+
+
+def _outside() -> list[str]:
+    """Return the folders of the packages that add methods or papers through entry points."""
+    points = [*entry_points(group="longfair.agents"), *entry_points(group="longfair.papers")]
+    specs = [importlib.util.find_spec(point.module.partition(".")[0]) for point in points]
+    return [folder for spec in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
 def source_modules(*roots: Any) -> list[str]:
