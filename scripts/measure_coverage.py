@@ -73,8 +73,13 @@ def of_effects(effects: list[Effect], point: Callable[[Floats], Floats]) -> dict
     kinds = ("both", "studentised", "t")
     found = {kind: smallest(effects, kind=cast(Kind, kind)) for kind in kinds}
     seeds = effects[0].residuals.size
-    found["percentile"] = percentile(point, seeds)
+    found["percentile"] = _percentile(point, seeds)
     return found if len(effects) > 1 else {**found, "BCa": _bca(point, seeds)}
+
+
+def _percentile(point: Callable[[Floats], Floats], seeds: int) -> Estimate:
+    low, high = np.quantile(point(statistics._resamples(seeds)), [0.025, 0.975])
+    return Estimate(np.nan, float(low), float(high), seeds, "percentile")
 
 
 def _bca(point: Callable[[Floats], Floats], seeds: int) -> Estimate:
@@ -147,6 +152,61 @@ def measured(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
     ]
 
 
+STEPS = np.arange(1, 101)
+LEVEL = 0.7
+
+
+def curves(generator: np.random.Generator, seeds: int, pace: float) -> Floats:
+    """Draw learning curves, shape (seeds, steps): they rise at a pace and to a height of their own.
+
+    Every evaluation has an error of its own.
+    """
+    paces = pace * np.exp(0.3 * generator.normal(size=(seeds, 1)))
+    heights = 1 + 0.1 * generator.normal(size=(seeds, 1))
+    errors = 0.04 * generator.normal(size=(seeds, STEPS.size))
+    return heights * (1 - np.exp(-STEPS / paces)) + errors
+
+
+def reached(runs: Floats, weights: Floats) -> Floats:
+    """Return when the mean of weighted curves first reaches the level."""
+    above = weights @ runs >= LEVEL
+    return np.where(above.any(axis=-1), above.argmax(axis=-1), STEPS.size).astype(np.float64)
+
+
+def crossings(seeds: int, repeats: int) -> list[dict[str, object]]:
+    """Simulate by how much one mean curve reaches a level before another."""
+    many, generator = np.random.default_rng(0), np.random.default_rng(seeds)
+    ones = np.full(100_000, 1e-5)
+    lead = float(
+        reached(curves(many, ones.size, 24), ones) - reached(curves(many, ones.size, 20), ones)
+    )
+    hits: dict[str, list[bool]] = {"expanded percentile": [], "percentile": []}
+    for _ in range(repeats):
+        fast, slow = curves(generator, seeds, 20), curves(generator, seeds, 24)
+
+        def point(weights: Floats, slow: Floats = slow, fast: Floats = fast) -> Floats:
+            return reached(slow, weights) - reached(fast, weights)
+
+        for kind, found in (
+            ("expanded percentile", percentile(point, seeds)),
+            ("percentile", _percentile(point, seeds)),
+        ):
+            low, high = found.interval or (np.nan, np.nan)
+            hits[kind].append(low <= lead <= high)
+    return [
+        {
+            "statistic": "first to reach a level",
+            "distribution": "learning curves",
+            "seeds": seeds,
+            "interval": kind,
+            "coverage": round(float(np.mean(inside)), 4),
+            "undefined": 0.0,
+            "two_kinds": "",
+        }
+        for kind, inside in hits.items()
+    ]
+
+
 def main() -> None:
     """Simulate everything and write the table."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -158,6 +218,8 @@ def main() -> None:
         for seeds in SEEDS:
             lines += measured(name, seeds, repeats)
             print(f"{name}, {seeds} seeds", flush=True)
+    for seeds in SEEDS:
+        lines += crossings(seeds, repeats)
     pd.DataFrame(lines).to_csv(FILE, index=False)
 
 

@@ -129,7 +129,7 @@ def coverage(root: Path) -> dict[str, str]:
         parts.append(f"## {title}\n\n{table(['Runs', 'Seeds', *kinds], lines)}")
     odd = [
         [*key, f"{group['two_kinds'].iloc[0]:.3f}"]
-        for key, group in measured.groupby(runs, sort=False)
+        for key, group in measured.dropna(subset="two_kinds").groupby(runs, sort=False)
     ]
     kinds_told = table(["Runs", "Seeds", "Taken for two kinds"], odd)
     return {"coverage": "\n".join(parts), "coverage_two_kinds": kinds_told}

@@ -150,6 +150,8 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
 
 def test_coverage_has_a_table_for_every_statistic() -> None:
     parts = generated.coverage(Path(__file__).parents[2])
-    assert parts["coverage"].count("## ") == 6
+    assert parts["coverage"].count("## ") == 7
     assert "| normal | 10 | 0.9" in parts["coverage"]
+    assert "| learning curves | 10 | 0.9" in parts["coverage"]
     assert "| lognormal | 10 |" in parts["coverage_two_kinds"]
+    assert "learning curves" not in parts["coverage_two_kinds"]

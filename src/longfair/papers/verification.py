@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ import longfair
 from longfair.errors import UsageError
 from longfair.papers import registry
 from longfair.runs import ledger
+from longfair.runs.keys import canonical_json, package_versions
+from longfair.runs.machine import class_of, this_machine
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 from longfair.runs.verify import Comparison, Described, compared, described, proof_of
@@ -38,6 +41,9 @@ class Outcome(NamedTuple):
 
 def against(revision: str, store: Store, *, everything: bool = False) -> Outcome:
     """Run the probes of the present code and of a commit, and enter a proof into the ledger.
+
+    What a probe gave with the same source, settings, versions and class of processor is
+    remembered, so a second edit needs the probes of one state only.
 
     Parameters
     ----------
@@ -64,7 +70,8 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         before = {name: Described(*parts) for name, parts in told.items()}
         comparison = compared(before, after)
         names = comparison.to_probe + (comparison.untouched if everything else [])
-        then, now = (_bits(path, revision, names) for path in (tree, _own_tree()))
+        then = _bits(tree, revision, {name: before[name] for name in names}, store)
+        now = _bits(_own_tree(), revision, {name: after[name] for name in names}, store)
     different = [name for name in names if then[name] is not None and then[name] != now[name]]
     if names and not different:
         day = datetime.now(UTC).date().isoformat()
@@ -114,11 +121,22 @@ def _own_tree() -> Path:
     return Path(longfair.__file__).resolve().parents[1]
 
 
-def _bits(tree: Path, revision: str, names: Sequence[str]) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "names"
-        file.write_text("\n".join(names), encoding="utf-8")
-        return _ask(tree, revision, "run", str(file)) if names else {}
+def _bits(
+    tree: Path, revision: str, arms: Mapping[str, Described], store: Store
+) -> dict[str, Any]:
+    """Return the digest of every arm's probe; the index knows those that this machine has run."""
+    here = f"{class_of(asdict(this_machine()))} {canonical_json(dict(package_versions()))}"
+    questions = {name: f"probe {name} {canonical_json(arm)} {here}" for name, arm in arms.items()}
+    known = {name: store.index.answer(question) for name, question in questions.items()}
+    unknown = [name for name, answer in known.items() if answer is None]
+    if unknown:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "names"
+            file.write_text("\n".join(unknown), encoding="utf-8")
+            found = {name: [bits] for name, bits in _ask(tree, revision, "run", str(file)).items()}
+        store.index.remember({questions[name]: answer for name, answer in found.items()})
+        known |= found
+    return {name: answer[0] for name, answer in known.items()}
 
 
 def _ask(tree: Path, revision: str, *arguments: str) -> dict[str, Any]:
