@@ -121,9 +121,7 @@ def _own_tree() -> Path:
     return Path(longfair.__file__).resolve().parents[1]
 
 
-def _bits(
-    tree: Path, revision: str, arms: Mapping[str, Described], store: Store
-) -> dict[str, Any]:
+def _bits(tree: Path, revision: str, arms: Mapping[str, Described], store: Store) -> dict[str, Any]:
     """Return the digest of every arm's probe; the index knows those that this machine has run."""
     here = f"{class_of(asdict(this_machine()))} {canonical_json(dict(package_versions()))}"
     questions = {name: f"probe {name} {canonical_json(arm)} {here}" for name, arm in arms.items()}

@@ -87,11 +87,11 @@ def library_stamp(room: str = "") -> str:
     return sha256("\n".join([*stamps, str(dict(package_versions()))]))
 
 
-def _outside() -> list[str]:
+def _outside() -> list[Path]:
     """Return the folders of the packages that add methods or papers through entry points."""
     points = [*entry_points(group="longfair.agents"), *entry_points(group="longfair.papers")]
     specs = [importlib.util.find_spec(point.module.partition(".")[0]) for point in points]
-    return [folder for spec in specs if spec for folder in spec.submodule_search_locations or ()]
+    return [Path(at) for spec in specs if spec for at in spec.submodule_search_locations or ()]
 
 
 def source_modules(*roots: Any) -> list[str]:
