@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.stats import bootstrap, trim_mean
 
 from longfair.runs import statistics
+from longfair.runs.rules.earliest import first_reached
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -156,43 +157,32 @@ STEPS = np.arange(1, 101)
 LEVEL = 0.7
 
 
-def curves(generator: np.random.Generator, seeds: int, pace: float) -> Floats:
-    """Draw learning curves, shape (seeds, steps): they rise at a pace and to a height of their own.
-
-    Every evaluation has an error of its own.
-    """
+def curves(generator: np.random.Generator, seeds: int, pace: float) -> pd.DataFrame:
+    """Draw learning curves, a column per seed: each has a pace, a height and errors of its own."""
     paces = pace * np.exp(0.3 * generator.normal(size=(seeds, 1)))
     heights = 1 + 0.1 * generator.normal(size=(seeds, 1))
     errors = 0.04 * generator.normal(size=(seeds, STEPS.size))
-    return heights * (1 - np.exp(-STEPS / paces)) + errors
+    return pd.DataFrame((heights * (1 - np.exp(-STEPS / paces)) + errors).T, index=STEPS)
 
 
-def reached(runs: Floats, weights: Floats) -> Floats:
-    """Return when the mean of weighted curves first reaches the level."""
-    above = weights @ runs >= LEVEL
-    return np.where(above.any(axis=-1), above.argmax(axis=-1), STEPS.size).astype(np.float64)
+def lead(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
+    """Draw two methods; return by how much the first reaches the level before the second."""
+    fast, slow = curves(generator, seeds, 20), curves(generator, seeds, 24)
+    return lambda w: first_reached(slow, w, LEVEL) - first_reached(fast, w, LEVEL)
 
 
 def crossings(seeds: int, repeats: int) -> list[dict[str, object]]:
     """Simulate by how much one mean curve reaches a level before another."""
-    many, generator = np.random.default_rng(0), np.random.default_rng(seeds)
-    ones = np.full(100_000, 1e-5)
-    lead = float(
-        reached(curves(many, ones.size, 24), ones) - reached(curves(many, ones.size, 20), ones)
-    )
-    hits: dict[str, list[bool]] = {"expanded percentile": [], "percentile": []}
+    many = 100_000
+    truth = float(lead(np.random.default_rng(0), many)(np.full(many, 1 / many)))
+    generator = np.random.default_rng(seeds)
+    hits: dict[str, list[bool]] = {}
     for _ in range(repeats):
-        fast, slow = curves(generator, seeds, 20), curves(generator, seeds, 24)
-
-        def point(weights: Floats, slow: Floats = slow, fast: Floats = fast) -> Floats:
-            return reached(slow, weights) - reached(fast, weights)
-
-        for kind, found in (
-            ("expanded percentile", percentile(point, seeds)),
-            ("percentile", _percentile(point, seeds)),
-        ):
+        point = lead(generator, seeds)
+        expanded, plain = percentile(point, seeds), _percentile(point, seeds)
+        for kind, found in (("expanded percentile", expanded), ("percentile", plain)):
             low, high = found.interval or (np.nan, np.nan)
-            hits[kind].append(low <= lead <= high)
+            hits.setdefault(kind, []).append(low <= truth <= high)
     return [
         {
             "statistic": "first to reach a level",

@@ -22,6 +22,13 @@ from longfair.runs.runner import default_workers
 from longfair.runs.verify import arms_by_name, described, probe
 from longfair.runs.worker import THREAD_VARIABLES, one_line
 
+_ERROR = "error: "
+
+
+def failed(answer: str | None) -> bool:
+    """Say whether a probe ended in an error, and not in a digest."""
+    return answer is not None and answer.startswith(_ERROR)
+
 
 def _find(name: str) -> tuple[Arm, str]:
     return arms_by_name(registry.experiments())[name], name.split("/")[-2]
@@ -39,7 +46,7 @@ def _answer(name: str) -> str | None:
     try:
         return probe(arm, profile)
     except Exception as error:  # a probe that fails must fail alike in both states
-        return f"error: {one_line(error)}"
+        return f"{_ERROR}{one_line(error)}"
 
 
 def _run(names: list[str]) -> dict[str, str | None]:

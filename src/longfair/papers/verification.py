@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import longfair
 from longfair.errors import UsageError
 from longfair.papers import registry
+from longfair.papers.probe import failed
 from longfair.runs import ledger
 from longfair.runs.keys import canonical_json, package_versions
 from longfair.runs.machine import class_of, this_machine
@@ -43,7 +44,8 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     """Run the probes of the present code and of a commit, and enter a proof into the ledger.
 
     What a probe gave with the same source, settings, versions and class of processor is
-    remembered, so a second edit needs the probes of one state only.
+    remembered, so a second edit needs the probes of one state only. With `everything` nothing is
+    taken from memory, because it asks whether the same source gives the same bits.
 
     Parameters
     ----------
@@ -70,8 +72,10 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         before = {name: Described(*parts) for name, parts in told.items()}
         comparison = compared(before, after)
         names = comparison.to_probe + (comparison.untouched if everything else [])
-        then = _bits(tree, revision, {name: before[name] for name in names}, store)
-        now = _bits(_own_tree(), revision, {name: after[name] for name in names}, store)
+        then, now = (
+            _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
+            for path, arms in ((tree, before), (_own_tree(), after))
+        )
     different = [name for name in names if then[name] is not None and then[name] != now[name]]
     if names and not different:
         day = datetime.now(UTC).date().isoformat()
@@ -121,18 +125,24 @@ def _own_tree() -> Path:
     return Path(longfair.__file__).resolve().parents[1]
 
 
-def _bits(tree: Path, revision: str, arms: Mapping[str, Described], store: Store) -> dict[str, Any]:
-    """Return the digest of every arm's probe; the index knows those that this machine has run."""
+def _bits(
+    tree: Path, revision: str, arms: Mapping[str, Described], store: Store, *, anew: bool
+) -> dict[str, Any]:
+    """Return the digest of every arm's probe; the index knows those that this machine has run.
+
+    Probes that failed are not remembered: the reason may be the machine's.
+    """
     here = f"{class_of(asdict(this_machine()))} {canonical_json(dict(package_versions()))}"
     questions = {name: f"probe {name} {canonical_json(arm)} {here}" for name, arm in arms.items()}
-    known = {name: store.index.answer(question) for name, question in questions.items()}
-    unknown = [name for name, answer in known.items() if answer is None]
+    known = {} if anew else {name: store.index.answer(asked) for name, asked in questions.items()}
+    unknown = [name for name in arms if known.get(name) is None]
     if unknown:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "names"
             file.write_text("\n".join(unknown), encoding="utf-8")
             found = {name: [bits] for name, bits in _ask(tree, revision, "run", str(file)).items()}
-        store.index.remember({questions[name]: answer for name, answer in found.items()})
+        sound = {name: bits for name, bits in found.items() if not failed(bits[0])}
+        store.index.remember({questions[name]: bits for name, bits in sound.items()})
         known |= found
     return {name: answer[0] for name, answer in known.items()}
 

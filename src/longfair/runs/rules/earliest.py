@@ -65,7 +65,7 @@ class EarliestRule(Rule):
         shared = [curve[seeds] for curve in curves]
         found = case.percentile(lambda weights: self._lead(shared, weights), len(seeds))
         equal = np.full(len(seeds), 1 / len(seeds))
-        moments = [_reached(curve, equal, self.level) for curve in shared]
+        moments = [first_reached(curve, equal, self.level) for curve in shared]
         said = [
             f"{method} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
             for method, moment, curve in zip(self.methods, moments, shared, strict=True)
@@ -83,13 +83,28 @@ class EarliestRule(Rule):
         return case.decided(finding, self.method, self.word)
 
     def _lead(self, curves: list[pd.DataFrame], weights: Floats) -> Floats:
-        own, *others = (_reached(curve, weights, self.level) for curve in curves)
+        own, *others = (first_reached(curve, weights, self.level) for curve in curves)
         lead: Floats = np.min(np.stack(others), axis=0) - own
         return lead
 
 
-def _reached(curve: pd.DataFrame, weights: Floats, level: float) -> Floats:
-    """Return when the mean of weighted runs (..., seeds) first reaches a level, (...)."""
+def first_reached(curve: pd.DataFrame, weights: Floats, level: float) -> Floats:
+    """Return when the mean of weighted runs first reaches a level.
+
+    Parameters
+    ----------
+    curve
+        One row per step, one column per seed.
+    weights
+        Shape (..., seeds).
+    level
+        The level.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (...): the step; one evaluation after the last where it is never reached.
+    """
     above = weights @ curve.to_numpy().T >= level
     steps = curve.index.to_numpy(dtype=np.float64)
     never = 2 * steps[-1] - steps[-2]
