@@ -98,7 +98,7 @@ def test_changed_code_is_unproven_until_the_ledger_says_otherwise(
     monkeypatch.setattr(verify, "arm_digest", lambda arm: "newest")
     monkeypatch.setattr(verify, "library_stamp", lambda: "edited")
     assert len(verify.unproven(store, lambda: ALL)) == 3
-    for pair in ([old, "newer"], ["newer", "newest"]):
+    for pair in ([old, "newer"], [old, "newer"], ["newer", "newest"]):
         assert "toy/lending/smoke/fair.as_coded" in verify.unproven(store, lambda: ALL)
         ledger.add(store.root, ledger.Proof("abc", "2026-01-31", "x", 1, "b", [pair]))
     assert verify.unproven(store, lambda: ALL) == []

@@ -69,7 +69,9 @@ def read(root: Path) -> list[Proof]:
 
 
 def add(root: Path, proof: Proof) -> None:
-    """Append a proof."""
+    """Append a proof, if it is not there already."""
+    if proof in read(root):
+        return
     with (root / FILE).open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(proof), sort_keys=True) + "\n")
 
