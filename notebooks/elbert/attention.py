@@ -326,7 +326,7 @@ harder.live_curves(
 # nothing is smoothed. Runs that lose a site fall far below all others, and no run ends where the
 # mean over both kinds stands. So in the harder environment the thick lines are medians, without a
 # band, and the axis of the reward is logarithmic below -3. In the original one they are means with
-# 95 % bootstrap intervals.
+# 95 % intervals.
 
 # %% [markdown]
 # ### Harder environment, as coded

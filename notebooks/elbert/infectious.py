@@ -233,7 +233,7 @@ harder.live_curves(
 # ## What came out
 #
 # The stored runs have several seeds of the paper's four methods. Thin lines are single runs, bands
-# are 95 % bootstrap intervals of the mean over seeds, and nothing is smoothed.
+# are 95 % intervals of the mean over seeds, and nothing is smoothed.
 
 # %% [markdown]
 # ### Harder environment, as coded
