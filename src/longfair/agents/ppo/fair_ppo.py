@@ -21,7 +21,7 @@ from longfair.agents.learning.schedules import schedule_from_json, schedule_to_j
 from longfair.agents.ppo import logs
 from longfair.agents.ppo import saved_parts as parts
 from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vectorised
-from longfair.agents.ppo.compiled_update import Coefficients, evaluate, write_gradient
+from longfair.agents.ppo.compiled_update import Coefficients
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
 from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy
@@ -211,7 +211,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         plan = self.strategy.plan(rollout)
         observations = _flat(buffer.observations)
         actions = torch.from_numpy(_flat(buffer.actions))
-        outputs, values = evaluate(self.policy.arrays()[0], observations)
+        outputs, values = self.policy.evaluated(observations)
         with torch.no_grad():
             distribution = self.policy.distribution(torch.from_numpy(outputs))
             log_prob = distribution.log_prob(actions)
@@ -286,15 +286,14 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     def _train_epoch(self, clip_range: float) -> bool:
         """Go once through the samples; return False when the policy moved beyond `target_kl`."""
-        networks, gradients = self.policy.arrays()
-        coefficients = self._coefficients(clip_range)
+        write_gradient = self.policy.gradient_writer(self._coefficients(clip_range))
         combine = partial(self.strategy.advantage, plan=self._plan)
         minibatches = self.rollout_buffer.minibatches(
             self._samples, self.batch_size, self.rng, combine
         )
         for batch in minibatches:
             self._last_batch = batch
-            divergence, _ = write_gradient(networks, gradients, batch, coefficients)
+            divergence = write_gradient(batch)
             if self.target_kl is not None and divergence > 1.5 * self.target_kl:
                 return False
             self.policy.flat.clip_gradient(self.max_grad_norm)

@@ -20,7 +20,14 @@ from torch import Tensor, nn
 from longfair.agents.learning.actor import Actor
 from longfair.agents.learning.adam import Adam
 from longfair.agents.learning.flat import FlatParameters
-from longfair.agents.ppo.compiled_update import FloatArray, Networks
+from longfair.agents.ppo.compiled_update import (
+    Batch,
+    Coefficients,
+    FloatArray,
+    Networks,
+    evaluate,
+    write_gradient,
+)
 from longfair.agents.ppo.networks import StackedActorCritic
 from longfair.errors import UsageError
 
@@ -78,9 +85,7 @@ class FairActorCriticPolicy(ActorCriticPolicy):
     def _build(self, lr_schedule: Schedule) -> None:
         assert isinstance(self.net_arch, list)
         num_outputs = _num_outputs(self.action_space)
-        self.networks = StackedActorCritic(
-            self.features_dim, self.net_arch, num_outputs, num_critics=1 + self.num_signals
-        )
+        self.networks = self._made_networks(self.net_arch, num_outputs)
         if isinstance(self.action_space, spaces.Box):
             self.log_std = nn.Parameter(torch.full((num_outputs,), self.log_std_init))
         self.flat = FlatParameters(self)
@@ -91,6 +96,11 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             self.optimizer_kwargs.get("betas", (0.9, 0.999)),
             self.optimizer_kwargs["eps"],
             reordered=True,
+        )
+
+    def _made_networks(self, hidden_sizes: list[int], num_outputs: int) -> Any:
+        return StackedActorCritic(
+            self.features_dim, hidden_sizes, num_outputs, num_critics=1 + self.num_signals
         )
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -112,6 +122,19 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             value_bias=view(networks.value_bias),
             log_std=view(self.log_std) if hasattr(self, "log_std") else np.zeros(0, np.float32),
         )
+
+    def evaluated(self, observations: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Map observations (S, input) to outputs of the policy (S, A) and values (S, C)."""
+        found: tuple[FloatArray, FloatArray] = evaluate(self.arrays()[0], observations)
+        return found
+
+    def gradient_writer(self, coefficients: Coefficients) -> Callable[[Batch], float]:
+        """Return what writes the gradient of PPO's loss on a minibatch.
+
+        It returns an estimate of the divergence from the policy that acted.
+        """
+        networks, gradients = self.arrays()
+        return lambda batch: write_gradient(networks, gradients, batch, coefficients)[0]
 
     def distribution(self, outputs: Tensor) -> Distribution:
         """Return the action distribution that outputs (B, A) of the policy network stand for."""

@@ -53,8 +53,9 @@ def policy_of(name: str) -> type[Any]:
     """Return the class of policies of a name, of the library or of whoever defined another."""
     from longfair.agents.ppo.policy import FairActorCriticPolicy
     from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+    from longfair.agents.ppo.shared_trunk import SharedTrunkPolicy
 
-    kinds: list[type[Any]] = [FairActorCriticPolicy, SeparatelyClippedPolicy]
+    kinds: list[type[Any]] = [FairActorCriticPolicy, SeparatelyClippedPolicy, SharedTrunkPolicy]
     known = {kind.__name__: kind for kind in kinds + FairActorCriticPolicy.__subclasses__()}
     if name not in known:
         raise UsageError(f"unknown policy {name!r}: {near_misses(name, known)}")
