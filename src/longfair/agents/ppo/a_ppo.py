@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates, standardised
+from longfair.agents.ppo.advantage_terms import with_terms
+from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates
 from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.settings import NonNegative
 
@@ -72,11 +73,5 @@ class APPO(Strategy):
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the fairness terms and standardise."""
-        import torch
-
-        terms = torch.cat([advantages[..., :1], features], dim=-1)
-        if self.as_coded:
-            low, high = torch.aminmax(terms, dim=-2, keepdim=True)
-            terms = (terms - low) / (high - low + 1e-8)
-        weights = terms.new_tensor([1.0, self.level_weight, self.change_weight])
-        return standardised((terms @ weights)[..., None])[..., 0]
+        weights = (self.level_weight, self.change_weight)
+        return with_terms(advantages, features, weights, self.as_coded)

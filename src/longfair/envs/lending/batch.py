@@ -190,6 +190,11 @@ class LendingVectorEnv(FairVectorEnv):
         self._pair: IntArray = np.zeros(num_envs, dtype=np.int64)
         self._repays = np.zeros(num_envs, dtype=np.bool_)
 
+    @property
+    def repays(self) -> BoolArray:
+        """Whether the present applicants (N,) would repay: hidden from agents, for oracles."""
+        return self._repays.copy()
+
     def _restart(self, copies: BoolArray) -> None:
         self._distribution[copies] = self._initial
         self._cash[copies] = self.params.starting_cash

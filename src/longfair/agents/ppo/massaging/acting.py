@@ -1,0 +1,57 @@
+"""Massaging after training: a learned policy acts, and a strategy changes what it chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from longfair.agents.evaluation import Act
+from longfair.agents.learning.actor import Actor
+from longfair.agents.ppo.strategy import Moment, Strategy
+from longfair.errors import UsageError, near_misses
+
+
+def intervening(
+    strategy: Strategy,
+    actor: Actor,
+    rollout: int,
+    action_space: spaces.Space[Any],
+    rng: np.random.Generator,
+) -> Act:
+    """Let a policy act as it did in some rollout of its training, interventions included.
+
+    Parameters
+    ----------
+    strategy
+        What intervenes.
+    actor
+        The policy.
+    rollout
+        Number of the rollout, which schedules go by.
+    action_space
+        Of one copy; a Gaussian's actions are clipped to it.
+    rng
+        What the policy draws from.
+
+    Raises
+    ------
+    UsageError
+        When acting, if the environment does not tell what the intervention reads.
+    """
+
+    def act(observation: Any, info: dict[str, Any]) -> Any:
+        known = {name: info[name] for name in strategy.needs if name in info}
+        chosen = actor.sample(observation, rng)
+        moment = Moment(observation, chosen, known, actor, rollout, rng)
+        try:
+            actions = strategy.intervene(moment)
+        except KeyError as error:
+            name = error.args[0]
+            raise UsageError(f"massaging needs info {name!r}: {near_misses(name, info)}") from None
+        if isinstance(action_space, spaces.Box):
+            return np.clip(actions, action_space.low, action_space.high)
+        return actions
+
+    return act

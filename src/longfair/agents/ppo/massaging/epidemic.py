@@ -1,0 +1,154 @@
+r"""Action massaging in epidemic control: a vaccine goes to the community that has had too few.
+
+The threshold :math:`\tau(i) = \min(\tau_e, \tau_s \gamma^{\,i - i_s})` in rollout i rises from
+:math:`i_s` on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longfair.agents.ppo.f_ppo import FPPOL, GAPS
+from longfair.agents.ppo.strategy import FloatArray, Moment
+from longfair.agents.register import FAIR_PPO, register
+from longfair.settings import Natural, NonNegative, Positive
+
+NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")
+
+
+@register(label="F-PPO in epidemics", loaded_by=FAIR_PPO, needs=NEEDS, actions=("discrete",))
+@dataclass(frozen=True)
+class EpidemicFPPO(FPPOL):
+    r"""F-PPO in epidemic control: terms in the advantage, and massaged vaccinations.
+
+    Parameters
+    ----------
+    threshold, highest, growth, first
+        :math:`\tau_s`, :math:`\tau_e`, :math:`\gamma` and :math:`i_s` of the schedule.
+
+    Notes
+    -----
+    Implementation details, with their source:
+
+    1. The gap of an option counts the vaccines and the new infections of the episode so far, and
+       the vaccine that the option gives; infections of the step itself are not known yet (code).
+    2. As coded an action is replaced if its own probability is at most the threshold, whatever
+       the substitute's: by the likeliest susceptible person of the fairest community (anybody
+       there if nobody is susceptible), or by nobody. Of equally fair options the first counts.
+    3. As published the vaccine goes to the other community where that is fairer, to the likeliest
+       of its susceptible people whose probability is closer than the threshold to that of the
+       action; an action that vaccinates nobody stays. Massaging begins one rollout earlier.
+    """
+
+    name: ClassVar[str] = "f-ppo-epidemic"
+    revision: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = NEEDS
+    threshold: NonNegative = 0.01
+    highest: NonNegative = 0.35
+    growth: Positive = 1.2
+    first: Natural = 50
+
+    def closeness(self, rollout: int) -> float:
+        """Return the threshold of a rollout."""
+        # Far rollouts would overflow; the minimum is reached long before.
+        return min(self.highest, self.threshold * self.growth ** min(rollout - self.first, 1000))
+
+    def intervene(self, moment: Moment) -> NDArray[Any]:
+        """Give the vaccine to whom it makes the episode fairer."""
+        if moment.rollout < self.first + self.as_coded:
+            return moment.actions
+        logits = moment.policy.output(moment.observation).astype(np.float64)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        chances = weights / weights.sum(axis=1, keepdims=True)
+        vaccines, infections, susceptible, community = (
+            moment.info[name] for name in NEEDS[len(GAPS) :]
+        )
+        gaps = gaps_of_options(vaccines, infections)
+        massaged = massaged_as_coded if self.as_coded else massaged_as_published
+        limit = self.closeness(moment.rollout)
+        return massaged(moment.actions, chances, gaps, susceptible, community, limit)
+
+
+def massaged_as_coded(
+    actions: NDArray[Any],
+    chances: FloatArray,
+    gaps: FloatArray,
+    susceptible: NDArray[np.bool_],
+    community: NDArray[Any],
+    limit: float,
+) -> NDArray[Any]:
+    """Replace unlikely actions by the likeliest one of the fairest option.
+
+    Parameters
+    ----------
+    actions
+        (N,): a person, or V for nobody.
+    chances
+        (N, V + 1): the policy's probabilities.
+    gaps
+        (N, G + 1): short-term gap if a community gets the vaccine, and if nobody does.
+    susceptible, community
+        (N, V): whether a person is, and where a person belongs.
+    limit
+        The threshold.
+    """
+    rows, people = np.arange(len(actions)), susceptible.shape[1]
+    nobody = gaps.shape[1] - 1
+    option = _option_of(actions, community, nobody)
+    fairest = gaps.argmin(axis=1)
+    members = community == fairest[:, None]
+    wanted = members & susceptible
+    wanted = np.where(wanted.any(axis=1, keepdims=True), wanted, members)
+    likeliest = np.where(wanted, chances[:, :people], -1.0).argmax(axis=1)
+    substitute = np.where(fairest == nobody, people, likeliest)
+    replaced = (chances[rows, actions] <= limit) & (fairest != option)
+    return np.where(replaced, substitute, actions)
+
+
+def massaged_as_published(
+    actions: NDArray[Any],
+    chances: FloatArray,
+    gaps: FloatArray,
+    susceptible: NDArray[np.bool_],
+    community: NDArray[Any],
+    limit: float,
+) -> NDArray[Any]:
+    """Give the vaccine to an about equally likely person of a fairer community.
+
+    Parameters are those of `massaged_as_coded`.
+    """
+    rows, people = np.arange(len(actions)), susceptible.shape[1]
+    nobody = gaps.shape[1] - 1
+    option = _option_of(actions, community, nobody)
+    fairest = gaps[:, :nobody].argmin(axis=1)
+    own = chances[rows, actions]
+    close = np.abs(chances[:, :people] - own[:, None]) < limit
+    wanted = close & susceptible & (community == fairest[:, None])
+    likeliest = np.where(wanted, chances[:, :people], -1.0).argmax(axis=1)
+    fairer = (gaps[rows, fairest] < gaps[rows, option]) & (option != nobody)
+    return np.where(fairer & wanted.any(axis=1), likeliest, actions)
+
+
+def gaps_of_options(vaccines: FloatArray, infections: FloatArray) -> FloatArray:
+    """Return (N, G + 1): the gap if each community gets one vaccine more, and if none does.
+
+    Parameters
+    ----------
+    vaccines, infections
+        (N, G): of the episode so far. A community's rate is vaccines over infections plus one.
+    """
+    groups = vaccines.shape[1]
+    given = vaccines[:, None] + np.eye(groups + 1, groups)
+    gaps: FloatArray = np.ptp(given / (infections + 1.0)[:, None], axis=2)
+    return gaps
+
+
+def _option_of(actions: NDArray[Any], community: NDArray[Any], nobody: int) -> NDArray[Any]:
+    """Return the community (N,) that an action gives the vaccine to, or the number of nobody."""
+    people = community.shape[1]
+    where = community[np.arange(len(actions)), np.minimum(actions, people - 1)]
+    return np.where(actions == people, nobody, where)

@@ -1,0 +1,321 @@
+"""What F-PPO's training and massaging know: short-term and long-term gaps in every step's `info`.
+
+All three wrappers add for the step just made, (N,) each:
+
+- `short_term_gap`, `short_term_gap_before`: how unequally the groups were treated of late;
+- `long_term_gap_change`: by how much the step changed the gap between the groups' states.
+
+And for the present moment what the massaging of their environment reads. A gap is 0 at the start of
+an episode, where nothing has happened yet, but for the long-term gap of the epidemic.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import NDArray
+
+from longfair.envs.attention import AttentionVectorEnv
+from longfair.envs.epidemic import EpidemicVectorEnv
+from longfair.envs.lending import LendingVectorEnv
+from longfair.envs.wrappers import Boundaries, Window
+from longfair.errors import UsageError
+from longfair.settings import Count, checked
+
+FloatArray = NDArray[np.float64]
+
+
+class Gaps(VectorWrapper[Any, Any, Any, Any]):
+    """Tell the gaps in `info`.
+
+    Parameters
+    ----------
+    env
+        A batch of the environment that the subclass is about.
+    as_coded
+        Take the gaps as the authors' code does; see the subclass.
+    """
+
+    revision: ClassVar[int] = 1
+    environment: ClassVar[type[Any]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool) -> None:
+        super().__init__(env)
+        self.as_coded = checked("as_coded", as_coded, bool)
+        if not isinstance(env.unwrapped, self.environment):
+            raise UsageError(f"{env}: give a batch of {self.environment.__name__}")
+        self._boundaries = Boundaries(env)
+        self._short, self._long = np.zeros((2, env.num_envs))
+
+    @abstractmethod
+    def _forget(self, copies: Any) -> None:
+        """Start an episode in some copies."""
+
+    @abstractmethod
+    def _remember(self, info: dict[str, Any]) -> None:
+        """Take in the `info` of one step."""
+
+    @abstractmethod
+    def _short_term_gap(self) -> FloatArray:
+        """Return the gap (N,) of what is remembered."""
+
+    @abstractmethod
+    def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
+        """Return the gap (N,) in a moment."""
+
+    @abstractmethod
+    def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        """Return what massaging may read now."""
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start episodes; see `FairVectorEnv.reset`."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._begin(self._boundaries.reset(options), info)
+        return observation, info | self._known(observation, info)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one step; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        self._remember(info)
+        short, long = self._short_term_gap(), self._long_term_gap(_reached(info))
+        info["short_term_gap"], info["short_term_gap_before"] = short, self._short
+        info["long_term_gap_change"] = long - self._long
+        self._short, self._long = short.copy(), long
+        begun = self._boundaries.step(terminated | truncated, info)
+        if begun is not None:
+            self._begin(begun, info)
+        return observation, reward, terminated, truncated, info | self._known(observation, info)
+
+    def _begin(self, copies: Any, info: dict[str, Any]) -> None:
+        self._forget(copies)
+        self._short[copies] = 0.0
+        self._long[copies] = self._long_term_gap(info)[copies]
+
+
+def _reached(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the moment that a step led to, also where the next episode has begun."""
+    if "final_info" not in info:
+        return info
+    ended, final = info["_final_info"], info["final_info"]
+    return {
+        name: np.where(ended.reshape(-1, *(1,) * (info[name].ndim - 1)), final[name], info[name])
+        for name in final
+        if not name.startswith("_")
+    }
+
+
+class LendingGaps(Gaps):
+    """True positive rates and credit scores of the last applicants.
+
+    The long-term gap is the 1-Wasserstein distance between the groups' shares of scores in the
+    window (0 while a group has none), in scores. The short-term gap is that of the true positive
+    rates, 0 where nobody would have repaid. As coded the rates are over one applicant more, and
+    the distance takes the counts of the scores for samples, so that it does not see which score
+    a count belongs to.
+
+    For massaging: `window_supply` and `window_demand` (N, G), true positives and positives of the
+    window, and `applicant_demand` (N, G), what the present applicant adds. As coded that is the
+    hidden outcome; otherwise all three are expectations given the scores, and no label is read.
+
+    Parameters
+    ----------
+    env
+        A batch of `longfair/Lending-v0`, whose observation begins with score and group.
+    window
+        Applicants remembered, of all groups together.
+    as_coded
+        As said above.
+    """
+
+    environment = LendingVectorEnv
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
+    ) -> None:
+        super().__init__(env, as_coded)
+        checked("window", window, Count)
+        params = env.unwrapped.params  # type: ignore[attr-defined]  # checked above
+        self._repay = np.array(params.repay_probability)
+        self._groups, copies = len(params.group_probability), env.num_envs
+        self._scores = len(self._repay)
+        self._rates = Window(window + as_coded, (copies, 2 * self._groups), np.float64)
+        self._seen = Window(window, (copies, self._groups * self._scores), np.float64)
+        self._expected = Window(window, (copies, 2 * self._groups), np.float64)
+        self._applicant = np.zeros((copies, self._groups, self._scores))
+
+    def _forget(self, copies: Any) -> None:
+        for window in (self._rates, self._seen, self._expected):
+            window.forget(copies)
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._rates.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+        self._seen.add(self._applicant.reshape(len(self._applicant), -1))
+        if not self.as_coded:
+            demand = self._applicant @ self._repay
+            self._expected.add(np.concatenate([demand * self._accepted, demand], axis=1))
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one step; see `FairVectorEnv.step`."""
+        self._accepted = np.asarray(actions)[:, None]
+        return super().step(actions)
+
+    def _short_term_gap(self) -> FloatArray:
+        supply, demand = np.split(self._rates.total, 2, axis=1)
+        return _spread(supply / np.where(demand > 0, demand, 1.0))
+
+    def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
+        counts = self._seen.total.reshape(self._applicant.shape)
+        if self.as_coded:
+            gaps: FloatArray = np.abs(np.subtract(*np.sort(counts).swapaxes(0, 1))).mean(axis=1)
+            return gaps
+        people = counts.sum(axis=2, keepdims=True)
+        shares = counts / np.where(people > 0, people, 1.0)
+        first, second = np.cumsum(shares, axis=2).swapaxes(0, 1)
+        distance: FloatArray = np.abs(first - second).sum(axis=1) * (people > 0).all(axis=(1, 2))
+        return distance
+
+    def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        score = observation[:, : self._scores]
+        group = observation[:, self._scores : self._scores + self._groups].astype(np.float64)
+        self._applicant = group[:, :, None] * score[:, None, :]
+        if self.as_coded:
+            window, adds = self._rates, group * self.env.unwrapped.repays[:, None]  # type: ignore[attr-defined]
+        else:
+            window, adds = self._expected, self._applicant @ self._repay
+        supply, demand = np.split(window.total.copy(), 2, axis=1)
+        return {"window_supply": supply, "window_demand": demand, "applicant_demand": adds}
+
+
+class AttentionGaps(Gaps):
+    """Shares of units, and incidents, of the last steps.
+
+    The short-term gap is the largest deviation of a site's share of units from an equal share, the
+    long-term gap that of a site's incidents from their mean, relative to the most incidents.
+
+    For massaging: `steps_before` (N,), and `window_units` (N, G), the units of the window beside
+    those of the step to come. As coded the step to come replaces the newest row of the window and
+    not the oldest.
+
+    Parameters
+    ----------
+    env
+        A batch of `longfair/Attention-v0`.
+    window
+        Steps remembered.
+    as_coded
+        As said above.
+    """
+
+    environment = AttentionVectorEnv
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
+    ) -> None:
+        super().__init__(env, as_coded)
+        checked("window", window, Count)
+        shape = env.num_envs, len(env.unwrapped.params.initial_rate)  # type: ignore[attr-defined]
+        self._units, self._incidents = (Window(window, shape, np.float64) for _ in range(2))
+        self._rest = Window(max(window - 1, 1), shape, np.float64)
+        self._keep_rest = window > 1
+        self._newest = np.zeros(shape)
+        self._steps = np.zeros(env.num_envs, np.int64)
+
+    def _forget(self, copies: Any) -> None:
+        for window in (self._units, self._incidents, self._rest):
+            window.forget(copies)
+        self._newest[copies] = 0.0
+        self._steps[copies] = 0
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._newest = info["allocation"].copy()
+        self._units.add(info["allocation"])
+        self._incidents.add(info["demand"])
+        if self._keep_rest:
+            self._rest.add(info["allocation"])
+        self._steps += 1
+
+    def _short_term_gap(self) -> FloatArray:
+        held = self._units.total
+        total = held.sum(axis=1, keepdims=True)
+        deviation = np.abs(held / np.where(total > 0, total, 1.0) - 1.0 / held.shape[1])
+        gaps: FloatArray = deviation.max(axis=1) * (total[:, 0] > 0)
+        return gaps
+
+    def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
+        held = self._incidents.total
+        most = held.max(axis=1)
+        deviation = np.abs(held - held.mean(axis=1, keepdims=True)).max(axis=1)
+        gaps: FloatArray = deviation / np.where(most > 0, most, 1.0)
+        return gaps
+
+    def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        rest = self._units.total - self._newest if self.as_coded else self._rest.total.copy()
+        return {"window_units": rest, "steps_before": self._steps.copy()}
+
+
+class EpidemicGaps(Gaps):
+    """Vaccines per new infection since the episode began, and the health of the communities.
+
+    The short-term gap is that of vaccines over new infections plus one. The long-term gap is the
+    1-Wasserstein distance between the communities' shares of susceptible, infected and recovered
+    people, where any two states are 1 apart. As coded it is the Euclidean distance between their
+    counts, which differ even where the shares are the same.
+
+    For massaging: `vaccines_so_far` and `infections_so_far` (N, G); `susceptible` and `community`
+    (N, V), who is, and where everybody belongs.
+
+    Parameters
+    ----------
+    env
+        A batch of `longfair/Epidemic-v0`, whose observation begins with the people's states.
+    as_coded
+        As said above.
+    """
+
+    environment = EpidemicVectorEnv
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool = False) -> None:
+        super().__init__(env, as_coded)
+        group = np.array(env.unwrapped.params.group)  # type: ignore[attr-defined]  # checked above
+        self._community = np.tile(group, (env.num_envs, 1))
+        self._vaccines, self._infections = np.zeros((2, env.num_envs, 1 + group.max()))
+
+    def _forget(self, copies: Any) -> None:
+        self._vaccines[copies] = self._infections[copies] = 0.0
+
+    def _remember(self, info: dict[str, Any]) -> None:
+        self._vaccines += info["supply"]
+        self._infections += info["demand"]
+
+    def _short_term_gap(self) -> FloatArray:
+        return _spread(self._vaccines / (self._infections + 1.0))
+
+    def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
+        if self.as_coded:
+            first, second = moment["health_counts"].swapaxes(0, 1)
+            distance: FloatArray = np.linalg.norm(first - second, axis=1)
+            return distance
+        first, second = moment["group_state"].swapaxes(0, 1)
+        share: FloatArray = 0.5 * np.abs(first - second).sum(axis=1)
+        return share
+
+    def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        people = self._community.shape[1]
+        states = observation[:, : 3 * people].reshape(len(observation), people, 3)
+        return {
+            "vaccines_so_far": self._vaccines.copy(),
+            "infections_so_far": self._infections.copy(),
+            "susceptible": states[:, :, 0] > 0,
+            "community": self._community,
+        }
+
+
+def _spread(rates: FloatArray) -> FloatArray:
+    """Return the highest less the lowest rate (N,) of groups (N, G)."""
+    spread: FloatArray = np.ptp(rates, axis=1)
+    return spread
