@@ -153,12 +153,29 @@ class Evaluation:
         last = len(self.snapshots.steps) - 1
         return self._play([last], self.setting.evaluating.final_episodes, "final")
 
-    def _play(self, which: Sequence[int], episodes: int, phase: str) -> Played:
+    def ready(
+        self, which: Sequence[int], episodes: int, phase: str
+    ) -> tuple[Act, VectorEnv[Any, Any, Any], int]:
+        """Return snapshots that act side by side, copies of the world, and their seed.
+
+        Parameters
+        ----------
+        which
+            Numbers of the snapshots.
+        episodes
+            Episodes of each.
+        phase
+            `"curve"` or `"final"`, which draw from streams of their own.
+        """
         evaluating, draws = self.setting.evaluating, draws_of(self.setting.evaluating)[phase]
         own = None if draws.policy is None else stream(self._seed, draws.policy)
         act = self.snapshots.acting(which, episodes, own)
         env = self.setting.world.make(len(which) * episodes, evaluating.episode_length)
-        totals = play(act, env, evaluating.counted, stream(self._seed, draws.episodes))
+        return act, env, stream(self._seed, draws.episodes)
+
+    def _play(self, which: Sequence[int], episodes: int, phase: str) -> Played:
+        act, env, seed = self.ready(which, episodes, phase)
+        totals = play(act, env, self.setting.evaluating.counted, seed)
         return Played([self.snapshots.steps[number] for number in which], totals)
 
 

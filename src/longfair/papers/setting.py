@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 WRAPPERS = {
     "running-rates": "longfair.envs.wrappers:RunningRates",
+    "window-statistics": "longfair.envs.wrappers:WindowStatistics",
+    "window-rates": "longfair.envs.wrappers:WindowRates",
     "history": "longfair.envs.history:History",
+    "vaccination-counts": "longfair.envs.history:VaccinationCounts",
     "elapsed-time": "longfair.envs.elapsed:ElapsedTime",
     "full-memory": "longfair.envs.memory:FullMemory",
     "min-memory": "longfair.envs.memory:MinMemory",
     "reset-memory": "longfair.envs.memory:ResetMemory",
     "all-notions": "longfair.papers.elbert.notion_wrappers:AllNotions",
     "some-notions": "longfair.papers.elbert.notion_wrappers:SomeNotions",
+    "lending-gaps": "longfair.papers.fppo.gaps:LendingGaps",
+    "attention-gaps": "longfair.papers.fppo.gaps:AttentionGaps",
+    "epidemic-gaps": "longfair.papers.fppo.gaps:EpidemicGaps",
     "belief-features": "longfair.papers.fairmdp.exact_lending:Features",
 }
 """What may stand between an environment and an agent."""
@@ -40,6 +46,9 @@ MEASURES = {
     "rates": "longfair.papers.elbert.measures:rates",
     "rates-and-extremes": "longfair.papers.elbert.measures:rates_and_extremes",
     "rates-by-notion": "longfair.papers.elbert.measures:rates_by_notion",
+    "fppo-lending": "longfair.papers.fppo.measures:lending",
+    "fppo-attention": "longfair.papers.fppo.measures:attention",
+    "fppo-epidemic": "longfair.papers.fppo.measures:epidemic",
     "shares": "longfair.papers.fairqcm.measures:shares",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
 }

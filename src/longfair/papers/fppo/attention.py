@@ -1,0 +1,61 @@
+"""F-PPO's attention allocation: what is run, and with which settings."""
+
+from __future__ import annotations
+
+from longfair.agents.ppo.massaging.attention import AttentionFPPO
+from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers
+from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
+
+SITES, ROWS = 5, 8
+
+
+def world(as_coded: bool) -> World:
+    """Say where one acts: the last eight steps are seen, 160 numbers."""
+    wrappers = (
+        Wrapper("window-rates", {"window": 300, "offset": 1.0}),
+        Wrapper("history", {"length": ROWS}),
+        Wrapper("attention-gaps", {"window": 300, "as_coded": as_coded}),
+    )
+    return World("longfair/Attention-v0", {"preset": "fppo"}, wrappers=wrappers)
+
+
+REFERENCES: References = {
+    "equal": (Untrained("equal-units"), "serves every site in every step"),
+    "gaussian": (Untrained("gaussian-logits"), "random logits, as an untrained policy draws them"),
+    "proportional": (
+        Untrained("proportional-to-rates"),
+        "units in proportion to the true rates, which no learned policy sees",
+    ),
+    "discovery": (
+        Untrained("proportional-to-incidents", {"logarithms": (0.0,) * SITES, "rows": ROWS}),
+        "units in proportion to recent incidents, to discover the most",
+    ),
+    "static-reward": (
+        Untrained("proportional-to-incidents", {"logarithms": (0.0,) * SITES, "rows": ROWS}),
+        "units in proportion to weighted recent incidents, best for the reward, found by search",
+    ),
+}
+"""Policies that need no training."""
+
+CASE = CaseStudy(
+    identity="fppo/attention",
+    title="Attention allocation: PPO, A-PPO and F-PPO beside policies that need no training",
+    worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
+    massaged=AttentionFPPO,
+    numbers=Numbers(a_ppo=(0.15, 0.05), coded=(0.15, 0.15, 0.1), published=(0.15, 0.1)),
+    learning={
+        "paper": TrunkPPO(2048, (128, 128, 128, 64), 2_000_000),
+        "smoke": TrunkPPO(150, (32, 16, 16), 3_000, minibatch=50, epochs=2, learning_rate=1e-3),
+    },
+    evaluating={
+        "paper": Evaluating(final_episodes=100, episode_length=1000, measure="fppo-attention"),
+        "smoke": Evaluating(final_episodes=4, episode_length=200, measure="fppo-attention"),
+    },
+    episode_length={"paper": 1000, "smoke": 100},
+    references=REFERENCES,
+    seeds={"smoke": 2, "paper": 10},
+)
+"""As published the weight and the tolerance of F-PPO are the code's: the text names none."""
+
+ATTENTION = CASE.experiment()

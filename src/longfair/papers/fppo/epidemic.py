@@ -1,0 +1,56 @@
+"""F-PPO's epidemic control: what is run, and with which settings."""
+
+from __future__ import annotations
+
+from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
+from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers
+from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
+
+
+def world(as_coded: bool) -> World:
+    """Say where one acts: states, and how often everybody was vaccinated, 136 numbers."""
+    wrappers = tuple(
+        Wrapper(name, {"as_coded": as_coded}) for name in ("vaccination-counts", "epidemic-gaps")
+    )
+    return World("longfair/Epidemic-v0", {"preset": "fppo"}, wrappers=wrappers)
+
+
+REFERENCES: References = {
+    "nobody": (Untrained("vaccinate-nobody"), "vaccinates nobody"),
+    "uniform": (Untrained("vaccinate-uniformly"), "vaccinates anybody or nobody, at random"),
+    "max-degree": (
+        Untrained("vaccinate-highest-degree"),
+        "the susceptible person with the most neighbours: the code's Max agent",
+    ),
+    "max-exposed": (
+        Untrained("vaccinate-most-exposed"),
+        "the susceptible person with the most infected neighbours: the text's Max agent",
+    ),
+    "static-reward": (
+        Untrained("vaccination-lottery", {"chance": 0.5, "exposure_weight": 0.0}),
+        "draws the community and takes the best exposed, best for the reward, found by search",
+    ),
+}
+"""Policies that need no training."""
+
+CASE = CaseStudy(
+    identity="fppo/epidemic",
+    title="Epidemic control: PPO, A-PPO and F-PPO beside policies that need no training",
+    worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
+    massaged=EpidemicFPPO,
+    numbers=Numbers(a_ppo=(0.1, 0.05), coded=(0.25, 0.25, 0.05), published=(0.25, 0.05)),
+    learning={
+        "paper": TrunkPPO(2048, (512, 512, 512, 256), 500_000),
+        "smoke": TrunkPPO(50, (32, 16, 16), 3_000, minibatch=50, epochs=2, learning_rate=1e-3),
+    },
+    evaluating={
+        "paper": Evaluating(final_episodes=1000, episode_length=20, measure="fppo-epidemic"),
+        "smoke": Evaluating(final_episodes=20, episode_length=20, measure="fppo-epidemic"),
+    },
+    episode_length={"paper": 20, "smoke": 20},
+    references=REFERENCES,
+    seeds={"smoke": 2, "paper": 10},
+)
+
+EPIDEMIC = CASE.experiment()

@@ -1,0 +1,53 @@
+"""How F-PPO's agents learn: one environment, a common trunk, rollouts that may cut episodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from longfair.settings import Count, Length, Positive, validate
+
+if TYPE_CHECKING:
+    from longfair.papers.protocol import Snapshots
+    from longfair.papers.setting import Setting
+    from longfair.runs.checkpoints import Checkpoint
+
+
+@dataclass(frozen=True)
+class TrunkPPO:
+    """Settings of PPO as F-PPO's scripts have them."""
+
+    rollout: Count
+    """Steps of a rollout; where they cut episodes, episodes go on from rollout to rollout."""
+    hidden: Annotated[tuple[Count, ...], Length(3)]
+    """Sizes of the hidden layers; the last two belong to policy and critic, the others to both."""
+    total_steps: Count
+    minibatch: Count = 64
+    epochs: Count = 10
+    learning_rate: Positive = 1e-5
+    massaged_at_evaluation: bool = False
+    """Whether the strategy intervenes when policies are evaluated, as in the last rollout."""
+
+    name: ClassVar[str] = "trunk-ppo"
+    revision: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    @property
+    def last_rollout(self) -> int:
+        """Number of the last rollout, from 0 on."""
+        return -(-self.total_steps // self.rollout) - 1
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fppo.training.train`."""
+        from longfair.papers.fppo.training import train
+
+        return train(self, setting, seed)
+
+    def shortened(self, rollouts: int, episode_length: int) -> TrunkPPO:
+        """Return the same for some rollouts."""
+        return replace(self, total_steps=rollouts * self.rollout)

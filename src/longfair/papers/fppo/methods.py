@@ -1,0 +1,121 @@
+"""F-PPO's methods, the same in all three worlds but for their numbers and their massaging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
+from longfair.agents.ppo.strategy import Strategy
+from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.setting import Evaluating, References, Setting, World
+from longfair.runs.experiment import Arm, Experiment
+
+VARIANTS = {"as_coded": True, "as_published": False}
+"""Variant, and whether it is the code's."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a world that the methods are told."""
+
+    a_ppo: tuple[float, float]
+    """Weight of both terms of A-PPO, and its tolerance."""
+    coded: tuple[float, float, float]
+    """F-PPO in the code: weight of the penalty, of the bonus, and tolerance."""
+    published: tuple[float, float]
+    """F-PPO in the text: weight of both terms, and tolerance."""
+
+
+@dataclass(frozen=True)
+class CaseStudy:
+    """One of the paper's three case studies."""
+
+    identity: str
+    title: str
+    worlds: Mapping[str, World]
+    """By variant: what agents see, and how gaps are taken, differ."""
+    massaged: type[FPPOL]
+    """F-PPO with the massaging of this world."""
+    numbers: Numbers
+    learning: Mapping[str, TrunkPPO]
+    """By profile: the authors' own; a few seconds."""
+    evaluating: Mapping[str, Evaluating]
+    episode_length: Mapping[str, int]
+    references: References
+    seeds: Mapping[str, int]
+
+    def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
+        """Return strategy and description of every method that learns."""
+        weight, tolerance = self.numbers.a_ppo
+        published = (self.numbers.published[0], *self.numbers.published)
+        penalty, bonus, allowed = self.numbers.coded if as_coded else published
+        terms: dict[str, Any] = {
+            "penalty_weight": penalty,
+            "bonus_weight": bonus,
+            "tolerance": allowed,
+            "as_coded": as_coded,
+        }
+        massaged = self.massaged(**terms)
+        return {
+            "ppo": (Strategy(), "PPO on the reward"),
+            "a-ppo": (
+                WindowedAPPO(
+                    level_weight=weight,
+                    change_weight=weight,
+                    tolerance=tolerance,
+                    as_coded=as_coded,
+                ),
+                "terms of the short-term gap in the advantage",
+            ),
+            "f-ppo": (massaged, "terms of both gaps in the advantage, and massaged actions"),
+            "f-ppo-l": (FPPOL(**terms), "F-PPO without massaging"),
+            "f-ppo-s": (
+                replace(massaged, penalty_weight=0.0, bonus_weight=0.0),
+                "PPO with massaged actions",
+            ),
+        }
+
+    def setting(self, method: Any, profile: str, variant: str) -> Setting:
+        """Return the settings under which a profile trains a method."""
+        return Setting(
+            self.worlds[variant],
+            method,
+            self.learning[profile],
+            self.evaluating[profile],
+            self.episode_length[profile],
+        )
+
+    def arms(self, profile: str) -> tuple[Arm, ...]:
+        """Return all methods in both variants, those massaged at evaluation, and references."""
+        from longfair.papers.protocol import train_and_evaluate
+
+        arms = []
+        for variant, as_coded in VARIANTS.items():
+            for name, (method, description) in self.methods(as_coded).items():
+                setting = self.setting(method, profile, variant)
+                arms.append(Arm(name, variant, setting, train_and_evaluate, description))
+        for name in ("f-ppo", "f-ppo-s"):
+            method, description = self.methods(as_coded=False)[name]
+            setting = self.setting(method, profile, "as_published")
+            learning = replace(setting.learning, massaged_at_evaluation=True)
+            setting = replace(setting, learning=learning)
+            description = f"{description}, at evaluation as well"
+            arms.append(
+                Arm(f"{name}-massaged", "as_published", setting, train_and_evaluate, description)
+            )
+        for name, (policy, description) in self.references.items():
+            setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
+            arms.append(Arm(name, "reference", setting, train_and_evaluate, description))
+        return tuple(arms)
+
+    def experiment(self) -> Experiment:
+        """Return the experiment of all arms."""
+        return Experiment(
+            id=self.identity,
+            title=self.title,
+            arms={profile: self.arms(profile) for profile in self.seeds},
+            seeds=self.seeds,
+            horizon={profile: self.learning[profile].total_steps for profile in self.seeds},
+        )

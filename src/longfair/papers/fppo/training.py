@@ -1,0 +1,99 @@
+"""Training with F-PPO's settings: the last policy, and the short-term gap of every rollout.
+
+Training keeps no checkpoint: where rollouts cut episodes, the state of the environment would belong
+to it, and a run takes minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+from longfair.agents.evaluation import acting_snapshots
+from longfair.agents.ppo import FairPPO
+from longfair.agents.ppo.massaging.acting import intervening
+from longfair.agents.ppo.shared_trunk import SharedTrunkPolicy
+from longfair.envs.sb3 import BatchVecEnv
+from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.protocol import Act, Snapshots
+from longfair.papers.setting import Setting
+
+
+def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
+    """Train, and keep the last policy.
+
+    Parameters
+    ----------
+    learning
+        Settings of the algorithm.
+    setting
+        Everything else.
+    seed
+        Seed of networks, learner and environment.
+
+    Returns
+    -------
+    Snapshots
+        Its `policies` are one `RolloutGaps`.
+    """
+    model = learner(learning, setting, seed % 2**31)
+    gaps = RolloutGaps()
+    model.learn(learning.total_steps, callback=gaps)
+    actor, space = model.policy.actor(), model.action_space
+
+    def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
+        rng = np.random.default_rng(own)
+        if learning.massaged_at_evaluation:
+            return intervening(setting.method, actor, learning.last_rollout, space, rng)
+        return acting_snapshots([actor], episodes, space, rng)
+
+    return Snapshots([model.num_timesteps], act, [gaps])
+
+
+def learner(learning: TrunkPPO, setting: Setting, seed: int) -> FairPPO:
+    """Return the learner of settings, ready for `learn`."""
+    env = setting.world.make(1, setting.episode_length)
+    length: int = env.unwrapped.episode_length  # type: ignore[attr-defined]  # of longfair
+    return FairPPO(
+        SharedTrunkPolicy,
+        BatchVecEnv(env),
+        strategy=setting.method,
+        net_arch=learning.hidden,
+        whole_episodes=learning.rollout % length == 0,
+        n_steps=learning.rollout,
+        batch_size=learning.minibatch,
+        n_epochs=learning.epochs,
+        learning_rate=learning.learning_rate,
+        seed=seed,
+    )
+
+
+class RolloutGaps(BaseCallback):
+    """The short-term gap of every rollout's steps, where the strategy keeps it.
+
+    Attributes
+    ----------
+    steps
+        Training steps at the end of every rollout.
+    means, deviations
+        Mean and standard deviation of the gap after the steps of every rollout.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[int] = []
+        self.means: list[float] = []
+        self.deviations: list[float] = []
+
+    def _on_rollout_end(self) -> None:
+        assert isinstance(self.model, FairPPO)
+        gaps = self.model.rollout_buffer.info.get("short_term_gap")
+        if gaps is not None:
+            self.steps.append(self.num_timesteps)
+            self.means.append(float(gaps.mean()))
+            self.deviations.append(float(gaps.std()))
+
+    def _on_step(self) -> bool:
+        return True
