@@ -135,15 +135,15 @@ def vaccinate_uniformly(world: World, seed: int) -> Any:
 
 
 @policy("vaccinate-highest-degree")
-def vaccinate_highest_degree(world: World, seed: int) -> Any:
+def vaccinate_highest_degree(world: World, seed: int, as_in_fppo: bool = False) -> Any:
     """Vaccinate the susceptible person with the most neighbours."""
-    return policies.VaccinateHighestDegree(params(world).adjacency())
+    return policies.VaccinateHighestDegree(params(world).adjacency(), as_in_fppo)
 
 
 @policy("vaccinate-most-exposed")
-def vaccinate_most_exposed(world: World, seed: int) -> Any:
+def vaccinate_most_exposed(world: World, seed: int, as_in_fppo: bool = False) -> Any:
     """Vaccinate the susceptible person with the most infected neighbours."""
-    return policies.VaccinateMostExposed(params(world).adjacency())
+    return policies.VaccinateMostExposed(params(world).adjacency(), as_in_fppo)
 
 
 @policy("vaccination-lottery")

@@ -4,6 +4,12 @@ from longfair.papers.fppo.attention import ATTENTION
 from longfair.papers.fppo.epidemic import EPIDEMIC
 from longfair.papers.fppo.lending import LENDING
 
+CHECKS = {
+    "fppo-proposition-1": "longfair.papers.fppo.checks:proposition_1",
+    "fppo-vacuous-bound": "longfair.papers.fppo.checks:vacuous_bound",
+    "fppo-sorted-counts": "longfair.papers.fppo.checks:sorted_counts",
+    "fppo-plotted-distances": "longfair.papers.fppo.checks:plotted_distances",
+}
 EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC)
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["CHECKS", "EXPERIMENTS"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -20,15 +20,15 @@ REFERENCES: References = {
     "nobody": (Untrained("vaccinate-nobody"), "vaccinates nobody"),
     "uniform": (Untrained("vaccinate-uniformly"), "vaccinates anybody or nobody, at random"),
     "max-degree": (
-        Untrained("vaccinate-highest-degree"),
+        Untrained("vaccinate-highest-degree", {"as_in_fppo": True}),
         "the susceptible person with the most neighbours: the code's Max agent",
     ),
     "max-exposed": (
-        Untrained("vaccinate-most-exposed"),
+        Untrained("vaccinate-most-exposed", {"as_in_fppo": True}),
         "the susceptible person with the most infected neighbours: the text's Max agent",
     ),
     "static-reward": (
-        Untrained("vaccination-lottery", {"chance": 0.5, "exposure_weight": 0.0}),
+        Untrained("vaccination-lottery", {"chance": 1.0, "exposure_weight": 1.59}),
         "draws the community and takes the best exposed, best for the reward, found by search",
     ),
 }
@@ -41,16 +41,16 @@ CASE = CaseStudy(
     massaged=EpidemicFPPO,
     numbers=Numbers(a_ppo=(0.1, 0.05), coded=(0.25, 0.25, 0.05), published=(0.25, 0.05)),
     learning={
-        "paper": TrunkPPO(2048, (512, 512, 512, 256), 500_000),
+        **authors(TrunkPPO(2048, (512, 512, 512, 256), 500_000)),
         "smoke": TrunkPPO(50, (32, 16, 16), 3_000, minibatch=50, epochs=2, learning_rate=1e-3),
     },
     evaluating={
-        "paper": Evaluating(final_episodes=1000, episode_length=20, measure="fppo-epidemic"),
+        **authors(Evaluating(final_episodes=1000, episode_length=20, measure="fppo-epidemic")),
         "smoke": Evaluating(final_episodes=20, episode_length=20, measure="fppo-epidemic"),
     },
-    episode_length={"paper": 20, "smoke": 20},
+    episode_length={**authors(20), "smoke": 20},
     references=REFERENCES,
-    seeds={"smoke": 2, "paper": 10},
+    seeds={**authors(10), "smoke": 2},
 )
 
 EPIDEMIC = CASE.experiment()

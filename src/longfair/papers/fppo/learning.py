@@ -26,7 +26,7 @@ class TrunkPPO:
     epochs: Count = 10
     learning_rate: Positive = 1e-5
     massaged_at_evaluation: bool = False
-    """Whether the strategy intervenes when policies are evaluated, as in the last rollout."""
+    """Whether the last policy is also evaluated with the interventions of the last rollout."""
 
     name: ClassVar[str] = "trunk-ppo"
     revision: ClassVar[int] = 1

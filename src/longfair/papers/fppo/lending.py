@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -35,11 +35,15 @@ REFERENCES: References = {
         "best profit now under equal true positive rates, knowing the scores",
     ),
     "static-reward": (
-        Untrained("real-thresholds", {"limits": (0.0, 0.0)}),
+        Untrained("real-thresholds", {"limits": (1.39, 1.79)}),
         "the two real thresholds that earn most in 10,000 steps, found by search",
     ),
 }
-"""Policies that need no training."""
+"""Policies that need no training.
+
+The real thresholds were found by `longfair.papers.elbert.static_search` for the reward alone, on
+episodes that no result uses.
+"""
 
 CASE = CaseStudy(
     identity="fppo/lending",
@@ -48,16 +52,16 @@ CASE = CaseStudy(
     massaged=LendingFPPO,
     numbers=Numbers(a_ppo=(0.25, 0.005), coded=(1.12, 1.0, 0.005), published=(1.0, 0.05)),
     learning={
-        "paper": TrunkPPO(2000, (256, 256, 256, 128), 700_000),
+        **authors(TrunkPPO(2000, (256, 256, 256, 128), 700_000)),
         "smoke": TrunkPPO(200, (32, 16, 16), 4_000, minibatch=100, epochs=2, learning_rate=1e-3),
     },
     evaluating={
-        "paper": Evaluating(final_episodes=100, episode_length=10_000, measure="fppo-lending"),
+        **authors(Evaluating(final_episodes=100, episode_length=10_000, measure="fppo-lending")),
         "smoke": Evaluating(final_episodes=10, episode_length=600, measure="fppo-lending"),
     },
-    episode_length={"paper": 2000, "smoke": 200},
+    episode_length={**authors(2000), "smoke": 200},
     references=REFERENCES,
-    seeds={"smoke": 2, "paper": 10},
+    seeds={**authors(10), "smoke": 2},
 )
 
 LENDING = CASE.experiment()

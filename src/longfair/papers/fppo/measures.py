@@ -15,7 +15,9 @@ In every world there are the figure's own metrics and the distance that the text
   mean. `at_distance`: true 1-Wasserstein distance of the groups, in scores; in the epidemic,
   between shares of health states, any two 1 apart; in attention, of the sites' shares of all
   incident rates from equal shares, any two sites 1 apart.
-- `at_reward`: mean reward per step, attention smoothed over time. In lending `at_cash`.
+- `at_reward`: mean reward per step, attention smoothed over time. In lending `at_cash`, and once
+  `late_peak`, the highest short-term gap after 300 steps. In attention `swing`, how far the
+  long-term gap of ten episodes swings over time.
 
 What is drawn from several episodes is computed from batches of as many as the authors had, and
 averaged over the batches.
@@ -43,14 +45,14 @@ Curves = dict[str, tuple[NDArray[np.int64], FloatArray]]
 """Metric to the steps (S,) at which it is told, and its values (S,)."""
 
 WINDOW = 300
-LENDING_EPISODES, EPIDEMIC_EPISODES = 10, 200
+LENDING_EPISODES, ATTENTION_EPISODES, EPIDEMIC_EPISODES = 10, 10, 200
 """Episodes behind a point of the authors' figures."""
 
 SMOOTHING = 10.0
 """Standard deviation, in steps, of the Gaussian that smooths the reward of Figure 3c."""
 
 TOLD = 100
-"""About how many moments of an episode are told."""
+"""About how many moments of an episode are told; states are those before a step."""
 
 
 @protocol("fppo-lending")
@@ -80,13 +82,14 @@ def lending_curves(played: Recorded) -> Curves:
     gap = np.ptp(of_mean, axis=2).mean(axis=1)
     each = windowed_gap(supply, demand, WINDOW).mean(axis=1)
     told, states = moments(len(steps)), played["group_state"]
+    before = told[:-1]
     return {
         "at_short_term_gap": _at(told, gap),
         "at_short_term_gap_each": _at(told, each),
-        "at_long_term_gap": (told, _cloud_distances(states[told], LENDING_EPISODES)),
+        "at_long_term_gap": (before, _cloud_distances(states[before], LENDING_EPISODES)),
         "at_distance": (
-            told,
-            score_distance(states[told, :, 0], states[told, :, 1]).mean(axis=1),
+            before,
+            score_distance(states[before, :, 0], states[before, :, 1]).mean(axis=1),
         ),
         "at_cash": _at(told, played["cash"].mean(axis=1)),
         "at_reward": _at(told, played["reward"].mean(axis=1)),
@@ -98,6 +101,7 @@ def attention_curves(played: Recorded) -> Curves:
     """Return the curves of Figure 3."""
     units, rates = played["allocation"], played["group_state"][..., 0]
     told = moments(len(units))
+    before = told[:-1]
     reward = gaussian_filter1d(played["reward"].mean(axis=1), SMOOTHING)
     total = rates.sum(axis=2, keepdims=True)
     shares = rates / np.where(total > 0, total, 1.0)
@@ -107,10 +111,11 @@ def attention_curves(played: Recorded) -> Curves:
     return {
         "at_short_term_gap": _at(told, whole),
         "at_short_term_gap_each": _at(told, last),
-        "at_long_term_gap": (told, deviation.mean(axis=1)[told]),
-        "at_distance": (told, unequal.mean(axis=1)[told]),
-        "at_rates": (told, rates.mean(axis=(1, 2))[told]),
+        "at_long_term_gap": (before, deviation.mean(axis=1)[before]),
+        "at_distance": (before, unequal.mean(axis=1)[before]),
+        "at_rates": (before, rates.mean(axis=(1, 2))[before]),
         "at_reward": _at(told, reward),
+        "swing": (told[-1:], _swing(deviation)),
     }
 
 
@@ -118,13 +123,14 @@ def epidemic_curves(played: Recorded) -> Curves:
     """Return the curves of Figure 4."""
     supply, demand = played["supply"], played["demand"]
     told = moments(len(supply))
+    before = told[:-1]
     gap = windowed_gap(supply, demand, len(supply), offset=1.0).mean(axis=1)
     counts, shares = played["health_counts"], played["group_state"]
     distance = 0.5 * np.abs(shares[:, :, 0] - shares[:, :, 1]).sum(axis=2)
     return {
         "at_short_term_gap": _at(told, gap),
-        "at_long_term_gap": (told, _cloud_distances(counts[told], EPIDEMIC_EPISODES)),
-        "at_distance": (told, distance.mean(axis=1)[told]),
+        "at_long_term_gap": (before, _cloud_distances(counts[before], EPIDEMIC_EPISODES)),
+        "at_distance": (before, distance.mean(axis=1)[before]),
         "at_reward": _at(told, played["reward"].mean(axis=1)),
     }
 
@@ -146,6 +152,16 @@ def _batches(values: FloatArray, size: int) -> FloatArray:
     size = min(size, copies)
     count = copies // size
     return values[:, : count * size].reshape(steps, count, size, *rest)
+
+
+def _swing(values: FloatArray) -> FloatArray:
+    """Return (1,): how far the mean of ten episodes swings over the last four fifths of the steps.
+
+    That is the standard deviation over the steps of values (T, N), averaged over batches.
+    """
+    late = values[len(values) // 5 :]
+    swings = _batches(late, ATTENTION_EPISODES).mean(axis=2).std(axis=0)
+    return np.array([swings.mean()])
 
 
 def _cloud_distances(states: FloatArray, size: int) -> FloatArray:
@@ -171,26 +187,46 @@ def _reported(
 ) -> pd.DataFrame:
     """Play the last policy, and arrange curves and their summaries as a result table.
 
-    Phase `final` has the mean of every curve over the episode without the `at_`; `late_...`, the
-    mean over the last four fifths; `end_...`, the last value; and what a curve tells once.
+    Where the policy also plays with its strategy's interventions, metrics of that begin with
+    `massaged_`, and those that begin with `massaging_` are by how much it differs.
     """
-    told = curves(recorded(evaluation, keys))
     trained = evaluation.snapshots.steps[-1]
-    frames, final = [], {}
-    for metric, (steps, values) in told.items():
-        name = metric.removeprefix("at_")
-        if name == metric:
-            final[metric] = float(values[0])
-            continue
-        frames.append(_rows("curve", steps, metric, values))
-        final[name] = float(values.mean())
-        final[f"late_{name}"] = float(values[steps >= 0.2 * steps[-1]].mean())
-        final[f"end_{name}"] = float(values[-1])
+    told = curves(recorded(evaluation, keys, 0))
+    final = summaries(told)
+    if len(evaluation.snapshots.steps) > 1:
+        massaged = curves(recorded(evaluation, keys, 1))
+        found = summaries(massaged)
+        told |= {f"massaged_{metric}": curve for metric, curve in massaged.items()}
+        differences = {f"massaging_{name}": found[name] - final[name] for name in found}
+        final |= {f"massaged_{name}": value for name, value in found.items()} | differences
     for gaps in evaluation.snapshots.policies:
-        frames.append(_rows("curve", gaps.steps, "training_gap", gaps.means))
-        frames.append(_rows("curve", gaps.steps, "training_gap_deviation", gaps.deviations))
+        told["training_gap"] = np.array(gaps.steps), np.array(gaps.means)
+        told["training_gap_deviation"] = np.array(gaps.steps), np.array(gaps.deviations)
+    frames = [_rows("curve", steps, metric, values) for metric, (steps, values) in told.items()]
     frames += [_rows("final", [trained], metric, [value]) for metric, value in final.items()]
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+
+
+def summaries(curves: Curves) -> dict[str, float]:
+    """Sum up curves over the steps of an evaluation.
+
+    Returns
+    -------
+    dict of str to float
+        Of every curve, without its `at_`, the mean; `late_...`, the mean over the last four fifths;
+        `end_...`, the last value; `change_...`, the last value less that after a fifth of the
+        episode. And what a curve tells once.
+    """
+    found = {}
+    for metric, (steps, values) in curves.items():
+        name = metric.removeprefix("at_")
+        found[name] = float(values.mean())
+        if name != metric:
+            late = values[steps >= 0.2 * steps[-1]]
+            found[f"late_{name}"] = float(late.mean())
+            found[f"end_{name}"] = float(values[-1])
+            found[f"change_{name}"] = float(values[-1] - late[0])
+    return found
 
 
 def _rows(phase: str, steps: Any, metric: str, values: Any) -> pd.DataFrame:
@@ -198,8 +234,10 @@ def _rows(phase: str, steps: Any, metric: str, values: Any) -> pd.DataFrame:
     return frame.assign(phase=phase, metric=metric, group=np.int32(-1))
 
 
-def recorded(evaluation: Evaluation, keys: tuple[str, ...]) -> dict[str, FloatArray]:
-    """Play one episode with the last policy in every copy, and keep what happened.
+def recorded(evaluation: Evaluation, keys: tuple[str, ...], snapshot: int) -> dict[str, FloatArray]:
+    """Play one episode with a snapshot in every copy, and keep what happened.
+
+    All snapshots of a run meet the same draws.
 
     Returns
     -------
@@ -207,11 +245,8 @@ def recorded(evaluation: Evaluation, keys: tuple[str, ...]) -> dict[str, FloatAr
         `reward` (T, N) and facts (T, N, ...) of the steps. `group_state`, and other keys that tell
         a moment, have T + 1 rows: before every step, and at the end.
     """
-    last, episodes = (
-        len(evaluation.snapshots.steps) - 1,
-        evaluation.setting.evaluating.final_episodes,
-    )
-    act, env, seed = evaluation.ready([last], episodes, "final")
+    episodes = evaluation.setting.evaluating.final_episodes
+    act, env, seed = evaluation.ready([snapshot], episodes, "final")
     observation, info = env.reset(seed=seed)
     moment = [key for key in ("group_state", *keys) if key in info]
     kept: dict[str, list[Any]] = {key: [info[key]] for key in moment}

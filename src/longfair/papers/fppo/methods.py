@@ -16,6 +16,11 @@ VARIANTS = {"as_coded": True, "as_published": False}
 """Variant, and whether it is the code's."""
 
 
+def authors(what: Any) -> dict[str, Any]:
+    """Return what both profiles with the authors' settings have; the book needs no cheaper ones."""
+    return {"book": what, "paper": what}
+
+
 @dataclass(frozen=True)
 class Numbers:
     """The numbers of a world that the methods are told."""
@@ -40,7 +45,7 @@ class CaseStudy:
     """F-PPO with the massaging of this world."""
     numbers: Numbers
     learning: Mapping[str, TrunkPPO]
-    """By profile: the authors' own; a few seconds."""
+    """By profile: the authors' own, in the book too; a few seconds."""
     evaluating: Mapping[str, Evaluating]
     episode_length: Mapping[str, int]
     references: References
@@ -78,17 +83,21 @@ class CaseStudy:
         }
 
     def setting(self, method: Any, profile: str, variant: str) -> Setting:
-        """Return the settings under which a profile trains a method."""
+        """Return the settings under which a profile trains a method.
+
+        As published, a method that massages is also evaluated with massaging, as the text has it.
+        """
+        massaged = variant == "as_published" and isinstance(method, self.massaged)
         return Setting(
             self.worlds[variant],
             method,
-            self.learning[profile],
+            replace(self.learning[profile], massaged_at_evaluation=massaged),
             self.evaluating[profile],
             self.episode_length[profile],
         )
 
     def arms(self, profile: str) -> tuple[Arm, ...]:
-        """Return all methods in both variants, those massaged at evaluation, and references."""
+        """Return all methods in both variants, and the policies that need no training."""
         from longfair.papers.protocol import train_and_evaluate
 
         arms = []
@@ -96,15 +105,6 @@ class CaseStudy:
             for name, (method, description) in self.methods(as_coded).items():
                 setting = self.setting(method, profile, variant)
                 arms.append(Arm(name, variant, setting, train_and_evaluate, description))
-        for name in ("f-ppo", "f-ppo-s"):
-            method, description = self.methods(as_coded=False)[name]
-            setting = self.setting(method, profile, "as_published")
-            learning = replace(setting.learning, massaged_at_evaluation=True)
-            setting = replace(setting, learning=learning)
-            description = f"{description}, at evaluation as well"
-            arms.append(
-                Arm(f"{name}-massaged", "as_published", setting, train_and_evaluate, description)
-            )
         for name, (policy, description) in self.references.items():
             setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))

@@ -36,7 +36,8 @@ def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
     Returns
     -------
     Snapshots
-        Its `policies` are one `RolloutGaps`.
+        The last policy; then, if asked for, the same with its strategy's interventions. Its
+        `policies` are one `RolloutGaps`.
     """
     model = learner(learning, setting, seed % 2**31)
     gaps = RolloutGaps()
@@ -45,11 +46,12 @@ def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
 
     def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
         rng = np.random.default_rng(own)
-        if learning.massaged_at_evaluation:
+        if list(which) == [1]:
             return intervening(setting.method, actor, learning.last_rollout, space, rng)
         return acting_snapshots([actor], episodes, space, rng)
 
-    return Snapshots([model.num_timesteps], act, [gaps])
+    ways = 1 + learning.massaged_at_evaluation
+    return Snapshots([model.num_timesteps] * ways, act, [gaps])
 
 
 def learner(learning: TrunkPPO, setting: Setting, seed: int) -> FairPPO:
