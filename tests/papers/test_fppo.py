@@ -1,0 +1,180 @@
+"""F-PPO's experiments: what is told of an evaluation, the settings, the anchors, the checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.papers.fppo import CHECKS, EXPERIMENTS, measures
+from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.methods import VARIANTS
+from longfair.papers.registry import checks
+from longfair.papers.setting import Evaluating, Setting
+from longfair.runs.tables import checked
+
+# What is told ------------------------------------------------------------------------------------
+
+
+def test_lending_curves_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    steps, copies = 40, 20
+    demand = rng.integers(0, 2, (steps, copies, 2)).astype(float)
+    supply = demand * rng.integers(0, 2, (steps, copies, 2))
+    states = rng.dirichlet(np.ones(7), (steps + 1, copies, 2))
+    played = {
+        "supply": supply,
+        "demand": demand,
+        "cash": rng.random((steps, copies)),
+        "reward": rng.random((steps, copies)),
+        "group_state": states,
+    }
+    curves = measures.lending_curves(played)
+    told, values = curves["at_short_term_gap"]
+    assert told.tolist() == list(range(1, steps + 1))
+    totals = supply.sum(axis=0) / np.maximum(demand.sum(axis=0), 1)
+    each = [np.abs(np.subtract(*part.mean(axis=0))) for part in (totals[:10], totals[10:])]
+    assert values[-1] == pytest.approx(np.mean(each))
+    assert curves["at_short_term_gap_each"][1][-1] == pytest.approx(np.ptp(totals, axis=1).mean())
+    told, values = curves["at_distance"]
+    assert told.tolist() == list(range(steps))
+    moved = np.abs(np.cumsum(states[3, :, 0] - states[3, :, 1], axis=1)).sum(axis=1)
+    assert values[3] == pytest.approx(moved.mean())
+    assert curves["late_peak"][1] == curves["at_short_term_gap"][1][20:].max()
+
+
+def test_a_cloud_of_equal_points_is_as_far_as_its_points() -> None:
+    states = np.zeros((1, 4, 2, 3))
+    states[0, :, 1, 0] = [3.0, 1.0, 2.0, 2.0]
+    assert measures._cloud_distances(states, 2) == pytest.approx(2.0)
+
+
+def test_attention_curves_by_hand() -> None:
+    steps, copies = 30, 10
+    units = np.tile([2.0, 1.0, 1.0, 1.0, 1.0], (steps, copies, 1))
+    rates = np.tile([4.0, 1.0, 1.0, 1.0, 1.0], (steps + 1, copies, 1))[..., None]
+    played = {"allocation": units, "group_state": rates, "reward": np.full((steps, copies), 1.5)}
+    curves = measures.attention_curves(played)
+    ends = {name: values[-1] for name, (_, values) in curves.items()}
+    assert ends["at_short_term_gap"] == pytest.approx(1 / 3 - 0.2)
+    assert ends["at_long_term_gap"] == pytest.approx(4 - 1.6)
+    assert ends["at_distance"] == pytest.approx(0.5 - 0.2)
+    assert (ends["at_reward"], ends["swing"]) == pytest.approx((1.5, 0.0))
+
+
+def test_summaries_of_a_curve() -> None:
+    found = measures.summaries({"at_gap": (np.arange(11), np.arange(11.0) ** 2)})
+    late = np.arange(2, 11.0) ** 2
+    expected = {"gap": 35.0, "late_gap": late.mean(), "end_gap": 100.0, "change_gap": 96.0}
+    assert found == pytest.approx(expected)
+
+
+# Settings ----------------------------------------------------------------------------------------
+
+
+def experiment(world: str) -> Any:
+    return next(found for found in EXPERIMENTS if found.name == world)
+
+
+@pytest.mark.parametrize(
+    ("world", "numbers", "rollouts"),
+    [("lending", 25, 350), ("attention", 160, 977), ("epidemic", 136, 245)],
+)
+def test_agents_see_what_the_authors_do(world: str, numbers: int, rollouts: int) -> None:
+    for arm in experiment(world).arms["paper"]:
+        env = arm.config.world.make(1)
+        assert env.single_observation_space.shape == (numbers,)
+        if arm.config.learning is not None:
+            assert arm.config.learning.last_rollout == rollouts - 1
+    assert experiment(world).arms["book"] == experiment(world).arms["paper"]
+
+
+@pytest.mark.parametrize("world", ["lending", "attention", "epidemic"])
+def test_a_run_reports_curves_of_training_and_evaluation(world: str) -> None:
+    arms = {arm.name: arm for arm in experiment(world).arms["smoke"]}
+    assert {f"f-ppo.{variant}" for variant in VARIANTS} <= set(arms)
+    tables = {}
+    for name in ("f-ppo.as_published", "ppo.as_coded"):
+        setting: Setting = arms[name].config
+        rollout = setting.learning.rollout
+        setting = replace(setting, learning=replace(setting.learning, total_steps=2 * rollout - 1))
+        tables[name] = checked(arms[name].work(setting, 0), name)
+        final = tables[name]["phase"] == "final"
+        assert set(tables[name].loc[final, "step"]) == {2 * rollout}
+    metrics = {name: set(table["metric"]) for name, table in tables.items()}
+    told = {"training_gap", "massaged_at_reward", "massaging_late_reward"}
+    assert told <= metrics["f-ppo.as_published"]
+    assert not any(name.startswith(("massag", "training")) for name in metrics["ppo.as_coded"])
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    arm = next(a for a in experiment("epidemic").arms["smoke"] if a.name == "f-ppo.as_coded")
+    setting = replace(arm.config, learning=replace(arm.config.learning, total_steps=150))
+    pd.testing.assert_frame_equal(arm.work(setting, 3), arm.work(setting, 3))
+
+
+def test_a_network_without_a_trunk_is_refused() -> None:
+    with pytest.raises(ValueError, match="hidden"):
+        TrunkPPO(100, (64, 64), 1000)
+
+
+# Anchors -----------------------------------------------------------------------------------------
+
+
+def end_of(world: str, name: str, **evaluating: Any) -> dict[str, float]:
+    arms = {arm.method: arm for arm in experiment(world).arms["paper"]}
+    setting = arms[name].config
+    shorter: Evaluating = replace(setting.evaluating, **evaluating)
+    table = arms[name].work(replace(setting, evaluating=shorter), 5)
+    final = table[table["phase"] == "final"]
+    return dict(zip(final["metric"], final["value"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "reward", "short", "long"),
+    [
+        ("max-degree", (0.283, 0.015), (1.82, 0.12), (7.1, 0.9)),
+        ("max-exposed", (0.205, 0.015), (1.34, 0.12), (2.97, 0.6)),
+        ("nobody", (0.091, 0.01), (0.0, 0.0), (3.8, 0.6)),
+        ("uniform", (0.130, 0.01), (0.59, 0.08), (3.3, 0.6)),
+    ],
+)
+def test_epidemic_anchors(name: str, reward: Any, short: Any, long: Any) -> None:
+    # Three times the deviation of batches of 200 episodes, of which there are five.
+    found = end_of("epidemic", name)
+    assert found["end_reward"] == pytest.approx(reward[0], abs=reward[1])
+    assert found["end_short_term_gap"] == pytest.approx(short[0], abs=short[1])
+    assert found["end_long_term_gap"] == pytest.approx(long[0], abs=long[1])
+
+
+def test_lending_anchors() -> None:
+    # Ten episodes: the deviation of batches is 50 in cash, 0.03 in the plotted distance.
+    oracle = end_of("lending", "equal-opportunity", final_episodes=20)
+    assert oracle["end_cash"] == pytest.approx(11_670, abs=150)
+    assert oracle["end_long_term_gap"] == pytest.approx(0.35, abs=0.1)
+    assert oracle["end_distance"] == pytest.approx(0.75, abs=0.15)
+    assert oracle["late_short_term_gap"] == pytest.approx(0.02, abs=0.01)
+    everybody = end_of("lending", "accept-all", final_episodes=20)
+    assert everybody["late_short_term_gap"] == 0.0
+    assert everybody["end_cash"] == pytest.approx(8_950, abs=200)
+
+
+def test_attention_anchors() -> None:
+    served = end_of("attention", "equal")
+    assert (served["end_long_term_gap"], served["end_reward"]) == pytest.approx((0.0, 0.0))
+    drawn = end_of("attention", "gaussian")
+    assert drawn["end_short_term_gap"] == pytest.approx(0.008, abs=0.002)
+    assert drawn["end_long_term_gap"] == pytest.approx(28, abs=8)
+
+
+# Checks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_the_exact_checks_pass(name: str) -> None:
+    result = checks()[name]()
+    assert result.passed
+    assert result.instances > 0
