@@ -30,7 +30,11 @@ GAPS = ("short_term_gap", "short_term_gap_before", "long_term_gap_change")
 long-term gap."""
 
 
-@register(label="F-PPO-L", loaded_by=FAIR_PPO, needs=GAPS)
+WORLDS = ("longfair/Lending-v0", "longfair/Attention-v0", "longfair/Epidemic-v0")
+"""Where the paper says what the gaps are."""
+
+
+@register(label="F-PPO-L", loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
 @dataclass(frozen=True)
 class FPPOL(Strategy):
     """F-PPO's terms in the advantage, without action massaging.
@@ -80,7 +84,7 @@ class FPPOL(Strategy):
         return with_terms(advantages, features, weights, self.as_coded)
 
 
-@register(label="A-PPO, windowed", loaded_by=FAIR_PPO, needs=GAPS)
+@register(label="A-PPO, windowed", loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
 @dataclass(frozen=True)
 class WindowedAPPO(Strategy):
     r"""A-PPO (Yu et al. 2022) on the short-term gap that F-PPO's environments tell.

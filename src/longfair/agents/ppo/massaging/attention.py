@@ -28,7 +28,12 @@ LEAST = 0.005
 """Probability that stays at a site that gives a unit away (code)."""
 
 
-@register(label="F-PPO in attention", loaded_by=FAIR_PPO, needs=NEEDS, actions=("continuous",))
+@register(
+    label="F-PPO in attention",
+    loaded_by=FAIR_PPO,
+    needs=NEEDS,
+    environments=("longfair/Attention-v0",),
+)
 @dataclass(frozen=True)
 class AttentionFPPO(FPPOL):
     """F-PPO in attention allocation: terms in the advantage, and massaged allocations.

@@ -20,7 +20,12 @@ from longfair.settings import Natural, NonNegative, Positive
 NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")
 
 
-@register(label="F-PPO in epidemics", loaded_by=FAIR_PPO, needs=NEEDS, actions=("discrete",))
+@register(
+    label="F-PPO in epidemics",
+    loaded_by=FAIR_PPO,
+    needs=NEEDS,
+    environments=("longfair/Epidemic-v0",),
+)
 @dataclass(frozen=True)
 class EpidemicFPPO(FPPOL):
     r"""F-PPO in epidemic control: terms in the advantage, and massaged vaccinations.

@@ -21,7 +21,12 @@ from longfair.settings import Natural, Positive, Probability
 NEEDS = (*GAPS, "window_supply", "window_demand", "applicant_demand")
 
 
-@register(label="F-PPO in lending", loaded_by=FAIR_PPO, needs=NEEDS, actions=("discrete",))
+@register(
+    label="F-PPO in lending",
+    loaded_by=FAIR_PPO,
+    needs=NEEDS,
+    environments=("longfair/Lending-v0",),
+)
 @dataclass(frozen=True)
 class LendingFPPO(FPPOL):
     r"""F-PPO in lending: terms in the advantage, and massaged decisions.
