@@ -10,7 +10,7 @@ import torch
 
 from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
-from longfair.agents.ppo.massaging.attention import AttentionFPPO, Moves, handed_out
+from longfair.agents.ppo.massaging.attention import AttentionFPPO, handed_out
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.strategy import Moment, Rollout, Strategy
@@ -72,8 +72,8 @@ def test_lending_changes_nothing_before_its_first_rollout() -> None:
 
 
 def test_units_are_handed_out_one_by_one() -> None:
-    assert handed_out(np.array([[0.5, 0.3, 0.1, 0.06, 0.04]]), 6).tolist() == [[3, 2, 1, 0, 0]]
-    assert handed_out(np.full((1, 5), 0.2), 6).tolist() == [[2, 1, 1, 1, 1]]
+    assert handed_out(np.array([0.5, 0.3, 0.1, 0.06, 0.04]), 6).tolist() == [3, 2, 1, 0, 0]
+    assert handed_out(np.full(5, 0.2), 6).tolist() == [2, 1, 1, 1, 1]
 
 
 SHARES = np.array([[0.5, 0.2, 0.1, 0.1, 0.1]])
@@ -82,9 +82,11 @@ SHARES = np.array([[0.5, 0.2, 0.1, 0.1, 0.1]])
 WINDOW = np.array([[10.0, 10.0, 10.0, 10.0, 8.0]])
 
 
-def attention(threshold: float, as_coded: bool, rollout: int = 20, steps: int = 5) -> Any:
+def attention(
+    threshold: float, as_coded: bool, rollout: int = 20, steps: int = 5, window: Any = WINDOW
+) -> Any:
     logits = np.log(SHARES) + 1.0
-    info = {"window_units": WINDOW, "steps_before": [steps]}
+    info = {"window_units": window, "steps_before": [steps]}
     strategy = AttentionFPPO(threshold=threshold, as_coded=as_coded)
     after = strategy.intervene(moment(logits, logits, info, rollout, sd=1.0))
     return np.exp(after - 1.0)[0]
@@ -96,11 +98,10 @@ def test_attention_moves_one_unit_and_keeps_the_denominator() -> None:
 
 
 def test_a_site_that_gives_keeps_a_little_probability() -> None:
-    moves = Moves.of(np.log(SHARES), 6)
-    giving = 4  # the first move of site 1, to site 0: 20 moves, four by each site
-    assert np.exp(moves.changed[0, giving]) == pytest.approx([0.2 - 1 / 6, 0.5 + 1 / 6], abs=1e-9)
-    assert np.exp(moves.changed[0, 8]) == pytest.approx([0.005, 0.5 + 0.095], abs=1e-9)
-    assert not moves.possible[0, 16:].any()
+    # Site 2 has had most by far, so that every taker is as good, and the first is taken.
+    window = np.array([[10.0, 10.0, 90.0, 10.0, 8.0]])
+    shares = attention(threshold=1.0, as_coded=False, window=window)
+    assert shares == pytest.approx([0.595, 0.2, 0.005, 0.1, 0.1], abs=1e-6)
 
 
 def test_attention_as_published_asks_for_close_probabilities() -> None:

@@ -165,7 +165,7 @@ class LendingGaps(Gaps):
         return super().step(actions)
 
     def _short_term_gap(self) -> FloatArray:
-        supply, demand = np.split(self._rates.total, 2, axis=1)
+        supply, demand = _halves(self._rates.total)
         return _spread(supply / np.where(demand > 0, demand, 1.0))
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
@@ -187,7 +187,7 @@ class LendingGaps(Gaps):
             window, adds = self._rates, group * self.env.unwrapped.repays[:, None]  # type: ignore[attr-defined]
         else:
             window, adds = self._expected, self._applicant @ self._repay
-        supply, demand = np.split(window.total.copy(), 2, axis=1)
+        supply, demand = _halves(window.total.copy())
         return {"window_supply": supply, "window_demand": demand, "applicant_demand": adds}
 
 
@@ -315,7 +315,13 @@ class EpidemicGaps(Gaps):
         }
 
 
+def _halves(totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return views of supply and demand (N, G) in sums (N, 2G)."""
+    groups = totals.shape[1] // 2
+    return totals[:, :groups], totals[:, groups:]
+
+
 def _spread(rates: FloatArray) -> FloatArray:
     """Return the highest less the lowest rate (N,) of groups (N, G)."""
-    spread: FloatArray = np.ptp(rates, axis=1)
+    spread: FloatArray = rates.max(axis=1) - rates.min(axis=1)
     return spread

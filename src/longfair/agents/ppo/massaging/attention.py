@@ -11,10 +11,10 @@ the policy little enough is executed, by logits :math:`l'` that move the probabi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS
@@ -70,105 +70,107 @@ class AttentionFPPO(FPPOL):
         """Move one unit where that is fairer and changes the policy little."""
         if self.as_coded and moment.rollout <= self.first:
             return moment.actions
-        mean, deviation = moment.policy.output(moment.observation), moment.policy.deviation
-        moves = Moves.of(moment.actions.astype(np.float64), self.units)
+        deviation = moment.policy.deviation
         assert deviation is not None
-        if self.as_coded:
-            allowed = moves.density_change(mean, deviation) <= self.threshold
-            allowed &= moment.info["steps_before"][:, None] > 0
-        else:
-            allowed = moves.difference < self.threshold
-        return moves.fairest(moment.info["window_units"], allowed).astype(moment.actions.dtype)
+        steps = moment.info["steps_before"]
+        logits = massaged(
+            moment.actions.astype(np.float64),
+            moment.policy.output(moment.observation),
+            deviation,
+            moment.info["window_units"],
+            steps > 0 if self.as_coded else np.ones_like(steps, np.bool_),
+            self.units,
+            self.threshold,
+            self.as_coded,
+        )
+        return logits.astype(moment.actions.dtype)
 
 
-class Moves(NamedTuple):
-    """All M moves of one unit from one site to another, for logits (N, K)."""
+@njit(cache=True)
+def massaged(
+    logits: FloatArray,
+    mean: NDArray[Any],
+    deviation: NDArray[Any],
+    window: FloatArray,
+    begun: NDArray[np.bool_],
+    units: int,
+    threshold: float,
+    as_coded: bool,
+) -> FloatArray:
+    """Return logits (N, K) after the fairest allowed move; as they are where none is fairer.
 
-    logits: FloatArray
-    """(N, K): as drawn."""
-    units: FloatArray
-    """(N, K): the allocation that they stand for."""
-    possible: NDArray[np.bool_]
-    """(N, M): whether the giving site has a unit and more than `LEAST` probability."""
-    difference: FloatArray
-    """(N, M): how far the probabilities of the two sites are apart."""
-    changed: FloatArray
-    """(N, M, 2): logits of the giving and the taking site after the move."""
-
-    @classmethod
-    def of(cls, logits: FloatArray, units: int) -> Moves:
-        """Work out the moves for logits (N, K) that share out some units."""
-        top = logits.max(axis=1, keepdims=True)
-        total = np.log(np.exp(logits - top).sum(axis=1, keepdims=True)) + top
-        shares = np.exp(logits - total)
+    Parameters
+    ----------
+    logits, mean
+        (N, K): as drawn, and their means under the policy.
+    deviation
+        (K,): their standard deviations.
+    window
+        (N, K): units of the window beside this allocation.
+    begun
+        (N,): whether a copy may be massaged.
+    units, threshold, as_coded
+        As for `AttentionFPPO`.
+    """
+    changed = logits.copy()
+    for copy in np.flatnonzero(begun):
+        drawn = logits[copy]
+        total = np.log(np.exp(drawn - drawn.max()).sum()) + drawn.max()
+        shares = np.exp(drawn - total)
         given = handed_out(shares, units)
-        giving, taking = pairs(logits.shape[1])
-        giver, taker = shares[:, giving], shares[:, taking]
-        possible = (given[:, giving] >= 1) & (giver > LEAST)
-        moved = np.minimum(np.maximum(giver - LEAST, 0.0), 1.0 / units)
-        after = np.stack([np.maximum(giver - moved, LEAST), taker + moved], axis=2)
-        changed = total[:, :, None] + np.log(after)
-        return cls(logits, given, possible, np.abs(giver - taker), changed)
-
-    def density_change(self, mean: NDArray[Any], deviation: NDArray[Any]) -> FloatArray:
-        """Return (N, M): the larger change of the two logits' Gaussian densities."""
-        sites = np.stack(pairs(self.logits.shape[1]), axis=1)
-
-        def density(values: FloatArray) -> FloatArray:
-            scaled = (values - mean[:, sites]) / deviation[sites]
-            found: FloatArray = np.exp(-0.5 * scaled**2) / (deviation[sites] * np.sqrt(2 * np.pi))
-            return found
-
-        change: FloatArray = np.abs(density(self.changed) - density(self.logits[:, sites]))
-        larger: FloatArray = change.max(axis=2)
-        return larger
-
-    def fairest(self, window: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:
-        """Return logits (N, K) after the best move, or as they are where none is fairer.
-
-        Parameters
-        ----------
-        window
-            (N, K): units of the window beside this allocation.
-        allowed
-            (N, M): moves that change the policy little enough.
-        """
-        sites = self.logits.shape[1]
-        giving, taking = pairs(sites)
-        held = window + self.units
-        step = np.zeros((len(giving), sites))
-        step[np.arange(len(giving)), giving] -= 1.0
-        step[np.arange(len(giving)), taking] += 1.0
-        gaps = unevenness(held[:, None] + step)
-        gaps[~(self.possible & allowed)] = np.inf
-        best = gaps.argmin(axis=1)
-        rows = np.flatnonzero(gaps.min(axis=1) < unevenness(held))
-        chosen, logits = best[rows], self.logits.copy()
-        logits[rows, giving[chosen]] = self.changed[rows, chosen, 0]
-        logits[rows, taking[chosen]] = self.changed[rows, chosen, 1]
-        return logits
+        held = window[copy] + given
+        fairest = unevenness(held)
+        for giving in range(len(drawn)):
+            if given[giving] < 1 or shares[giving] <= LEAST:
+                continue
+            moved = min(shares[giving] - LEAST, 1.0 / units)
+            for taking in range(len(drawn)):
+                if taking == giving:
+                    continue
+                after = drawn.copy()
+                after[giving] = total + np.log(shares[giving] - moved)
+                after[taking] = total + np.log(shares[taking] + moved)
+                if as_coded:
+                    allowed = _density_change(drawn, after, mean[copy], deviation) <= threshold
+                else:
+                    allowed = abs(shares[giving] - shares[taking]) < threshold
+                if not allowed:
+                    continue
+                held[giving] -= 1.0
+                held[taking] += 1.0
+                gap = unevenness(held)
+                held[giving] += 1.0
+                held[taking] -= 1.0
+                if gap < fairest:
+                    fairest = gap
+                    changed[copy] = after
+    return changed
 
 
-def pairs(sites: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the giving and the taking site (M,) of all moves among some sites."""
-    giving, taking = np.array(list(permutations(range(sites), 2))).T
-    return giving, taking
+@njit(cache=True)
+def _density_change(
+    before: FloatArray, after: FloatArray, mean: NDArray[Any], deviation: NDArray[Any]
+) -> float:
+    """Return the largest change of any logit's Gaussian density, for logits (K,)."""
+    densities = [
+        np.exp(-0.5 * ((logits - mean) / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi))
+        for logits in (before, after)
+    ]
+    return float(np.abs(densities[1] - densities[0]).max())
 
 
-def unevenness(units: FloatArray) -> FloatArray:
-    """Return K times the largest deviation of any site's units (..., K) from the mean; exact."""
-    deviation: FloatArray = np.abs(units.shape[-1] * units - units.sum(axis=-1, keepdims=True)).max(
-        axis=-1
-    )
-    return deviation
+@njit(cache=True)
+def unevenness(units: FloatArray) -> float:
+    """Return K times the largest deviation of any site's units (K,) from the mean; exact."""
+    return float(np.abs(len(units) * units - units.sum()).max())
 
 
+@njit(cache=True)
 def handed_out(shares: FloatArray, units: int) -> FloatArray:
-    """Give out units one by one, each to the site (N, K) whose share has most of it left."""
+    """Give out units one by one, each to the site (K,) whose share has most of it left."""
     left, given = shares.copy(), np.zeros_like(shares)
-    rows = np.arange(len(shares))
     for _ in range(units):
-        site = left.argmax(axis=1)
-        given[rows, site] += 1.0
-        left[rows, site] -= 1.0 / units
+        site = left.argmax()
+        given[site] += 1.0
+        left[site] -= 1.0 / units
     return given

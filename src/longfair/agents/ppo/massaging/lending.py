@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS
@@ -95,6 +96,7 @@ def massaged(
     return np.where(flip, 1 - actions, actions)
 
 
+@njit(cache=True)
 def gaps_of_decisions(supply: FloatArray, demand: FloatArray, applicant: FloatArray) -> FloatArray:
     """Return (N, 2): the gap of true positive rates after a refusal and after an approval.
 
@@ -105,8 +107,10 @@ def gaps_of_decisions(supply: FloatArray, demand: FloatArray, applicant: FloatAr
     applicant
         (N, G): what the applicant adds to the demand, and to the supply if approved.
     """
-    needed = demand + applicant
-    supplies = np.stack([supply, supply + applicant], axis=1)
-    rates = supplies / np.where(needed > 0, needed, 1.0)[:, None]
-    gaps: FloatArray = np.ptp(rates, axis=2)
+    gaps = np.empty((len(supply), 2))
+    for copy in range(len(supply)):
+        for approved in range(2):
+            needed = demand[copy] + applicant[copy]
+            rates = (supply[copy] + approved * applicant[copy]) / np.where(needed > 0, needed, 1.0)
+            gaps[copy, approved] = rates.max() - rates.min()
     return gaps
