@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from longfair.papers.fppo import CHECKS, EXPERIMENTS, measures
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS
+from longfair.papers.fppo.training import learner
 from longfair.papers.registry import checks
 from longfair.papers.setting import Evaluating, Setting
 from longfair.runs.tables import checked
@@ -119,6 +121,44 @@ def test_the_same_seed_gives_the_same_run() -> None:
 def test_a_network_without_a_trunk_is_refused() -> None:
     with pytest.raises(ValueError, match="hidden"):
         TrunkPPO(100, (64, 64), 1000)
+
+
+@pytest.mark.parametrize("world", ["epidemic", "attention"])
+def test_what_is_massaged_is_executed_and_learned_from(world: str) -> None:
+    arm = next(a for a in experiment(world).arms["smoke"] if a.name == "f-ppo.as_published")
+    setting = replace(arm.config, method=replace(arm.config.method, first=0, threshold=0.5))
+    model = learner(setting.learning, setting, 1)
+    executed, chosen = [], []
+    step, intervene = model.env.step, type(setting.method).intervene
+
+    def noted(strategy: Any, moment: Any) -> Any:
+        chosen.append(moment.actions.copy())
+        return intervene(strategy, moment)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(setting.method), "intervene", noted)
+        patch.setattr(
+            model.env, "step", lambda actions: [executed.append(actions), *step(actions)][1:]
+        )
+        model.learn(setting.learning.rollout)
+    stored = model.rollout_buffer.actions
+    assert np.array_equal(stored, np.stack(executed))
+    changed = (stored != np.stack(chosen)).reshape(len(stored), -1).any(axis=1)
+    assert 0 < changed.sum() < len(stored)
+    samples = model._samples
+    assert np.array_equal(samples.actions.numpy().reshape(stored.shape), stored)
+
+
+def test_old_log_probabilities_are_those_of_the_executed_actions() -> None:
+    arm = next(a for a in experiment("epidemic").arms["smoke"] if a.name == "f-ppo.as_published")
+    method = replace(arm.config.method, first=0, threshold=0.5)
+    setting = replace(arm.config, method=method)
+    model = learner(replace(setting.learning, learning_rate=1e-12), setting, 1)
+    model.learn(setting.learning.rollout)
+    outputs, _ = model.policy.evaluated(model._samples.observations.numpy())
+    taken = model._samples.actions[:, 0].long()
+    expected = model.policy.distribution(torch.from_numpy(outputs)).log_prob(taken)
+    assert torch.allclose(model._samples.old_log_prob, expected, atol=1e-4)
 
 
 # Anchors -----------------------------------------------------------------------------------------
