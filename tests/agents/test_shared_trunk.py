@@ -36,37 +36,41 @@ def test_the_trunk_is_shared_and_what_acts_is_what_learns(name: str) -> None:
     networks = model.policy.networks
     inputs = model.observation_space.shape[0]
     sizes = (inputs * 16 + 16) + (16 * 12 + 12)
-    assert sum(p.numel() for p in networks.trunk.parameters()) == sizes
+    trunk = (*networks.trunk_weights, *networks.trunk_biases)
+    assert sum(p.numel() for p in trunk) == sizes
     observations = np.random.default_rng(0).random((7, inputs), dtype=np.float32)
     outputs, values = model.policy.evaluated(observations)
     assert values.shape == (7, 1)
     assert np.allclose(model.policy.actor().output(observations), outputs, atol=1e-6)
 
 
-def test_the_written_gradient_is_that_of_the_loss() -> None:
-    model, rng = made("Attention"), np.random.default_rng(1)
-    batch = Batch(
-        rng.random((9, 15), dtype=np.float32),
-        rng.random((9, 5), dtype=np.float32),
-        np.full(9, -5.0, np.float32),
-        rng.random((9, 1), dtype=np.float32),
-        rng.standard_normal(9).astype(np.float32),
+@pytest.mark.parametrize("name", ["Lending", "Attention"])
+@pytest.mark.parametrize("entropy", [0.0, 0.3])
+def test_the_written_gradient_is_that_of_the_loss(name: str, entropy: float) -> None:
+    model, rng = made(name), np.random.default_rng(1)
+    policy = model.policy
+    with torch.no_grad():  # larger than at the start, so that all parts of the loss matter
+        policy.networks.heads.policy_weight.mul_(50.0)
+        policy.flat.values.add_(0.1 * torch.randn_like(policy.flat.values))
+    inputs, outputs = model.observation_space.shape[0], policy.networks.heads.policy_bias.numel()
+    actions = rng.integers(0, 2, (40, 1)) if name == "Lending" else rng.normal(size=(40, outputs))
+    arrays = (
+        rng.normal(size=(40, inputs)),
+        actions,
+        rng.normal(-1.0 if name == "Lending" else -8.0, 0.5, 40),
+        rng.normal(size=(40, 1)),
+        rng.normal(size=40),
     )
-    coefficients = Coefficients(0.2, 0.5, 0.0)
-    write = model.policy.gradient_writer(coefficients)
-    write(batch)
-    once = model.policy.flat.gradient.copy()
-    write(batch)
-    assert np.array_equal(model.policy.flat.gradient, once)
-    step, flat = 1e-2, model.policy.flat
-    direction = torch.from_numpy(rng.standard_normal(len(once)).astype(np.float32))
-    direction /= direction.norm()
-    start, ends = flat.values.detach().clone(), []
-    for sign in (1, -1):
-        flat.values.data.copy_(start + sign * step * direction)
-        ends.append(float(ppo_loss(model.policy, batch, coefficients).total))
-    expected = float(np.dot(once, direction.numpy()))
-    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(expected, rel=0.05, abs=2e-4)
+    batch = Batch(*(array.astype(np.float32) for array in arrays))
+    coefficients = Coefficients(0.2, 0.5, entropy)
+    loss = ppo_loss(policy, batch, coefficients)
+    assert loss.clip_fraction > 0.1
+    expected = torch.autograd.grad(loss.total, list(policy.parameters()))
+    policy.flat.values.grad.fill_(np.nan)
+    divergence = policy.gradient_writer(coefficients)(batch)
+    assert divergence == pytest.approx(loss.divergence.item(), rel=1e-4)
+    for parameter, gradient in zip(policy.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-5)
 
 
 def test_a_saved_agent_acts_the_same(tmp_path: Path) -> None:

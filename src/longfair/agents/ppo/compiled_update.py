@@ -50,6 +50,15 @@ class Networks(NamedTuple):
     """(A,): logarithms of a Gaussian policy's deviations; (0,) for a choice among A actions."""
 
 
+class Trunk(NamedTuple):
+    """Layers that the policy and all critics share; their values or their gradients."""
+
+    weights: tuple[FloatArray, ...]
+    """(1, before, after) for every layer."""
+    biases: tuple[FloatArray, ...]
+    """(1, 1, after) for every layer."""
+
+
 class Batch(NamedTuple):
     """Samples of one gradient step, B of them."""
 
@@ -101,23 +110,64 @@ def write_gradient(
     slopes = [np.empty((samples, w.shape[2]), np.float32) for w in networks.weights]
     divergence, value_loss = 0.0, 0.0
     for network in range(1 + len(networks.value_weight)):
-        _forward(networks, network, batch.observations, hidden)
+        found = _one_network(
+            networks, gradients, network, batch.observations, hidden, slopes, batch, coefficients
+        )
         if network == 0:
-            divergence = _policy_head(
-                networks, gradients, hidden[-1], slopes[-1], batch, coefficients
-            )
+            divergence = found
         else:
-            value_loss += _value_head(
-                networks,
-                gradients,
-                network - 1,
-                hidden[-1],
-                slopes[-1],
-                batch.returns,
-                coefficients.value,
-            )
-        _backward(networks, gradients, network, batch.observations, hidden, slopes)
+            value_loss += found
     return divergence, value_loss
+
+
+@_compiled
+def write_trunk_gradient(
+    trunk: Trunk,
+    trunk_gradients: Trunk,
+    heads: Networks,
+    head_gradients: Networks,
+    batch: Batch,
+    coefficients: Coefficients,
+) -> tuple[float, float]:
+    """Write the gradient of PPO's loss on a minibatch, for networks on a common trunk.
+
+    Parameters
+    ----------
+    trunk, heads
+        Where to take it: the layers in common, and what stands on them.
+    trunk_gradients, head_gradients
+        Arrays to write it to.
+    batch, coefficients
+        As for `write_gradient`, whose numbers it returns.
+    """
+    samples = len(batch.advantage)
+    shared = [np.empty((samples, w.shape[2]), np.float32) for w in trunk.weights]
+    by_shared = [np.empty((samples, w.shape[2]), np.float32) for w in trunk.weights]
+    hidden = [np.empty((samples, w.shape[2]), np.float32) for w in heads.weights]
+    slopes = [np.empty((samples, w.shape[2]), np.float32) for w in heads.weights]
+    _forward(trunk, 0, batch.observations, shared)
+    top, by_top = shared[-1], by_shared[-1]
+    by_top[:] = 0.0
+    divergence, value_loss = 0.0, 0.0
+    for network in range(1 + len(heads.value_weight)):
+        found = _one_network(
+            heads, head_gradients, network, top, hidden, slopes, batch, coefficients
+        )
+        by_top += np.dot(slopes[0], heads.weights[0][network].T)
+        if network == 0:
+            divergence = found
+        else:
+            value_loss += found
+    _backward(trunk, trunk_gradients, 0, batch.observations, shared, by_shared)
+    return divergence, value_loss
+
+
+@_compiled
+def evaluate_trunk(trunk: Trunk, observations: FloatArray) -> FloatArray:
+    """Map observations (S, input) to what the trunk makes of them (S, last)."""
+    shared = [np.empty((len(observations), w.shape[2]), np.float32) for w in trunk.weights]
+    _forward(trunk, 0, observations, shared)
+    return shared[-1]
 
 
 @_compiled
@@ -155,8 +205,40 @@ def surrogate_slope(log_ratio: float, advantage: float, clip_range: float) -> fl
 
 
 @_compiled
+def _one_network(
+    networks: Networks,
+    gradients: Networks,
+    network: int,
+    inputs: FloatArray,
+    hidden: list[FloatArray],
+    slopes: list[FloatArray],
+    batch: Batch,
+    coefficients: Coefficients,
+) -> float:
+    """Write the gradient of one network, and the slopes by its hidden layers.
+
+    Returns the policy's divergence, or a critic's mean squared error.
+    """
+    _forward(networks, network, inputs, hidden)
+    if network == 0:
+        found = _policy_head(networks, gradients, hidden[-1], slopes[-1], batch, coefficients)
+    else:
+        found = _value_head(
+            networks,
+            gradients,
+            network - 1,
+            hidden[-1],
+            slopes[-1],
+            batch.returns,
+            coefficients.value,
+        )
+    _backward(networks, gradients, network, inputs, hidden, slopes)
+    return found
+
+
+@_compiled
 def _forward(
-    networks: Networks, network: int, observations: FloatArray, hidden: list[FloatArray]
+    networks: Networks | Trunk, network: int, observations: FloatArray, hidden: list[FloatArray]
 ) -> None:
     """Fill the hidden layers (S, size) of one network."""
     before = observations
@@ -172,8 +254,8 @@ def _forward(
 
 @_compiled
 def _backward(
-    networks: Networks,
-    gradients: Networks,
+    networks: Networks | Trunk,
+    gradients: Networks | Trunk,
     network: int,
     observations: FloatArray,
     hidden: list[FloatArray],

@@ -109,10 +109,9 @@ class FairActorCriticPolicy(ActorCriticPolicy):
 
     def arrays(self) -> tuple[Networks, Networks]:
         """Return views of all parameters, and of their gradients, for compiled code."""
-        return self._arrays(_values), self._arrays(_gradient)
+        return self._arrays(self.networks, values_of), self._arrays(self.networks, gradient_of)
 
-    def _arrays(self, view: Callable[[Tensor], FloatArray]) -> Networks:
-        networks = self.networks
+    def _arrays(self, networks: Any, view: Callable[[Tensor], FloatArray]) -> Networks:
         return Networks(
             weights=tuple(view(weight) for weight in networks.weights),
             biases=tuple(view(bias) for bias in networks.biases),
@@ -181,12 +180,14 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         return Actor(arrays, None)
 
 
-def _values(parameter: Tensor) -> FloatArray:
+def values_of(parameter: Tensor) -> FloatArray:
+    """Return a view of the values of a parameter."""
     array: FloatArray = parameter.detach().numpy()
     return array
 
 
-def _gradient(parameter: Tensor) -> FloatArray:
+def gradient_of(parameter: Tensor) -> FloatArray:
+    """Return a view of the gradient of a parameter."""
     assert parameter.grad is not None
     array: FloatArray = parameter.grad.numpy()
     return array

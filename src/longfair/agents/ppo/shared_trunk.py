@@ -10,9 +10,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from longfair.agents.ppo.compiled_update import Batch, Coefficients, FloatArray
-from longfair.agents.ppo.loss import ppo_loss
-from longfair.agents.ppo.policy import FairActorCriticPolicy
+from longfair.agents.ppo.compiled_update import (
+    Batch,
+    Coefficients,
+    FloatArray,
+    Networks,
+    Trunk,
+    evaluate,
+    evaluate_trunk,
+    write_trunk_gradient,
+)
+from longfair.agents.ppo.networks import StackedActorCritic, orthogonal
+from longfair.agents.ppo.policy import FairActorCriticPolicy, gradient_of, values_of
 from longfair.errors import UsageError
 
 
@@ -29,6 +38,11 @@ class SharedTrunkActorCritic(nn.Module):
         Outputs of the policy: logits or means.
     num_critics
         Number of critics C, each with one output.
+
+    Notes
+    -----
+    Layers of the trunk have weights (1, before, after) and biases (1, 1, after), like a stack of
+    one network.
     """
 
     def __init__(
@@ -40,30 +54,39 @@ class SharedTrunkActorCritic(nn.Module):
         num_critics: int,
     ) -> None:
         super().__init__()
-        self.trunk = _layers((input_size, *trunk))
-        self.policy_head = _layers((trunk[-1], *head), (num_outputs, 0.01))
-        self.value_heads = nn.ModuleList(
-            _layers((trunk[-1], *head), (1, 1.0)) for _ in range(num_critics)
+        self.trunk_weights = nn.ParameterList(
+            orthogonal(before, after, math.sqrt(2.0))[None]
+            for before, after in pairwise((input_size, *trunk))
         )
+        self.trunk_biases = nn.ParameterList(torch.zeros(1, 1, after) for after in trunk)
+        self.heads = StackedActorCritic(trunk[-1], head, num_outputs, num_critics)
 
     def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Map inputs (B, input) to policy outputs (B, A) and values (B, C)."""
-        shared = self.trunk(inputs)
-        return self.policy_head(shared), torch.cat([head(shared) for head in self.value_heads], 1)
+        outputs, values = self.heads(self.shared(inputs))
+        return outputs, values
 
     def policy(self, inputs: Tensor) -> Tensor:
         """Evaluate trunk and policy only: inputs (B, input) to outputs (B, A)."""
-        outputs: Tensor = self.policy_head(self.trunk(inputs))
-        return outputs
+        return self.heads.policy(self.shared(inputs))
+
+    def shared(self, inputs: Tensor) -> Tensor:
+        """Map inputs (B, input) to what all heads look at (B, last of the trunk)."""
+        for weight, bias in self._trunk_layers():
+            inputs = torch.addmm(bias, inputs, weight).relu()
+        return inputs
 
     def policy_layers(self) -> list[tuple[Tensor, Tensor]]:
         """Return weight (before, after) and bias (after,) from the input to the policy's output."""
-        layers = (*self.trunk, *self.policy_head)
-        return [(layer.weight.t(), layer.bias) for layer in layers if isinstance(layer, nn.Linear)]
+        return [*self._trunk_layers(), *self.heads.policy_layers()]
+
+    def _trunk_layers(self) -> list[tuple[Tensor, Tensor]]:
+        layers = zip(self.trunk_weights, self.trunk_biases, strict=True)
+        return [(weight[0], bias[0, 0]) for weight, bias in layers]
 
 
 class SharedTrunkPolicy(FairActorCriticPolicy):
-    """A policy and critics on a common trunk, differentiated by autograd of the readable loss.
+    """A policy and critics on a common trunk.
 
     Of the sizes in `net_arch` the last two belong to every head, those before to the trunk.
 
@@ -86,37 +109,28 @@ class SharedTrunkPolicy(FairActorCriticPolicy):
             self.features_dim, trunk, head, num_outputs, 1 + self.num_signals
         )
 
+    def arrays(self) -> tuple[Networks, Networks]:
+        """Return views of the heads' parameters, and of their gradients, for compiled code."""
+        return self._arrays(self.networks.heads, values_of), self._arrays(
+            self.networks.heads, gradient_of
+        )
+
+    def trunk_arrays(self) -> tuple[Trunk, Trunk]:
+        """Return views of the trunk's parameters, and of their gradients, for compiled code."""
+        weights, biases = self.networks.trunk_weights, self.networks.trunk_biases
+        of_values, of_gradients = (
+            Trunk(tuple(map(view, weights)), tuple(map(view, biases)))
+            for view in (values_of, gradient_of)
+        )
+        return of_values, of_gradients
+
     def evaluated(self, observations: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Map observations (S, input) to outputs of the policy (S, A) and values (S, C)."""
-        with torch.no_grad():
-            outputs, values = self.networks(torch.from_numpy(observations))
-        return outputs.numpy(), values.numpy()
+        shared = evaluate_trunk(self.trunk_arrays()[0], observations)
+        found: tuple[FloatArray, FloatArray] = evaluate(self.arrays()[0], shared)
+        return found
 
     def gradient_writer(self, coefficients: Coefficients) -> Callable[[Batch], float]:
         """Return what writes the gradient of PPO's loss on a minibatch."""
-
-        def write(batch: Batch) -> float:
-            self.flat.gradient.fill(0.0)
-            loss = ppo_loss(self, batch, coefficients)
-            loss.total.backward()  # type: ignore[no-untyped-call]
-            return loss.divergence.item()
-
-        return write
-
-
-def _layers(sizes: Sequence[int], output: tuple[int, float] | None = None) -> nn.Sequential:
-    """Return linear layers with ReLU between them, and a linear output of a size and a gain."""
-    layers: list[nn.Module] = []
-    for before, after in pairwise(sizes):
-        layers += [_linear(before, after, math.sqrt(2.0)), nn.ReLU()]
-    if output is not None:
-        layers.append(_linear(sizes[-1], *output))
-    return nn.Sequential(*layers)
-
-
-def _linear(before: int, after: int, gain: float) -> nn.Linear:
-    layer: Any = nn.Linear(before, after)
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    linear: nn.Linear = layer
-    return linear
+        trunk, heads = self.trunk_arrays(), self.arrays()
+        return lambda batch: write_trunk_gradient(*trunk, *heads, batch, coefficients)[0]
