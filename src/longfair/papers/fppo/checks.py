@@ -104,7 +104,7 @@ def sorted_counts() -> CheckResult:
     """
     rng = np.random.default_rng(300)
     alike = np.stack([INITIAL[0], INITIAL[0]])
-    with_gap, without = (_sorted_distances(pair, rng) for pair in (INITIAL, alike))
+    with_gap, without = (sorted_distances(pair, rng) for pair in (INITIAL, alike))
     computed = {
         "expected": float(sorted_count_distance(*(150.0 * INITIAL))),
         "with_gap": float(with_gap.mean()),
@@ -169,8 +169,21 @@ def _same_share_qualified(
             return first, (1.0 - part) * low + part * high
 
 
-def _sorted_distances(distributions: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the code's distance (DRAWS,) for windows of 300 applicants of two groups."""
+def sorted_distances(distributions: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return what the code's training calls a distance, for drawn windows of 300 applicants.
+
+    Parameters
+    ----------
+    distributions
+        (2, K): probabilities of the K scores in both groups.
+    rng
+        Where applicants come from; each belongs to either group with probability one half.
+
+    Returns
+    -------
+    numpy.ndarray
+        (DRAWS,), in people per score.
+    """
     members = rng.binomial(300, 0.5, size=DRAWS)
     counts = (
         rng.multinomial(members, distributions[0]),
