@@ -737,8 +737,8 @@ authors.scatter(
 # lenders; and equal rates say nothing about how many people are left to be served. What would
 # change our mind:
 #
-# - **Longer runs with the authors' settings** that end elsewhere. The ten that we have stop where the
-#   paper's appendix does, at two million steps; the authors' script goes on to five.
+# - **Longer runs with the authors' settings** that end elsewhere. The ten that we have stop where
+#   the paper's appendix does, at two million steps; the authors' script goes on to five.
 # - **A learned policy above and to the left of the best thresholds**, by more than its interval.
 #   The observation contains the running rates of both groups, so a policy can in principle react to
 #   the present gap, which no static lender can.
