@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +25,10 @@ import pandas as pd
 from sphinx.application import Sphinx
 
 import environment_pages
+from longfair.figures import Figure
 from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
+from longfair.figures.worlds import worlds
+from longfair.papers import overview
 from longfair.runs.board import family
 from markdown_table import table
 from training_speed import training_speed
@@ -95,7 +99,42 @@ def found(rows: Sequence[Row]) -> str:
         [badge(verdict), *(counts[column, verdict] for column in (*PAPERS, "here"))]
         for verdict in VERDICT_COLOURS
     ]
-    return f"{text}\n\n{table(head, lines)}"
+    return f"{text} {answered(rows)}\n\n{table(head, lines)}"
+
+
+def findings() -> str:
+    """Write the landing page's picture, and below it what was found."""
+    caption = (
+        "Reward against unfairness in four worlds; the best corner is the upper left. A point is "
+        "the median of the runs of one method. Where an exact optimum is known, nobody can be "
+        "above its line. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
+    )
+    drawn = overview_figure()
+    picture = (
+        f"```{{image}} /book/_generated/worlds.png\n:alt: {drawn.alt_text}\n"
+        f":class: dark-light\n:width: {round(drawn.figure.get_figwidth() * 100)}px\n```"
+    )
+    sentences = [
+        f"1. {found.sentence} [The evidence](../notebooks/{found.notebook}.ipynb)"
+        for found in overview.findings()
+    ]
+    return "\n\n".join([picture, f"*{caption}*", "\n".join(sentences)]) + "\n"
+
+
+@cache
+def overview_figure() -> Figure:
+    """Draw the landing page's picture."""
+    return worlds(overview.points())
+
+
+def answered(rows: Sequence[Row]) -> str:
+    """Say how many of our own questions were answered yes and no, and how many were not."""
+    words = {"reproduced": "yes", "checked": "yes", "direction only": "in part"}
+    words |= {"contradicted": "no", "not reproduced": "no"}
+    ours = [row for row in headlines(rows) if row["asked"] == "here"]
+    counts = Counter(words.get(row["verdict"], "cannot be told yet") for row in ours)
+    parts = [f"{counts[word]} {word}" for word in ("yes", "in part", "no", "cannot be told yet")]
+    return f"Of {len(ours)} answers to our own questions: {', '.join(parts)}."
 
 
 def together(rows: Sequence[Row]) -> str:
@@ -272,6 +311,7 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
     folder = repository.rstrip("/").rsplit("/", 1)[-1]
     parts = {
         "found": found(rows),
+        "findings": findings(),
         "together": together(rows),
         "status_results": stored_results(),
         "status_notebooks": notebooks(root),
@@ -294,7 +334,11 @@ def write(app: Sphinx) -> None:
     folder.mkdir(exist_ok=True)
     repository = app.config.html_theme_options["repository_url"]
     files = {f"{name}.md": text.encode() for name, text in fragments(root, repository).items()}
-    for name, content in (files | environment_pages.pictures()).items():
+    drawn = overview_figure()
+    numbers = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    pictures = environment_pages.pictures()
+    pictures |= {"worlds.png": drawn.png(), "worlds.csv": numbers.encode()}
+    for name, content in (files | pictures).items():
         path = folder / name
         if not path.exists() or path.read_bytes() != content:
             path.write_bytes(content)

@@ -13,6 +13,7 @@ import pytest
 
 import generated
 from longfair.figures.claim_box import VERDICT_COLOURS
+from longfair.papers import overview
 
 CLAIM = {
     "id": "elbert-1",
@@ -54,6 +55,29 @@ def test_board_tells_claims_and_our_questions_apart() -> None:
     assert theirs.count('class="verdict verdict-direction-only"') == 2
     assert "\n\n" not in theirs.split("```{raw} html")[1]
     assert generated.board([CLAIM], "here") == "None is registered yet.\n"
+
+
+def test_our_questions_are_answered_yes_no_or_not_yet() -> None:
+    rows = [
+        CLAIM,
+        claim(id="a", asked="here", verdict="reproduced"),
+        claim(id="b", asked="here", verdict="contradicted"),
+        claim(id="c", asked="here", verdict="not attempted"),
+        claim(id="d", asked="here", verdict="direction only"),
+        claim(id="e", asked="here", verdict="checked"),
+    ]
+    answer = "Of 5 answers to our own questions: 2 yes, 1 in part, 1 no, 1 cannot be told yet."
+    assert generated.answered(rows) == answer
+    assert answer in generated.found(rows)
+
+
+def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
+    text = generated.findings()
+    assert "/book/_generated/worlds.png" in text
+    assert ":alt: Scatter plots of reward against unfairness" in text
+    linked = [line for line in text.splitlines() if line.startswith("1. ")]
+    assert len(linked) == len(overview.findings())
+    assert all("](../notebooks/" in line for line in linked)
 
 
 def counted(rows: list[dict[str, Any]], column: str) -> dict[str, str]:

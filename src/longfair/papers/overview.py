@@ -1,0 +1,189 @@
+"""What was found, in one picture and a few sentences: the landing page of the book.
+
+Every number is read from stored results, or from exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from longfair.papers import registry
+from longfair.papers.elbert import world_results
+from longfair.papers.fairmdp.cross_entropy_results import frontier
+from longfair.papers.fairmdp.exact_results import stored
+from longfair.papers.fppo.checks import sorted_counts
+from longfair.papers.page import Page, Runs
+from longfair.papers.styles import METHODS
+from longfair.runs.evidence import REFERENCE
+from longfair.runs.store import Store
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence with a number, and the page that holds the evidence."""
+
+    sentence: str
+    notebook: str
+    """Path below `notebooks`, without its ending."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A world of ELBERT's in the picture."""
+
+    title: str
+    experiment: str
+    profile: str
+    fixed: Mapping[str, str]
+    """Policy without training to its name."""
+
+
+ELBERT_WORLDS = (
+    World(
+        "Bank loans (ELBERT)",
+        "elbert/lending",
+        "paper",
+        {"threshold-2-1": "a threshold for each group"},
+    ),
+    World(
+        "Infections, harder (ELBERT)",
+        "elbert/infectious-harder",
+        "book",
+        {
+            "static-optimum": "a lottery between the groups",
+            "highest-degree": "those with most ties first",
+            "vaccinate-then-waste": "protect one group, then waste",
+        },
+    ),
+    World(
+        "Attention, harder (ELBERT)",
+        "elbert/attention-harder",
+        "book",
+        {"static-optimum": "a weight for each site"},
+    ),
+)
+
+KINDS = {"g-ppo": "reward", "r-ppo": "others", "a-ppo": "others", "elbert-po": "paper"}
+"""Method of ELBERT's to its kind in the picture."""
+
+
+def points() -> pd.DataFrame:
+    """Return the points of the picture, as `figures.worlds` takes them: medians of runs as coded.
+
+    A world without results is left out.
+    """
+    parts = [*(_elbert(world) for world in ELBERT_WORLDS), _loans()]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def _elbert(world: World) -> pd.DataFrame:
+    runs = _runs(world.experiment, world.profile)
+    arms = [(method, "as_coded", kind, METHODS[method].label) for method, kind in KINDS.items()]
+    arms += [(policy, REFERENCE, "fixed", name) for policy, name in world.fixed.items()]
+    rows = []
+    for method, variant, kind, name in arms:
+        if len(runs.results) and runs.has((method, variant)):
+            last = runs.last_of(method, variant)
+            rows.append((kind, name, last["bias"].median(), last["reward"].median()))
+    return _placed(rows, world.title, "bias", "reward per step")
+
+
+def _loans() -> pd.DataFrame:
+    searches: dict[str, tuple[str, ...]] = {"fairmdp/figure1": ("race-blind", "cce-dp")}
+    tolerances = registry.experiment("fairmdp/tolerances").methods("book")
+    searches["fairmdp/tolerances"] = tuple(name for name in tolerances if name.startswith("cce-dp"))
+    rows = []
+    for experiment, methods in searches.items():
+        runs = _runs(experiment, "book")
+        for method in methods:
+            if len(runs.results) and runs.has((method, "as_published")):
+                last = runs.last_of(method, "as_published")
+                kind = "reward" if method == "race-blind" else "paper"
+                name = "search without a constraint" if kind == "reward" else "constrained search"
+                rows.append((kind, name, last["gap_dp"].median(), last["profit"].median()))
+    if rows:
+        widest = 1.1 * max(right for _, _, right, _ in rows)
+        corners = frontier(stored(Store()), "dp", "as_coded")
+        corners = corners[corners["gap"] <= widest]
+        rows += [("optimum", "exact optimum", *corner) for corner in corners.to_numpy()]
+    return _placed(rows, "Individual loans (fair MDPs)", "gap in lending rates", "profit")
+
+
+def _placed(
+    rows: list[tuple[str, str, float, float]], world: str, across: str, up: str
+) -> pd.DataFrame:
+    found = pd.DataFrame(rows, columns=["kind", "name", "right", "height"])
+    return found.assign(world=world, across=across, up=up)
+
+
+def findings() -> list[Finding]:
+    """Return what was found, one sentence a paper, two for ELBERT; none without its results."""
+    return list(_findings())
+
+
+def _findings() -> Iterator[Finding]:
+    lending = _runs("elbert/lending", "paper")
+    if lending.has(("elbert-po", "as_coded"), ("threshold-2-1", REFERENCE)):
+        rule, learned = (
+            lending.mean("reward", *arm)
+            for arm in (("threshold-2-1", REFERENCE), ("elbert-po", "as_coded"))
+        )
+        yield Finding(
+            "ELBERT-PO is the fairest of four learners in bank loans, as its paper says, with a "
+            f"bias of {lending.number('bias', 'elbert-po', 'as_coded')} after "
+            f"{lending.number('bias', 'g-ppo', 'as_coded')} without it; two fixed thresholds have "
+            f"{lending.mean('bias', 'threshold-2-1'):.3f}, and earn {rule:.3f} per applicant where "
+            f"it earns {learned:.3f}.",
+            "elbert/lending",
+        )
+    attention = _runs("elbert/attention-harder", "book")
+    if attention.has(("elbert-po", "as_coded")):
+        yield Finding(
+            "In the harder attention problem it is a gamble, with our settings: "
+            f"{world_results.lost_in_words(attention.results, 'elbert-po')} for good, and five "
+            f"fixed weights have more reward and less bias than {_beaten(attention)}.",
+            "elbert/attention",
+        )
+    blind = sorted_counts().computed
+    yield Finding(
+        "The term that is to close F-PPO's long-term gap in bank loans, as coded, cannot see that "
+        f"gap: what it measures is {blind['with_gap']:.2f} with the gap and "
+        f"{blind['without_gap']:.2f} without any.",
+        "fppo/distance",
+    )
+    doughnuts = _runs("fairqcm/doughnuts", "book")
+    if doughnuts.has(("fairqcm", "as_coded"), ("random-present", REFERENCE)):
+        yield Finding(
+            "FairQCM remembers who had the last doughnuts, and with networks it scores "
+            f"{doughnuts.number('return', 'fairqcm', 'as_coded', 0)}; giving them at random to "
+            "whoever is there, with no memory, scores "
+            f"{doughnuts.number('return', 'random-present', REFERENCE, 0)}.",
+            "fairqcm/doughnuts",
+        )
+    searched = _runs("fairmdp/figure1", "book")
+    if searched.has(("cce-dp", "as_published")):
+        last = searched.last_of("cce-dp", "as_published")
+        corners = frontier(stored(Store()), "dp", "as_coded")
+        best = np.interp(last["gap_dp"], corners["gap"], corners["profit"])
+        lost = 1.0 - float(last["profit"].mean() / best.mean())
+        yield Finding(
+            f"The constrained search for fair loans leaves {lost:.0%} of the profit that the exact "
+            "optimum makes at the same gap.",
+            "fairmdp/cross_entropy",
+        )
+
+
+def _beaten(attention: Runs) -> str:
+    """Say of how many of ELBERT-PO's runs the weighted rule is better in both, "9 of 10 runs"."""
+    runs = attention.last_of("elbert-po", "as_coded")
+    reward, bias = (attention.mean(metric, "static-optimum") for metric in ("reward", "bias"))
+    beaten = (runs["reward"] < reward) & (runs["bias"] > bias)
+    return f"{beaten.sum()} of {len(beaten)} runs"
+
+
+def _runs(experiment: str, profile: str) -> Runs:
+    return Page(profile, experiment).of(experiment)

@@ -1,0 +1,78 @@
+"""The landing page's picture and sentences are what the stored results say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.figures.worlds import KINDS
+from longfair.papers import overview
+from longfair.papers.fairmdp.cross_entropy_results import frontier
+from longfair.papers.fairmdp.exact_results import stored
+from longfair.papers.page import Runs
+from longfair.runs.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def points() -> pd.DataFrame:
+    return overview.points()
+
+
+def test_every_world_shows_the_papers_method_and_what_it_is_held_against(
+    points: pd.DataFrame,
+) -> None:
+    kinds = points.groupby("world")["kind"].agg(set)
+    assert len(kinds) == 4
+    for own in kinds:
+        assert {"reward", "paper"} < own <= set(KINDS)
+        assert own & {"fixed", "optimum"}
+
+
+def test_nobody_is_above_the_exact_optimum(points: pd.DataFrame) -> None:
+    loans = points[points["world"].str.startswith("Individual loans")]
+    corners = frontier(stored(Store()), "dp", "as_coded")
+    searched = loans[loans["kind"] == "paper"]
+    best = np.interp(searched["right"], corners["gap"], corners["profit"])
+    assert len(searched) == 4
+    assert (searched["height"] <= best + 1e-3).all()
+
+
+def test_a_point_is_the_median_of_the_stored_runs(points: pd.DataFrame) -> None:
+    runs = Store().load(experiment="elbert/lending", profile="paper")
+    own = runs[
+        (runs["method"] == "elbert-po")
+        & (runs["variant"] == "as_coded")
+        & (runs["phase"] == "final")
+        & (runs["group"] == -1)
+    ]
+    shown = points[(points["name"] == "ELBERT-PO") & points["world"].str.startswith("Bank loans")]
+    for metric, column in (("bias", "right"), ("reward", "height")):
+        median = own[own["metric"] == metric]["value"].median()
+        assert shown[column].item() == pytest.approx(median)
+
+
+def test_findings_have_a_number_and_a_page() -> None:
+    found = overview.findings()
+    assert len(found) == 5
+    for finding in found:
+        assert re.search(r"\d", finding.sentence)
+        assert finding.sentence.endswith(".")
+        assert "nan" not in finding.sentence
+        assert "(not stored)" not in finding.sentence
+        assert (ROOT / "notebooks" / f"{finding.notebook}.py").is_file()
+
+
+def test_without_results_there_is_no_sentence_about_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = overview._runs("elbert/lending", "paper").results.iloc[:0]
+
+    def nothing(experiment: str, profile: str) -> Runs:
+        return overview.Page(profile, experiment).of(experiment).showing(empty)
+
+    monkeypatch.setattr(overview, "_runs", nothing)
+    assert [finding.notebook for finding in overview.findings()] == ["fppo/distance"]
