@@ -163,7 +163,7 @@ def distance_figure(runs: Runs, metric: str, what: str) -> Figure | None:
         return None
     table = distance_curves(runs.results, metric)
     names = runs.look.names
-    table.columns = pd.Index([", ".join(names[part] for part in arm) for arm in table])
+    table.columns = table.columns.map(lambda arm: ", ".join(names[part] for part in arm))
     table.index = table.index / 1000
     return line_chart(
         table, across="training episodes (thousands)", up=f"{what}, log 10", logarithmic=True
