@@ -11,7 +11,7 @@ import pytest
 from longfair.agents.fairqcm.presets import Switches
 from longfair.figures import Words
 from longfair.papers.fairqcm import deep_results as deep
-from longfair.papers.fairqcm.deep import DOUGHNUTS, UPDATES_PER_EPISODE, config_of
+from longfair.papers.fairqcm.deep import DOUGHNUTS, LENDING, UPDATES_PER_EPISODE, config_of
 from longfair.papers.fairqcm.tabular import TABULAR
 from longfair.papers.page import NOT_STORED, Runs
 from longfair.runs.store import Store
@@ -150,6 +150,16 @@ def test_ours_stand_beside_the_rerun():
         "Full, as coded": True,
     }
     assert isinstance(deep.beside_rerun(shown(runs.results.iloc[:0])), Words)
+
+
+def test_lending_stands_beside_both_versions_of_the_rerun():
+    parts = [run("min", "as_coded", seed, score, [1.0]) for seed, score in enumerate((-10, -20, 0))]
+    runs = Runs(LENDING, "book", deep.LENDING_LOOK).showing(pd.concat(parts, ignore_index=True))
+    table = deep.lending_beside_rerun(runs)
+    assert table.loc[("Min", "ours, as coded")].tolist() == [-10, 8, -10]
+    assert table.loc[("Min", "rerun, second version")].tolist() == [-159, 121, -74]
+    assert ("RNN", "rerun, second version") not in table.index
+    assert isinstance(deep.lending_beside_rerun(runs.showing(runs.results.iloc[:0])), Words)
 
 
 def test_a_step_of_the_recurrent_network_is_held_against_one_of_full():

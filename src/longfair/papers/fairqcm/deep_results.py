@@ -74,6 +74,26 @@ DOUGHNUTS_LOOK = Look(
 )
 """How the runs on doughnuts appear."""
 
+LENDING_LOOK = Look(
+    styles={
+        **{method: style for method, style in _STYLES.items() if method != "reset"},
+        "false": LineStyle("FairQCM, false rewards", VERMILION, "D", "--"),
+        "oracle": LineStyle("optimum", BLACK, "*", ":"),
+        "alternating": LineStyle("alternating", SKY, "P", ":"),
+        "random-present": LineStyle("random applicant", GREY, "+", ":"),
+        "random": LineStyle("Random", GREY, "x", ":"),
+    },
+    variants=CHANGES,
+    axes={
+        "return": "return of a greedy episode",
+        "welfare": "fairness score of an episode",
+        "margin_met": "share of episodes that meet the margin",
+        "invalid": "invalid grants per episode",
+    },
+    every={"book": 5},
+)
+"""How the runs in lending appear."""
+
 RERUN_LEVELS = (900, 1000)
 """Doughnut returns whose first episode is known of an independent rerun."""
 
@@ -390,6 +410,31 @@ def first_runs(runs: Runs) -> pd.DataFrame | Words:
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     worst = table["first run"] < table["lowest of the others"]
     return table.round(0).astype(int).assign(**{"the first is the worst": worst})
+
+
+def lending_beside_rerun(runs: Runs) -> pd.DataFrame | Words:
+    """Hold lending returns over the last hundred episodes against both versions of the rerun.
+
+    Returns
+    -------
+    pandas.DataFrame or Words
+        Index: method, and whose runs. Mean, deviation and median over runs.
+    """
+    names, rows = runs.look.names, {}
+    for method in ("fairqcm", "min", "full", "rnn"):
+        for version, known in RERUN_LENDING.items():
+            if method in known:
+                rows[names[method], f"rerun, {version}"] = known[method]
+        for variant in ("as_coded", "as_published", "false_update"):
+            ours = of_arm(runs.results, "return", method, variant)
+            if len(ours):
+                line = (ours.mean(), ours.std(ddof=0), ours.median())
+                rows[names[method], f"ours, {names[variant]}"] = line
+    if runs.results.empty:
+        return runs.missing
+    index = pd.MultiIndex.from_tuples(list(rows), names=["method", "runs"])
+    table = pd.DataFrame(list(rows.values()), index, ["mean", "deviation", "median"])
+    return table.round().astype(int)
 
 
 def _episode(number: float | None) -> str:
