@@ -24,7 +24,7 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-CONVERTED = {"fairqcm/doughnuts", "fairqcm/lending", "fairqcm/tabular"}
+CONVERTED = {f"fairqcm/{name}" for name in ("beyond", "doughnuts", "lending", "tabular")}
 OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")} - CONVERTED
 """Pages that do not keep the order yet. Only shrinks."""
 

@@ -208,6 +208,15 @@ def test_costs_of_experiments_keep_the_papers_own_methods_apart(tmp_path: Path):
     assert 0 < own < whole
 
 
+def test_costs_are_held_against_what_a_paper_may_take():
+    table = pd.DataFrame(
+        {"runs": [3, 4], "core minutes": [200.0, 160.0], "of the paper's methods": [60.0, 12.0]}
+    )
+    words = repr(deep.budget_in_words(table, 2.0))
+    assert words.startswith("All 7 stored runs take 3.0 hours on two cores, more than the 2 hours")
+    assert "take 0.6 hours on two cores, within them" in words
+
+
 def test_the_reruns_numbers_are_of_methods_that_exist():
     lengths = {"doughnuts": 100, "lending": 40}
     for problem, numbers in {

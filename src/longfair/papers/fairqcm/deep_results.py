@@ -495,6 +495,29 @@ def cost_of_experiments(
     return table.rename_axis("experiment").astype({"runs": int})
 
 
+def budget_in_words(table: pd.DataFrame, hours: float) -> Words:
+    """Hold what experiments cost on two cores against what a paper may take.
+
+    Parameters
+    ----------
+    table
+        As from `cost_of_experiments`.
+    hours
+        What a paper may take on two cores.
+    """
+    spent, own = (
+        f"{total:.1f} hours on two cores, {'within' if total < hours else 'more than'}"
+        for total in (
+            table[column].sum() / 60 / 2 for column in ("core minutes", "of the paper's methods")
+        )
+    )
+    return Words(
+        f"All {table['runs'].sum()} stored runs take {spent} the {hours:g} hours that this book "
+        f"allows a paper. The paper's own methods, as coded and as published, take {own} them. "
+        "Times are as measured, on a machine that had other work to do, too."
+    )
+
+
 # Small studies ----------------------------------------------------------------------------------
 
 
