@@ -77,7 +77,8 @@ quantities = {last: ("last policy", 1), "return_all": ("over all of training", 1
 # those present, and alternating between the groups. How much of that is the method's doing? This
 # page keeps Q-learning with a memory and changes most of what surrounds it, one thing at a time:
 # inputs, network, replay, targets, steps. Imagining other memories, which gives FairQCM its name,
-# is one of the things that can be left out. Nothing of this is in the paper.
+# is one of the things that can be left out. Nothing of this is in the paper. *As published* means
+# with the computations of its text, and all changes together are *all fixes*.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 doughnuts.show(
@@ -85,8 +86,8 @@ doughnuts.show(
     "What is lost on doughnuts against the best possible, mean and interval over runs; left is "
     "better, and the scale is logarithmic. Circles, from top to bottom: FairQCM as published, then "
     "one change after the other, each kept. Squares: all changes but this one. Triangles: linear "
-    "rules without a network. Dotted lines: policies that learn nothing. What loses next to nothing "
-    "is drawn at the left edge.",
+    "rules without a network. Dotted lines: policies that learn nothing. What loses next to "
+    "nothing is drawn at the left edge.",
     "ladder",
 )
 
@@ -306,7 +307,7 @@ beyond.marks_table(doughnuts, lending)
 # ### The ladder
 #
 # The stored runs have the paper's number of episodes. The first rung is FairQCM *as published*,
-# with the computations of the paper's text, in the authors' loop: the very runs of the pages on
+# in the authors' loop: the very runs of the pages on
 # [doughnuts](doughnuts.ipynb) and [lending](lending.ipynb). The next two go over into the loop of
 # this page, and repair nothing. Then one fix is put in after the other, each kept from then on.
 
