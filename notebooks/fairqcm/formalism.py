@@ -109,7 +109,7 @@ Words(
     f"{without['no memory'].max():.3f}, the best of all policies has "
     f"{remembering['best of all']:.3f}. Serving whoever is behind gets there, and remembers only a "
     "difference.\n"
-    f"- Counting up to two takes {growth[finite][-1]} memories and no more, however long it lasts. "
+    f"- Counting up to two takes at most {growth[finite][-1]} memories after any number of steps. "
     f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
     "steps, and more with every step.\n"
     f"- Of {len(page.verdicts)} exact statements of the paper that were computed, {checked} hold "
