@@ -305,6 +305,7 @@ tabular.at_moments(runs, "return", "as_coded", "as_published")
 runs.table(quantities, "as_coded", "as_published")
 
 # %% [markdown]
+# (why-do-the-others-get-worse)=
 # ## Why do the others get worse?
 #
 # Follow one decision through training. At the start of an episode persons 1 and 2 are there, person
