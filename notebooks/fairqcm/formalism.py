@@ -12,19 +12,15 @@
 # # Fairness that remembers
 #
 # *What it means to be fair over time, and how much of the past one has to remember for it.*
-#
-# This notebook follows Sections 3 to 5 of {cite:t}`alamdari2024fairqcm`.
 
 # %% tags=["parameters"]
 profile = "book"
 
 # %% tags=["hide-input"]
-import textwrap
-
 import numpy as np
 import pandas as pd
 
-from longfair.figures import claim_box, line_chart, show, source_of
+from longfair.figures import Words, line_chart, show, source_of
 from longfair.metrics.memory_fairness import (
     FairnessScheme,
     MemoryAugmentation,
@@ -59,52 +55,30 @@ from longfair.papers import registry
 from longfair.papers.fairqcm.checks import KITCHENS, SHIPMENTS, shipment_table
 from longfair.papers.fairqcm.formalism_results import (
     POLICIES,
+    audited,
     markovian_with,
     received_under,
     sizes,
     worth_of_memory,
 )
 from longfair.papers.fairqcm.memory_checks import memory_growth
-from longfair.runs.origin import origin
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
+from longfair.papers.page import Page
 
-# %% [markdown]
-# ## Claims on this page
-#
-# These are exact statements. They are checked by computing them, so there are no seeds and no
-# intervals.
-
-# %% tags=["nbval-check-output", "hide-input"]
-claims = [claim for claim in registry.select_claims(paper="fairqcm") if claim.experiment is None]
-verdicts = judge_all(claims, Store(), profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
-
-# %% [markdown]
-# ## Before you start
-#
-# | | |
-# | --- | --- |
-# | You need | sums, minima, logarithms; for the second half, Markov decision processes |
-# | You will know | four ways to be fair over time, and which of them need how much memory |
-# | Reading time | 30 minutes |
-# | Computing time | under a minute on one core; nothing is trained |
-
-# %% [markdown]
-# ## The idea
-#
-# Eighty thousand doses of a vaccine go to two countries, A and B, in four monthly shipments. One
-# plan serves A first and B afterwards, because that is cheaper. The other sends half of each
-# shipment to either country. In the end both countries have the same.
-#
-# Nobody in B would call the two plans equally fair. The difference cannot be seen at the end; one
-# has to look at the time in between. And it cannot be seen in the current shipment either, because
-# sending everything to B is fine in the third month of the first plan and would not be in its
-# first. **Whether a decision is fair depends on what happened before.**
-
-# %% tags=["nbval-ignore-output"]
-months = pd.Index([1, 2, 3, 4], name="month")
+exact = [claim.id for claim in registry.select_claims(paper="fairqcm") if not claim.experiment]
+page = Page(profile, claims=exact)
 doses = {process: counts(shipped) / 1000 for process, shipped in SHIPMENTS.items()}
+parity_sum = timepoint_first(relaxed_parity, discounted_sum)
+
+# %% [markdown]
+# ## In two minutes
+#
+# Can one see at the end whether somebody was treated fairly, or does one have to look all the time?
+# And what must a decision maker remember to be fair? {cite:t}`alamdari2024fairqcm` (Sections 3 to
+# 5) define fairness over time by what everybody has received so far, and say which memory is
+# enough.
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+months = pd.Index([1, 2, 3, 4], name="month")
 so_far = pd.DataFrame(
     {
         "A, one after the other": doses["one after the other"][:, 0],
@@ -117,13 +91,54 @@ plans = line_chart(so_far, across="month", up="doses received so far, in thousan
 plans.figure.axes[0].set_xticks(months)
 show(
     plans,
-    "Doses that each country has received by the end of each month. Both plans end at the same "
-    "point.",
+    "Vaccine doses that two countries have received by the end of each month, under two plans. "
+    "Both plans end at the same point.",
     name="vaccines",
 )
 
+# %% tags=["nbval-check-output", "remove-input"]
+apart, together = (float(anytime(history, parity_sum)) for history in doses.values())
+without, remembering = worth_of_memory()
+growth = memory_growth()
+checked = [verdict.word for verdict in page.verdicts].count("checked")
+finite, endless = "counts up to 2", "equal so far"
+Words(
+    "- Both plans end alike, so every score that looks at the end is the same. Parity added up "
+    f"over the months is {apart:.0f} thousand doses for one and {together:.0f} for the other.\n"
+    "- In a small problem the best policy that sees the present alone has an expected score of "
+    f"{without['no memory'].max():.3f}, the best of all policies has "
+    f"{remembering['best of all']:.3f}. Serving whoever is behind gets there, and remembers only a "
+    "difference.\n"
+    f"- Counting up to two takes at most {growth[finite][-1]} memories after any number of steps. "
+    f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
+    "steps, and more with every step.\n"
+    f"- Of {len(page.verdicts)} exact statements of the paper that were computed, {checked} hold "
+    "wherever we looked."
+)
+
 # %% [markdown]
-# ## How well has everybody fared so far?
+# **Why?** Sending a whole shipment to B is fine in the third month of one plan and would not be in
+# its first. Whether a decision is fair depends on what happened before, and the present state does
+# not say it. **What would change our mind?** A trace on which one of the checks fails.
+#
+# *You need* sums, minima, logarithms; for the second half, Markov decision processes. *Time:* 25
+# minutes to read, under a minute on one core. Nothing is trained.
+
+# %% [markdown]
+# ## The problem
+#
+# Eighty thousand doses of a vaccine go to two countries, A and B, in four monthly shipments. One
+# plan serves A first and B afterwards, because that is cheaper. The other sends half of each
+# shipment to either country. In the end both countries have the same.
+#
+# Nobody in B would call the two plans equally fair. The difference cannot be seen at the end; one
+# has to look at the time in between. And it cannot be seen in the current shipment either.
+# **Whether a decision is fair depends on what happened before.**
+
+# %% [markdown]
+# ## The idea
+#
+# ### How well has everybody fared so far?
 #
 # A *trace* $\tau_t$ is what has happened up to time $t$: states and actions in turn. A **status
 # function** $U$ maps it to one number per person, $U(\tau_t) \in \mathbb{R}^n$. It can be any
@@ -141,14 +156,13 @@ source_of(counts, rawlsian_welfare, log_nash_welfare, relaxed_parity)
 
 # %% [markdown]
 # For the two plans this gives the following table. Doses are in thousands, and the Nash welfare is
-# taken of single doses. One of the checks above compares every digit with a table worked out by
-# hand.
+# taken of single doses. One of the checks compares every digit with a table worked out by hand.
 
 # %% tags=["nbval-check-output"]
 shipment_table().round(4)
 
 # %% [markdown]
-# ## Four ways to look at a time
+# ### Four ways to look at a time
 #
 # | Notion | One looks | Score of a trace of length $T$ |
 # | --- | --- | --- |
@@ -170,7 +184,6 @@ shipment_table().round(4)
 source_of(timepoint_first, long_term, periodic, anytime, bounded)
 
 # %% tags=["nbval-check-output"]
-parity_sum = timepoint_first(relaxed_parity, discounted_sum)
 notions = {
     "long-term": lambda history: long_term(history, relaxed_parity),
     "periodic, 4 months": lambda history: periodic(history, parity_sum, 4),
@@ -195,7 +208,7 @@ pd.DataFrame(scores).transpose()
 # often one looks, the more of the waiting one sees.
 #
 # The four notions are really one. A bounded score with the right filter gives each of the others;
-# that is the second claim above. A status function, an extended aggregation and a filter together
+# that is one of the claims below. A status function, an extended aggregation and a filter together
 # are a **fairness scheme** $\mathcal{F} = \langle U, W_{ex}, B \rangle$, and the score of a policy
 # is the mean score of its traces.
 
@@ -203,7 +216,7 @@ pd.DataFrame(scores).transpose()
 source_of(FairnessScheme.score, every, policy_score)
 
 # %% [markdown]
-# ## To whom was it unfair?
+# ### To whom was it unfair?
 #
 # A number for the whole does not say who had to wait. The paper compares each person with the mean
 # of all, $\bar U$, at each time and adds up:
@@ -245,10 +258,10 @@ pd.DataFrame(rows).transpose().astype(float).round(4)
 # over time follows each child and tells them apart.
 #
 # Its sign has a price. Who was favoured long ago can be disadvantaged today with the score as clean
-# as before, see the first exercise.
+# as before, as {ref}`exercise-fq-sign` shows.
 
 # %% [markdown]
-# ## A trace need not be a simulation
+# ### A trace need not be a simulation
 #
 # Here are the decisions of a small bank, as a clerk might have written them down.
 
@@ -292,19 +305,14 @@ pd.DataFrame(rows).transpose().astype(float)
 # A filter can depend on the trace, too. Suppose the bank is audited whenever two more loans have
 # been granted. Then only these moments count:
 
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(audited)
+
 # %% tags=["nbval-check-output"]
 granted = received_from_log(log, person="group", amount="granted")
-
-
-def audit(trace, moments):
-    """Look whenever another two loans have been granted."""
-    loans = trace.to_numpy().sum(axis=1)
-    return (loans.cumsum() % 2 == 0) & (loans > 0)
-
-
-audited = FairnessScheme(counts, parity_sum, audit)
-print("audits after the decisions", granted.index[audit(granted, None)].tolist())
-print("score of the audits", float(audited.score(granted)))
+audits = FairnessScheme(counts, parity_sum, audited)
+print("audits after the decisions", granted.index[audited(granted)].tolist())
+print("score of the audits", float(audits.score(granted)))
 
 # %% [markdown]
 # ## Run it yourself: one simulation, many schemes
@@ -345,7 +353,9 @@ pd.DataFrame(rows).transpose()
 # somebody who is there. No score sees everything.
 
 # %% [markdown]
-# ## What a state forgets
+# ## What came out
+#
+# ### What a state forgets
 #
 # A decision maker who sees only the present state cannot tell who has had less. The paper's remedy
 # is to put a **memory** next to the state and to treat the pair as the new state:
@@ -365,7 +375,6 @@ source_of(memory_augmentation, MemoryAugmentation.along, MemoryAugmentation.augm
 # expected scores can be computed exactly.
 
 # %% tags=["nbval-ignore-output"]
-without, remembering = worth_of_memory()
 lines = without.assign(**{"best with memory": remembering["best of all"]})
 show(
     line_chart(
@@ -407,7 +416,7 @@ markovian_with()
 #   Q-learning can use it.
 
 # %% [markdown]
-# ## From a scheme to rewards
+# ### From a scheme to rewards
 #
 # If the sum over time is plain, and if filter and status are functions of the state, possibly
 # thanks to a memory, then reward each step with
@@ -423,12 +432,14 @@ markovian_with()
 source_of(scheme_rewards)
 
 # %% [markdown]
-# The third claim is about this. The check adds up the rewards along random traces, and then
-# compares the optimum that dynamic programming finds with memory with the one found by going
-# through all histories, as in the table above.
+# Two claims are about this. The check of the first adds up the rewards along random traces, and
+# then compares the optimum that dynamic programming finds with memory with the one found by going
+# through all histories, as in the table above. That of the second discounts: over an infinite time
+# the value of the best policy with memory has to lie between bounds that are computed from all
+# histories of a few steps.
 
 # %% [markdown]
-# ## How much memory does it take?
+# ### How much memory does it take?
 #
 # Counting doughnuts for ever takes a memory that grows for ever. Which statuses get by with a
 # finite one? The answer uses the oldest model of a finite memory, the *finite automaton*. It reads
@@ -464,7 +475,6 @@ sizes()
 source_of(memory_needed, equal_so_far)
 
 # %% tags=["nbval-ignore-output"]
-growth = memory_growth()
 needed = pd.DataFrame(
     {name: growth[name] for name in growth if name != "counts"},
     index=range(1, len(growth["counts"]) + 1),
@@ -488,20 +498,7 @@ show(
 # other memories, and learn from all of them.
 
 # %% [markdown]
-# ## Verdicts
-
-# %% tags=["nbval-check-output"]
-for verdict in verdicts:
-    print(f"{verdict.claim.id}: {verdict.word}")
-    print(textwrap.indent(textwrap.fill(verdict.detail, width=72), "    "))
-
-# %% [markdown]
-# The statements hold wherever they were computed. That proves no theorem, and the proofs themselves
-# were not looked at. What would change our mind is a trace on which one of the checks fails; they
-# are easy to run on other statuses.
-
-# %% [markdown]
-# ## What paper and code do differently
+# ## Text against code
 #
 # - The paper's update is $\mu(m, a, s')$. Both experiments need the old state $s$ as well, to know
 #   whether the person who was chosen was there. The library's update takes it. Nothing changes in
@@ -516,6 +513,18 @@ for verdict in verdicts:
 # - The formulas of several definitions are lost in the copies of the paper that can be read by a
 #   machine. They were restored from the sentences around them. The sign of $\mathrm{unf}_i$ is our
 #   choice; the squared score does not depend on it.
+
+# %% [markdown]
+# ## What it means
+#
+# Fairness over time is a property of histories. It becomes an ordinary decision problem once the
+# memory that the score needs is part of the state, and the score decides how much that is. For the
+# doughnut experiment of the paper even the memory of all counts does not make the reward a function
+# of the state.
+#
+# The statements hold wherever they were computed. That proves no theorem, and the proofs themselves
+# were not looked at. What would change our mind is a trace on which one of the checks fails; they
+# are easy to run on other statuses.
 
 # %% [markdown]
 # ## Exercises
@@ -589,11 +598,19 @@ for length in (1, 2, 3, 4):
 # ```
 
 # %% [markdown]
+# ## The verdicts
+#
+# These are exact statements. They are checked by computing them, so there are no runs and no
+# intervals. One is about the tables of settings of the deep agents.
+
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
+
+# %% [markdown]
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-origin(
-    profile,
+page.origin(
     ["numpy", "scipy", "gymnasium"],
     [counts, bounded, memory_of_automata, least_squared_unfairness],
 )

@@ -12,197 +12,109 @@
 # # Tabular doughnuts
 #
 # *Three people, twelve doughnuts, and an agent that has to remember who had how many.*
-#
-# This notebook follows Sections 5 and 6 of {cite:t}`alamdari2024fairqcm`, Figure 4 and Theorem 5.7.
-# The problem is small enough to be solved exactly, so everything that is learned here can be held
-# against the truth.
 
 # %% tags=["parameters"]
 profile = "book"
 
 # %% tags=["hide-input"]
-import textwrap
 from dataclasses import asdict, replace
 
 import gymnasium
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.agents.finite import FiniteProblem
 from longfair.envs.doughnut import DoughnutParams
-from longfair.envs.doughnut.compiled import (
-    learn_episode,
-    learn_imagined,
-    serve,
-    update,
-    welfare,
-)
+from longfair.envs.doughnut.compiled import learn_episode, learn_imagined, serve, update, welfare
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import (
-    LineStyle,
-    claim_box,
-    learning_curves,
-    line_chart,
-    offer,
-    show,
-    show_missing,
-    source_of,
-)
-from longfair.figures.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VARIANT_NAMES,
-    VERMILION,
-)
-from longfair.papers import registry
+from longfair.figures import folded, source_of
 from longfair.papers.fairqcm import tabular_results as tabular
+from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.tabular import (
-    CONVERGENCE,
     CONVERGENCE_ARMS,
     FAIRQCM,
     GOAL,
     PREMISES,
     PUBLISHED,
     SMOOTHING,
-    TABULAR,
     ConvergenceConfig,
     ExactValues,
-    LearnerConfig,
     converge,
     learn_and_measure,
 )
-from longfair.papers.seed_figures import training_curves
-from longfair.runs import tidy
-from longfair.runs.origin import origin
-from longfair.runs.statistics import estimate
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
+from longfair.papers.page import Page
 
-pd.set_option("display.max_colwidth", None)
-store = Store()
-results = tidy.stored(store, profile, TABULAR)
-limits = tidy.stored(store, profile, CONVERGENCE)
-NOTHING = tidy.nothing_to_show(profile, TABULAR, CONVERGENCE)
-styles = {
-    "fairqcm": LineStyle("FairQCM", BLUE, "o"),
-    "full": LineStyle("Full", VERMILION, "s"),
-    "min": LineStyle("Min", PURPLE, "^", (0, (5, 1.5))),
-    "reset": LineStyle("Reset", ORANGE, "D", (0, (3, 1, 1, 1))),
-    "oracle": LineStyle("Oracle", BLACK, "*", ":"),
-    "rotation": LineStyle("taking turns", SKY, "P", ":"),
-    "random-present": LineStyle("random, present", GREY, "v", ":"),
-    "fixed-priority": LineStyle("the first present", GREY, "+", ":"),
-    "strict-rotation": LineStyle("turns, lost on the absent", GREY, "1", ":"),
-    "random": LineStyle("Random", GREY, "x", ":"),
+page = Page(profile, "fairqcm/tabular", "fairqcm/convergence", look=tabular.LOOK)
+runs = page.of("fairqcm/tabular")
+limits = page.of("fairqcm/convergence")
+names = runs.look.names
+quantities = {
+    "return": ("return", 2),
+    "return_all": ("mean of the whole curve", 2),
+    "episodes_to_36": (f"episodes to {GOAL:g}", 0),
+    "allocated": ("doughnuts taken", 2),
 }
-names = {method: style.label for method, style in styles.items()}
-variant_names = {
-    **VARIANT_NAMES,
-    "reference": "learns nothing",
-    "true_update": "true update",
-    "without_real": "real memory once",
-    "decay_every_visit": "decay at every visit",
-    "without_smoothing": "no smoothing",
-    "end_masked": "end masked",
-    "with_time": "with time",
-    "coded_with_time": "as coded, with time",
-    "repeated": "nine updates a step",
-    "constant_step": "constant step size",
-    "coded_update": "waste counted",
-    "without_time": "without time",
-}
-
-
-def labelled(table):
-    """Write methods and variants as in the figures."""
-    return table.rename(index={**names, **variant_names})
-
+remembering = ("oracle", "rotation", "random-present")
+few = ("oracle", "random")
 
 # %% [markdown]
-# ## Claims on this page
+# ## In two minutes
 #
-# *As coded* means the computations of the authors' scripts, *as published* those of the paper's
-# text. They are compared further down.
+# An agent that shares doughnuts fairly has to remember who had how many. **FairQCM** also learns
+# from memories that it did not have. {cite:t}`alamdari2024fairqcm` (Figure 4, Theorem 5.7) report
+# that it learns faster and ends higher than **Full**, which remembers as much and learns from what
+# happened alone, and prove that its values converge. Is it the imagined memories that make the
+# difference? *As published* means the paper's text, *as coded* the computations of its scripts.
 
-# %% tags=["nbval-check-output", "hide-input"]
-claims = [
-    claim for claim in registry.claims() if claim.experiment in (TABULAR.id, CONVERGENCE.id)
-]
-verdicts = judge_all(claims, store, profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
-
-# %% tags=["nbval-ignore-output", "remove-input"]
-gaps = tidy.gaps(store, profile, TABULAR, CONVERGENCE)
-show_missing(labelled(gaps), f"the profile `{profile}`")
-
-# %% [markdown]
-# In short:
+# %% tags=["nbval-ignore-output", "hide-input"]
+arms_as_methods(
+    runs,
+    "time",
+    [
+        (method, variant)
+        for variant in ("with_time", "as_published")
+        for method in ("fairqcm", "full")
+    ],
+).curves(
+    "return",
+    "time",
+    "Return of greedy episodes during training, mean and interval over runs. With time, an agent "
+    "also remembers how many doughnuts were handed out. Horizontal lines: policies that learn "
+    "nothing; the highest of them is optimal.",
+    thin_lines=False,
+    beside=remembering,
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
-last = tidy.by_seed(results) if len(results) else pd.DataFrame()
-
-
-def reaches(method, variant, metric="return", digits=2):
-    """Write the mean over seeds of a final value with its interval; nothing without results."""
-    if results.empty:
-        return ""
-    values = tidy.of_arm(results, metric, method, variant)
-    if values.empty:
-        return ""
-    return tidy.written(estimate(values, name=f"{method} {variant} {metric}"), digits)
-
-
-lines = [
-    f"{names[method]} {variant_names[variant]}: {text}"
-    for method, variant in [
-        ("full", "as_coded"),
-        ("fairqcm", "as_coded"),
-        ("fairqcm", "as_published"),
-        ("fairqcm", "with_time"),
-        ("full", "with_time"),
-    ]
-    if (text := reaches(method, variant))
-]
-if lines:
-    lines = [
-        "Return of the greedy policy at the end of training, with 95 % intervals over seeds. The "
-        f"best possible is {tabular.optimum():.2f}.",
-        "",
-        *(f"- {text}" for text in lines),
-    ]
-Markdown("\n".join(lines) or NOTHING)
+published, knowing = (
+    runs.less("return", ("fairqcm", variant), ("full", variant), 2)
+    for variant in ("as_published", "with_time")
+)
+soon = {
+    method: runs.number("episodes_to_36", method, "with_time", 0) for method in ("fairqcm", "full")
+}
+runs.say(
+    f"FairQCM ends above Full, by {published} of at most {tabular.optimum():.2f}. A return of "
+    f"{GOAL:g} is reached by {tabular.who_arrives(runs, 'fairqcm', 'as_published')} of FairQCM and "
+    f"by {tabular.who_arrives(runs, 'full', 'as_published')} of Full.",
+    f"When both know the time, {knowing} of the lead is left at the end. FairQCM remains the "
+    f"faster one: it reaches {GOAL:g} after {soon['fairqcm']} episodes, Full after {soon['full']}.",
+    "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
+    f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
+    "largest value.",
+)
 
 # %% [markdown]
-# ## Before you start
+# **Why?** An agent that cannot see the end coming believes that doughnuts never run out, so wasting
+# one looks nearly free. FairQCM is less exposed to this than Full. **What would change our mind?**
+# A problem without an end in which FairQCM still ends higher.
 #
-# | | |
-# | --- | --- |
-# | You need | what Q-learning and a discount are; [the formalism](formalism.ipynb) helps |
-# | You will know | what FairQCM adds to Q-learning, when it converges, what is its doing here |
-# | Reading time | 35 minutes |
-# | Computing time | one minute on one core for this page; the first call compiles the learner |
+# *You need* what Q-learning and a discount are; [the formalism](formalism.ipynb) helps. *Time:* 25
+# minutes to read, one minute on one core. The first call compiles the learner.
 
 # %% [markdown]
-# ## The idea
-#
-# Fairness has a past. Whether it is fair to hand *this* doughnut to *you* depends on who had the
-# earlier ones. An agent that only sees who is at the counter cannot tell, so its memory has to
-# become part of the state. But then there are many states: every combination of counts is a state
-# of its own, and each has to be learned from experience.
-#
-# Most of this experience is redundant. Who turns up tomorrow does not depend on what the agent
-# remembers. When person 2 takes a doughnut while the counts are (1, 0, 2), the agent knows just as
-# well what would have happened had the counts been (2, 1, 2). **FairQCM** learns from such
-# *counterfactual* memories as if they had occurred. The idea comes from reward machines, where it
-# is known as counterfactual experience {cite:p}`toroicarte2022reward`.
-#
 # ## The problem
 #
 # Three people, each of them at the counter with probability 0.8 at every step. Twelve doughnuts,
@@ -228,7 +140,7 @@ source_of(serve, welfare)
 # %% tags=["nbval-check-output"]
 exact = ExactValues(DoughnutParams.tabular(), discount=1.0)
 print(f"States: {len(exact.model.states):,}; best expected return: {tabular.optimum():.4f}")
-labelled(tabular.exact_scores()).round(3)
+runs.labelled(tabular.exact_scores()).round(3)
 
 # %% [markdown]
 # Remember two rows. Whoever takes *turns* and skips the absent comes within one per cent of the
@@ -237,7 +149,18 @@ labelled(tabular.exact_scores()).round(3)
 # anything.
 
 # %% [markdown]
-# ## What the agents remember
+# ## The idea
+#
+# Fairness has a past. Whether it is fair to hand *this* doughnut to *you* depends on who had the
+# earlier ones. An agent that only sees who is at the counter cannot tell, so its memory has to
+# become part of the state. But then there are many states: every combination of counts is a state
+# of its own, and each has to be learned from experience.
+#
+# Most of this experience is redundant. Who turns up tomorrow does not depend on what the agent
+# remembers. When person 2 takes a doughnut while the counts are (1, 0, 2), the agent knows just as
+# well what would have happened had the counts been (2, 1, 2). FairQCM learns from such
+# *counterfactual* memories as if they had occurred. The idea comes from reward machines, where it
+# is known as counterfactual experience {cite:p}`toroicarte2022reward`.
 #
 # | Agent | Memory | Learns from |
 # | --- | --- | --- |
@@ -253,8 +176,6 @@ labelled(tabular.exact_scores()).round(3)
 source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
 
 # %% [markdown]
-# ## The update
-#
 # With $s$ the people at the counter and $m$ the memory, a step moves one entry of the table:
 #
 # $$
@@ -295,130 +216,69 @@ source_of(learn_episode)
 
 # %% tags=["nbval-ignore-output"]
 run_number, episodes = 1000, 20_000
-live = pd.concat(
-    learn_and_measure(
-        LearnerConfig(settings.as_coded(), SMOOTHING["as_coded"], episodes, bin_episodes=500),
-        run_number,
-    ).assign(method=method, variant="as_coded", seed=run_number)
-    for method, (settings, _) in PUBLISHED.items()
-)
-live.query("phase == 'final'").pivot(index="method", columns="metric", values="value").rename(
-    index=names
-)[["return", "allocated", "return_all", "episodes_to_36"]].round(2)
+live = tabular.live(run_number, episodes)
+runs.live_table(live, quantities)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-bars = tabular.exact_scores()
-
-
-def exact_bars(column, methods=("oracle", "rotation", "random-present", "random")):
-    """Horizontal lines at exact scores."""
-    return bars.loc[list(methods), column].rename("value").reset_index()
-
-
-show(
-    learning_curves(
-        tidy.over_seeds(tidy.curve(live, "return", "as_coded"), ["method", "variant", "step"]),
-        quantity="return of a greedy episode",
-        band="one run each, so no band",
-        references=exact_bars("return"),
-        styles=styles,
-    ),
+runs.live_curves(
+    live,
+    "return",
     "The live runs: return of greedy episodes during training. One run each. Horizontal lines: "
-    "exact scores of policies that learn nothing.",
-    name="live_return",
+    "policies that learn nothing.",
 )
 
 # %% [markdown]
 # FairQCM goes up at once. The others do something odd: they rise for a short while and then *fall*,
-# well below the policy that has no memory. More experience makes them worse. That deserves an
-# explanation, and it gets one below.
+# well below the policy that has no memory. More experience makes them worse. The reason is
+# [below](#why-do-the-others-get-worse).
 
 # %% [markdown]
 # ## What came out
 #
-# The stored runs are five times as long, several seeds for each method. The paper's text speaks of
-# 100,000 time steps, its code of 50,000 episodes; both are the beginning of what follows. Thin
-# lines are single runs, bands are 95 % bootstrap intervals of the mean over seeds, a point is the
-# mean of a thousand greedy episodes, as in the paper's Figure 4.
+# The stored runs are five times as long, ten of each method. The paper's text speaks of 100,000
+# time steps, its code of 50,000 episodes; both are the beginning of what follows. Thin lines are
+# single runs, bands are 95 % intervals of the mean over runs, a point is the mean of a thousand
+# greedy episodes, as in the paper's Figure 4.
 #
 # ### As coded
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-def bars_for(metric):
-    """Lines of policies that learn nothing, exact where possible; of equal ones the Oracle's."""
-    few = ["oracle", "random"]
-    if metric == "return":
-        return exact_bars(metric)
-    if metric == "allocated":
-        return exact_bars(metric, few)
-    found = tidy.references(results, metric)
-    return found[found["method"].isin(few)] if metric == "invalid" else found
-
-
-def curves(metric, quantity, variant, until=np.inf):
-    """Draw learning curves of the four methods, or return None when there are none."""
-    runs = tidy.curve(results, metric, variant)
-    return training_curves(
-        runs[runs["step"] <= until],
-        quantity,
-        references=bars_for(metric),
-        styles=styles,
-        thin_lines=metric == "return",
-    )
-
-
-show(
-    curves("return", "return of a greedy episode", "as_coded"),
-    "Return of greedy episodes during training, as coded. Horizontal lines: exact scores of "
-    "policies that learn nothing; the Oracle's is the best possible.",
-    name="return_as_coded",
-    otherwise=NOTHING,
+runs.curves(
+    "return",
+    "as_coded",
+    "Return of greedy episodes during training, as coded. Horizontal lines: policies that learn "
+    "nothing; the Oracle's is the best possible.",
 )
 
 # %% [markdown]
 # The first 100,000 steps, which is what the paper's text describes:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    curves("return", "return of a greedy episode", "as_coded", until=108_000),
+early = runs.showing(runs.results[runs.results["step"] <= 108_000])
+runs.show(
+    early.curve_figure("return", "as_coded"),
     "The beginning of the same curves.",
-    name="return_as_coded_beginning",
-    otherwise=NOTHING,
+    "return_as_coded_beginning",
 )
 
 # %% [markdown]
 # A return mixes two things: how evenly doughnuts are shared, and how many are wasted. The reward of
 # a wasted one is zero, although the welfare of the people has not changed. The next figures take
 # them apart. First the sum over all steps of the welfare {eq}`eq-tabular-reward`, whether or not
-# the doughnut of that step was taken:
+# the doughnut of that step was taken. Then the doughnuts that were taken; the others were offered
+# to somebody who was not there, or nobody was.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    curves("welfare", "Nash welfare, summed over steps", "as_coded"),
-    "The pure fairness score of the same episodes.",
-    name="welfare_as_coded",
-    otherwise=NOTHING,
-)
+runs.curves("welfare", "as_coded", "The welfare of the same episodes, as coded.", thin_lines=False)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    curves("allocated", "doughnuts taken, of 12", "as_coded"),
+runs.curves(
+    "allocated",
+    "as_coded",
     "Doughnuts that somebody took, in the same episodes. The Oracle loses those for which nobody "
     "was there, as does every policy that never offers one to an absent person.",
-    name="allocated_as_coded",
-    otherwise=NOTHING,
-)
-
-# %% [markdown]
-# And the fourth series, the doughnuts that were offered to somebody who was not there, or for whom
-# nobody was:
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    curves("invalid", "doughnuts wasted, of 12", "as_coded"),
-    "Wasted doughnuts in the same episodes.",
-    name="invalid_as_coded",
-    otherwise=NOTHING,
+    thin_lines=False,
+    beside=few,
 )
 
 # %% [markdown]
@@ -429,49 +289,23 @@ show(
 # episode the paper says nothing, so that is as in the code.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    curves("return", "return of a greedy episode", "as_published"),
-    "Return of greedy episodes during training, as published.",
-    name="return_as_published",
-    otherwise=NOTHING,
-)
+runs.curves("return", "as_published", "Return of greedy episodes during training, as published.")
 
 # %% [markdown]
-# The numbers, at the end of the paper's 100,000 steps, of the code's 50,000 episodes, and of our
-# runs:
+# The numbers, at about the paper's 100,000 steps, at the code's 50,000 episodes, and at the end of
+# our runs:
 
 # %% tags=["nbval-check-output", "hide-input"]
-moments = (8_000, 50_000, 100_000) if profile == "book" else (1_000, 2_000)
-table = (
-    tabular.curve_table(results, moments, ["as_coded", "as_published"]) if len(results) else None
-)
-NOTHING if table is None else labelled(table)
+tabular.at_moments(runs, "return", "as_coded", "as_published")
+
+# %% [markdown]
+# And over whole runs. A goal that a run never reached counts as one episode more than the run has.
 
 # %% tags=["nbval-check-output", "hide-input"]
-quantities = {
-    "return": ("return", 2),
-    "return_all": ("mean of the whole curve", 2),
-    "episodes_to_36": (f"episodes to {GOAL:g}", 0),
-    "allocated": ("doughnuts taken", 2),
-}
-chosen = results["variant"].isin(["as_coded", "as_published"]) if len(results) else []
-labelled(tidy.final_table(results[chosen], quantities)) if len(results) else NOTHING
+runs.table(quantities, "as_coded", "as_published")
 
 # %% [markdown]
-# A goal that a run never reached counts as one episode more than the run has.
-
-# %% [markdown]
-# ## Verdicts
-#
-# The rules were committed before the runs; they are in `claims.yaml` of the paper's folder.
-
-# %% tags=["nbval-check-output", "hide-input"]
-for verdict in verdicts:
-    print(f"{verdict.claim.id}, {VARIANT_NAMES[verdict.variant]}: {verdict.word}")
-    for part in verdict.parts or [verdict]:
-        print(textwrap.indent(textwrap.fill(part.detail.rstrip(".") + ".", width=76), "    "))
-
-# %% [markdown]
+# (why-do-the-others-get-worse)=
 # ## Why do the others get worse?
 #
 # Follow one decision through training. At the start of an episode persons 1 and 2 are there, person
@@ -524,153 +358,39 @@ pd.DataFrame(gap).T.round(2)
 # With time the gap does not collapse. It is too large at first, because what follows a wasted first
 # doughnut is seldom tried, and comes down towards the truth.
 #
-# In the stored runs:
+# In the stored runs, too, an agent that knows the time does not unlearn, with or without imagined
+# memories; that is the figure at the top. Differences are paired by run:
 
 # %% tags=["nbval-check-output", "hide-input"]
-pairs = {
-    ("full", "with_time"): ("full", "as_published"),
-    ("fairqcm", "with_time"): ("fairqcm", "as_published"),
-    ("fairqcm", "coded_with_time"): ("fairqcm", "as_coded"),
-    ("fairqcm", "end_masked"): ("fairqcm", "as_published"),
-}
-found = tabular.changes(results, pairs, quantities) if len(results) else pd.DataFrame()
-NOTHING if found.empty else labelled(found)
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-def compared(arms, quantity="return of a greedy episode", metric="return", single=False):
-    """Draw learning curves of several variants side by side, or return None without runs."""
-    runs = pd.concat(
-        tidy.curve(results, metric, variant).query("method == @method")
-        for method, variant in arms
-    )
-    looks = [
-        LineStyle("", colour, marker, line)
-        for colour, marker, line in [
-            (BLUE, "o", "-"),
-            (VERMILION, "s", "-"),
-            (SKY, "D", (0, (3, 1, 1, 1))),
-            (ORANGE, "^", (0, (5, 1.5))),
-            (PURPLE, "v", "-"),
-        ]
-    ]
-    own = {
-        f"{method} {variant}": replace(look, label=f"{names[method]}, {variant_names[variant]}")
-        for (method, variant), look in zip(arms, looks, strict=False)
-    }
-    runs = runs.assign(method=runs["method"] + " " + runs["variant"], variant="")
-    return training_curves(
-        runs,
-        quantity,
-        references=exact_bars(metric, ["oracle", "rotation", "random-present"]),
-        styles={**styles, **own},
-        thin_lines=single,
-    )
-
-
-show(
-    compared(
-        [
-            ("fairqcm", "with_time"),
-            ("full", "with_time"),
-            ("fairqcm", "as_published"),
-            ("full", "as_published"),
-        ]
-    ),
-    "What time in the memory does for Full and for FairQCM.",
-    name="with_time",
-    otherwise=NOTHING,
+tabular.changes(
+    runs,
+    {
+        ("full", "with_time"): ("full", "as_published"),
+        ("fairqcm", "with_time"): ("fairqcm", "as_published"),
+        ("fairqcm", "coded_with_time"): ("fairqcm", "as_coded"),
+        ("fairqcm", "end_masked"): ("fairqcm", "as_published"),
+    },
+    quantities,
 )
-
-# %% [markdown]
-# This is the main finding of the page. An agent that knows the time does not unlearn, with or
-# without counterfactual memories.
-
-# %% tags=["nbval-check-output", "remove-input"]
-def lead(variant, metric="return"):
-    """Estimate by how much FairQCM is ahead of Full in a variant; None without results."""
-    if results.empty:
-        return None
-    arms = [tidy.of_arm(results, metric, method, variant) for method in ("fairqcm", "full")]
-    return tidy.change(*arms, f"lead {variant} {metric}")
-
-
-leads = {variant: lead(variant) for variant in ("as_published", "with_time")}
-speeds = {
-    method: reaches(method, "with_time", "episodes_to_36", 0) for method in ("fairqcm", "full")
-}
-text = NOTHING
-if all(leads.values()):
-    without, knowing = (tidy.written(found, 2) for found in leads.values())
-    text = (
-        f"At the end of training FairQCM is ahead of Full by {without} as published, and by "
-        f"{knowing} when both know the time. It remains the faster one: with time it reaches "
-        f"{GOAL:g} after {speeds['fairqcm']} episodes, Full after {speeds['full']}."
-    )
-Markdown(text)
 
 # %% [markdown]
 # So **the counterfactual memories buy speed. Most of the lead that is left at the end they do not
 # explain**; it comes from what happens to a learner that cannot see the end coming, to which
 # FairQCM is less exposed.
 #
-# Note the last line of the table, too. Masking the end *without* telling the time makes things
+# The last line of the table is a warning. Masking the end *without* telling the time makes things
 # worse: the same entry of the table is told now that nothing follows, now that much does. The
 # single runs jump up and down for as long as they last.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    compared([("fairqcm", "as_published"), ("fairqcm", "end_masked")], single=True),
-    "Masking the end of an episode without telling the time. Thin lines are single runs.",
-    name="end_masked",
-    otherwise=NOTHING,
+medians = page.of("fairqcm/tabular", look=replace(tabular.LOOK, median=True))
+arms_as_methods(medians, "masked", [("fairqcm", "as_published"), ("fairqcm", "end_masked")]).curves(
+    "return",
+    "masked",
+    "Masking the end of an episode without telling the time. Thin lines are single runs, thick "
+    "ones their medians.",
+    beside=remembering,
 )
-
-# %% [markdown]
-# ## What the authors' code does differently
-#
-# ### Waste is imagined as a gift
-#
-# When a doughnut is wasted, the code adds it to the *imagined* memories all the same, with a reward
-# of zero. That contradicts {eq}`eq-tabular-imagined` and the premise of Theorem 5.7. And it helps.
-# An imagined person who is credited with a doughnut they did not get makes the future look worse:
-# the slot is gone, and nothing came of it. This is the very cost that the table cannot see without
-# time. One defect repairs part of another.
-#
-# ### The real step is learned twice
-#
-# The imagined memories of the code contain the real one. After a wasted doughnut the table is told
-# two contradicting stories about the same memory, the true one first.
-#
-# ### Exploration decays less often
-#
-# The paper lowers the rate of exploration at every visit of a state and memory, the code only when
-# it led to a random choice.
-#
-# ### A small number in the logarithm
-#
-# The code adds 0.0001 inside the logarithm of real rewards, and not of imagined ones.
-#
-# One change at a time, each against FairQCM as coded, paired by seed:
-
-# %% tags=["nbval-check-output", "hide-input"]
-pairs = {
-    ("fairqcm", variant): ("fairqcm", "as_coded")
-    for variant in ("true_update", "without_real", "decay_every_visit", "without_smoothing")
-} | {("fairqcm", "as_published"): ("fairqcm", "as_coded")}
-found = tabular.changes(results, pairs, quantities) if len(results) else pd.DataFrame()
-NOTHING if found.empty else labelled(found)
-
-# %% [markdown]
-# The first line is the defect's help, undone. If our explanation is right, the defect should be of
-# no help to an agent that knows the time. As coded with time, against as published with time:
-
-# %% tags=["nbval-check-output", "hide-input"]
-pairs = {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}
-found = tabular.changes(results, pairs, quantities) if len(results) else pd.DataFrame()
-NOTHING if found.empty else labelled(found)
-
-# %% [markdown]
-# There it does harm, if only a little: nothing is left for it to repair.
 
 # %% [markdown]
 # ## Is it the memories, or the number of updates?
@@ -680,23 +400,25 @@ NOTHING if found.empty else labelled(found)
 # times. That is the same arithmetic as one update with a larger step size.
 
 # %% tags=["nbval-check-output", "hide-input"]
-pairs = {
-    ("full", "repeated"): ("full", "as_coded"),
-    ("fairqcm", "as_coded"): ("full", "repeated"),
-}
-found = tabular.changes(results, pairs, quantities) if len(results) else pd.DataFrame()
-NOTHING if found.empty else labelled(found)
+tabular.changes(
+    runs,
+    {("full", "repeated"): ("full", "as_coded"), ("fairqcm", "as_coded"): ("full", "repeated")},
+    quantities,
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    compared([("fairqcm", "as_coded"), ("full", "as_coded"), ("full", "repeated")]),
+arms_as_methods(
+    runs, "updates", [("fairqcm", "as_coded"), ("full", "as_coded"), ("full", "repeated")]
+).curves(
+    "return",
+    "updates",
     "Full with as many updates as FairQCM.",
-    name="equal_updates",
-    otherwise=NOTHING,
+    thin_lines=False,
+    beside=remembering,
 )
 
 # %% [markdown]
-# Part of the lead is the number of updates. The rest is what they are about.
+# Part of the lead is the number of updates, and the rest is not.
 
 # %% [markdown]
 # ## Does it converge?
@@ -738,52 +460,41 @@ first.pivot(index="episodes", columns="metric", values="value").round(4)
 # The stored runs go on for longer, and break one premise at a time:
 
 # %% tags=["nbval-check-output", "hide-input"]
-pd.DataFrame(
-    {
-        (method, variant): {
-            "what": description,
-            "step size": f"{settings.step_size:g} / n^{settings.step_size_decay:g}",
+runs.labelled(
+    pd.DataFrame(
+        {
+            arm: {
+                "what": description,
+                "step size": f"{settings.step_size:g} / n^{settings.step_size_decay:g}",
+            }
+            for arm, (settings, description) in CONVERGENCE_ARMS.items()
         }
-        for (method, variant), (settings, description) in CONVERGENCE_ARMS.items()
-    }
-).T.rename(index={**names, **variant_names})
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-def distances(metric, what):
-    """Draw distances to the exact values on a logarithmic scale, or return None."""
-    if limits.empty:
-        return None
-    table = tabular.distance_curves(limits, metric)
-    table.columns = [f"{names[method]}, {variant_names[variant]}" for method, variant in table]
-    table.index = table.index / 1000
-    return line_chart(
-        table, across="training episodes (thousands)", up=f"{what}, log 10", logarithmic=True
-    )
-
-
-show(
-    distances("relative_distance", "largest distance"),
-    "Largest distance to the exact action values, as a share of the largest of these, mean over "
-    "seeds. Minus 2 means one per cent.",
-    name="largest_distance",
-    otherwise=NOTHING,
+    ).T
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-show(
-    distances("mean_distance", "mean distance"),
+limits.show(
+    tabular.distance_figure(limits, "relative_distance", "largest distance"),
+    "Largest distance to the exact action values, as a share of the largest of these, mean over "
+    "runs. Minus 2 means one per cent.",
+    "largest_distance",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+limits.show(
+    tabular.distance_figure(limits, "mean_distance", "mean distance"),
     "Mean distance to the exact action values, on the same scale.",
-    name="mean_distance",
-    otherwise=NOTHING,
+    "mean_distance",
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
-measures = {
-    "relative_distance": ("largest distance", 4),
-    "mean_distance": ("mean distance", 4),
-    "relative_loss": ("return missed by the greedy policy", 5),
-}
-labelled(tidy.final_table(limits, measures)) if len(limits) else NOTHING
+limits.table(
+    {
+        "relative_distance": ("largest distance", 4),
+        "mean_distance": ("mean distance", 4),
+        "relative_loss": ("return missed by the greedy policy", 5),
+    }
+)
 
 # %% [markdown]
 # Under the premises both distances keep falling, for Full about as fast as for FairQCM: imagined
@@ -796,39 +507,66 @@ labelled(tidy.final_table(limits, measures)) if len(limits) else NOTHING
 # experiment, which breaks its premises in three places and does well all the same.
 
 # %% [markdown]
-# ## Settings and cost
+# ## Text against code
 #
-# The authors' settings, unchanged. Only the length differs: 100,000 episodes here, 50,000 in the
-# code, 100,000 steps in the text. There is no separate profile `paper`.
+# - **Waste is imagined as a gift.** When a doughnut is wasted, the code adds it to the *imagined*
+#   memories all the same, with a reward of zero. That contradicts {eq}`eq-tabular-imagined` and the
+#   premise of Theorem 5.7. And it helps. An imagined person who is credited with a doughnut they
+#   did not get makes the future look worse: the slot is gone, and nothing came of it. This is the
+#   very cost that the table cannot see without time. One defect repairs part of another.
+# - **The real step is learned twice.** The imagined memories of the code contain the real one.
+#   After a wasted doughnut the table is told two contradicting stories about the same memory, the
+#   true one first.
+# - **Exploration decays less often.** The paper lowers the rate of exploration at every visit of a
+#   state and memory, the code only when it led to a random choice.
+# - **A small number in the logarithm.** The code adds 0.0001 inside the logarithm of real rewards,
+#   and not of imagined ones.
+#
+# One change at a time, each against FairQCM as coded, paired by run:
+
+# %% tags=["nbval-check-output", "hide-input"]
+habits = ("true_update", "without_real", "decay_every_visit", "without_smoothing", "as_published")
+tabular.changes(runs, {("fairqcm", habit): ("fairqcm", "as_coded") for habit in habits}, quantities)
+
+# %% [markdown]
+# The first line is the defect's help, undone. If our explanation is right, the defect should be of
+# no help to an agent that knows the time. As coded with time, against as published with time:
+
+# %% tags=["nbval-check-output", "hide-input"]
+tabular.changes(runs, {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}, quantities)
+
+# %% [markdown]
+# There it slows the learning a little, and at the end no difference can be told. Nothing is left
+# for it to repair.
+#
+# The settings are the authors', unchanged. Only the length differs: 100,000 episodes here, 50,000
+# in the code, 100,000 steps in the text. There is no separate profile `paper`.
 
 # %% tags=["nbval-check-output", "hide-input"]
 forms = {"as_published": FAIRQCM, "as_coded": FAIRQCM.as_coded()}
-pd.DataFrame(
-    {
-        variant_names[variant]: asdict(settings) | {"smoothing of the reward": SMOOTHING[variant]}
-        for variant, settings in forms.items()
-    }
-).rename_axis("setting of FairQCM")
-
-# %% tags=["nbval-check-output", "hide-input"]
-if len(results):
-    provenance = store.provenance(experiment=TABULAR.id, profile=profile)
-    costs = tidy.cost(provenance, TABULAR.methods(profile))
-labelled(costs) if len(results) else NOTHING
+folded(
+    pd.DataFrame(
+        {
+            names[variant]: asdict(settings) | {"smoothing of the reward": SMOOTHING[variant]}
+            for variant, settings in forms.items()
+        }
+    ),
+    "All settings of FairQCM",
+)
 
 # %% [markdown]
-# Loading compiled code and writing results are in these times; one greedy episode after every
-# training episode is, too.
-
-# %% [markdown]
-# ## What would change our mind
+# ## What it means
+#
+# Imagined memories save experience where the truth about them is known. A table that forgets the
+# time can lose more than they save, and a mistake in the imagining can even hide the loss. What
+# would change our mind:
 #
 # - **A problem without an end.** With no last doughnut there is nothing to be seen of time, and the
 #   lead of FairQCM at the end would be due to its memories alone.
 # - **Full with settings of its own.** Nine updates per step act like a larger step size and help,
-#   and so does a smaller discount, as the second exercise shows on one run. All agents here share
-#   the authors' settings. If tuned settings brought Full to FairQCM's curve without time, the
-#   memories would matter even less.
+#   and so does a smaller discount, as {ref}`exercise-tabular-discount` shows on one run. All agents
+#   here share the authors' settings. If tuned settings brought Full to FairQCM's curve without
+#   time, the memories would matter even less.
 # - **Many more people.** Counterfactual memories are most useful where real ones are rarely seen
 #   twice. Three people and twelve doughnuts are few.
 # - **Convergence runs that stop falling.** If longer runs under the premises of the theorem
@@ -866,8 +604,8 @@ for name in ("Full, with time", "FairQCM, with time"):
 pd.DataFrame.from_dict(seen, orient="index")
 
 # %% [markdown]
-# FairQCM updates more than twice as many entries, and of those that can occur only a few more. The
-# rest can never occur: more doughnuts in the memory than have been handed out.
+# FairQCM updates more than twice as many entries, but not nearly twice as many of those that can
+# occur. The rest can never occur: more doughnuts in the memory than have been handed out.
 #
 # ```{solution-end}
 # ```
@@ -942,20 +680,25 @@ pd.Series(
 # ```
 
 # %% [markdown]
-# ## Where this came from
+# ## The verdicts
+#
+# The rules were committed before the runs, and what changed since is marked. Claims that are *asked
+# here* are not the paper's.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-origin(
-    profile,
-    ["numpy", "scipy", "gymnasium"],
-    [learn_and_measure],
-    provenance if len(results) else None,
-)
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
 
 # %% tags=["nbval-ignore-output", "remove-input"]
-offer(
-    last,
-    "All final values, one row per run",
-    name=f"fairqcm_tabular_{profile}",
-    folders=[f"results/{TABULAR.id}/{profile}"],
-)
+page.gaps()
+
+# %% [markdown]
+# ## Where this came from
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(runs.cost("minutes"), "What the learning curves cost")
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(limits.cost("minutes"), "What the runs on convergence cost")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+page.origin(["numpy", "scipy", "gymnasium"], [learn_and_measure, converge])

@@ -24,7 +24,7 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")}
+OLD_ORDER = {name for name in NAMES if name.startswith("fairmdp/")}
 """Pages that do not keep the order yet. Only shrinks."""
 
 FIRST_FIGURE_WITHIN = 8

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from longfair.figures import Words
+from longfair.papers import registry
 from longfair.papers.fairqcm import beyond_results as beyond
-from longfair.papers.fairqcm.beyond import COMPLETE, rungs, searches, without
+from longfair.papers.fairqcm.beyond import COMPLETE, ladder, rungs, searches, without
+from longfair.papers.page import NOT_STORED, Runs
 
 
 def score(method: str, variant: str, values: list[float]) -> pd.DataFrame:
@@ -76,3 +79,85 @@ def test_only_settings_that_differ_are_listed(problem):
     assert (table["as published"] != table["all fixes"]).all()
     assert {"imagined", "clock", "by_person", "double", "discount"} <= set(table.index)
     assert ("shortfall" in table.index) == (problem == "doughnuts")
+
+
+def ladder_runs(results: pd.DataFrame, problem: str = "lending") -> Runs:
+    experiment = registry.experiment(f"fairqcm/beyond-{problem}")
+    last = results.assign(metric="last_policy_return")
+    both = pd.concat([last, results.assign(metric="return_all")], ignore_index=True)
+    return Runs(experiment, "book", beyond.look(problem)).showing(both)
+
+
+def test_every_arm_has_words(results):
+    for problem in COMPLETE:
+        assert set(ladder(problem)) <= set(beyond.ADDED)
+        assert set(without(problem)) <= set(beyond.LEFT_OUT)
+        assert set(searches(problem)) <= set(beyond.SOUGHT)
+    table = beyond.contribution_table(ladder_runs(results), "lending", {"return_all": ("all", 0)})
+    assert table.loc[("imagined nothing", "left out"), "all"].startswith("-9 [-9, -9]")
+    assert table.loc[("the code's memories", "added"), "all"].startswith("+2 [")
+    nothing = ladder_runs(results.iloc[:0])
+    assert isinstance(beyond.contribution_table(nothing, "lending", {}), Words)
+
+
+def test_the_ladder_is_drawn_from_top_to_bottom(results):
+    policies = [
+        score(name, "reference", [90.0, 92.0]) for name in ("random-present", "alternating")
+    ]
+    runs = ladder_runs(pd.concat([results, *policies], ignore_index=True))
+    figure = beyond.loss_figure(runs, "lending")
+    assert figure is not None
+    assert figure.data["name"].tolist() == [
+        "as published, authors' loop",
+        "memories drawn when learned",
+        "ten episodes side by side",
+        "no discount",
+        "nothing imagined",
+        "linear, cross-entropy",
+    ]
+    assert figure.data["series"].tolist()[-3:] == ["added", "left out", "no network"]
+    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert "Vertical line: alternating 10." in figure.alt_text
+    assert beyond.loss_figure(ladder_runs(results.iloc[:0]), "lending") is None
+
+
+def test_a_mark_is_reached_by_the_whole_interval(results):
+    nothing = ladder_runs(results.iloc[:0], "doughnuts")
+    table = beyond.marks_table(nothing, ladder_runs(results))
+    assert table.loc[("lending", "the optimum, exactly"), "value"] == "-22.59"
+    assert table.loc[("lending", "the alternating lender, exactly"), "reached"] == "yes"
+    assert table.loc[("doughnuts", "the Oracle, exactly"), "reached"] == ""
+    low = results.assign(value=results["value"] - 500)
+    below = beyond.marks_table(nothing, ladder_runs(low))
+    assert set(below.loc["lending", "reached"]) == {"no"}
+
+
+def test_fixes_are_named_by_what_they_add_and_cost(results):
+    words = beyond.most_and_least(ladder_runs(results), "lending")
+    assert "*no discount* adds most, 28.0" in words
+    assert "*imagined nothing* costs most, 9.0" in words
+    assert "1.0 points below the best possible" in words
+    assert words.endswith("ends higher: none.")
+    better = results.replace({"value": {90.0: 110.0, 92.0: 112.0}})
+    harmed = beyond.most_and_least(ladder_runs(better), "lending")
+    assert harmed.endswith("ends higher: *imagined nothing*, +11.0 [+11.0, +11.0].")
+    assert beyond.most_and_least(ladder_runs(results.iloc[:0]), "lending") == NOT_STORED
+
+
+def test_what_imagining_adds_is_counted_by_run(results):
+    words = beyond.imagining_in_words(ladder_runs(results), "lending", "memories")
+    assert words.startswith("a clear gain, +9.0 [+9.0, +9.0] for the last policy")
+    assert words.endswith("more over all of training in 2 of 2 runs")
+    assert beyond.imagining_in_words(ladder_runs(results), "lending", "ledgers") == NOT_STORED
+
+
+def test_costs_are_those_of_the_stored_runs():
+    experiment = registry.experiment("fairqcm/beyond-lending")
+    runs = Runs(experiment, "book", beyond.look("lending"))
+    table = beyond.cost_table({"lending": runs})
+    seconds = runs.provenance().query("method == 'steps' and variant == 'ladder'")["core_seconds"]
+    found = table.loc["larger, fewer steps", ("lending", "added")]
+    assert found == pytest.approx(seconds.median(), abs=0.051)
+    assert table.loc["linear, cross-entropy", ("lending", "added")] == ""
+    empty = runs.showing(runs.results.iloc[:0])
+    assert isinstance(beyond.cost_table({"lending": empty}), Words)

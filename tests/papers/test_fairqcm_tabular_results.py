@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.figures import Words
 from longfair.papers.fairqcm import tabular_results as tabular
+from longfair.papers.fairqcm.arms import arms_as_methods
+from longfair.papers.fairqcm.tabular import CONVERGENCE, PUBLISHED, REFERENCE_POLICIES, TABULAR
+from longfair.papers.page import LIVE, NOT_STORED, Runs
+from longfair.runs.experiment import Experiment
 
 TIME = QLearningSettings(imagine=True, time=True)
 
@@ -35,18 +40,76 @@ def results() -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def test_curve_table_takes_the_moments_asked_for(results: pd.DataFrame) -> None:
-    table = tabular.curve_table(results, [8_000], ["as_coded"])
+def shown(results: pd.DataFrame, experiment: Experiment = TABULAR) -> Runs:
+    return Runs(experiment, "book", tabular.LOOK).showing(results)
+
+
+def test_curves_are_laid_out_at_the_moments_that_they_have(results: pd.DataFrame) -> None:
+    table = tabular.at_moments(shown(results), "return", "as_coded")
     assert list(table.columns) == ["8,000 episodes"]
-    assert table.loc[("full", "as_coded"), "8,000 episodes"].startswith("31.50 [")
+    assert table.loc[("Full", "as coded"), "8,000 episodes"].startswith("31.50 [")
+    short = results[results["step"] != 96_000]
+    assert list(tabular.at_moments(shown(short), "return", "as_coded")) == ["9,000 episodes"]
+    assert isinstance(tabular.at_moments(shown(results.iloc[:0]), "return", "as_coded"), Words)
 
 
 def test_changes_are_paired_by_seed(results: pd.DataFrame) -> None:
     pair = {("full", "as_published"): ("full", "as_coded"), ("min", "as_coded"): ("full", "x")}
-    table = tabular.changes(results, pair, {"return": ("return", 1), "allocated": ("taken", 1)})
-    assert list(table.index) == [("full", "as_published")]
-    line = table.loc[("full", "as_published")]
-    assert line.to_dict() == {"compared with": "full as_coded", "return": "+2.0 [+2.0, +2.0]"}
+    quantities = {"return": ("return", 1), "allocated": ("taken", 1)}
+    table = tabular.changes(shown(results), pair, quantities)
+    assert list(table.index) == [("Full", "as published")]
+    line = table.loc[("Full", "as published")]
+    assert line.to_dict() == {"compared with": "Full as coded", "return": "+2.0 [+2.0, +2.0]"}
+    assert isinstance(tabular.changes(shown(results.iloc[:0]), pair, quantities), Words)
+
+
+def test_one_figure_holds_several_variants_of_a_method(results: pd.DataFrame) -> None:
+    arms = [("full", "as_published"), ("full", "as_coded"), ("min", "as_coded")]
+    several = arms_as_methods(shown(results), "compared", arms)
+    assert several.learned == [("full as_published", "compared"), ("full as_coded", "compared")]
+    figure = several.curve_figure("return", "compared", beside=["oracle"])
+    assert figure is not None
+    assert "Full, as published goes from 33.5 to 40" in figure.alt_text
+    assert "Full, as coded goes from 31.5 to 40" in figure.alt_text
+    assert "Horizontal reference lines: Oracle 38.5." in figure.alt_text
+    nothing = arms_as_methods(shown(results.iloc[:0]), "compared", arms)
+    assert nothing.curve_figure("return", "compared") is None
+
+
+def test_the_live_runs_have_the_papers_agents_and_what_learns_nothing() -> None:
+    live = tabular.live(1000, 200, bin_episodes=100)
+    assert set(live[live["variant"] == LIVE]["method"]) == set(PUBLISHED)
+    assert set(live[live["variant"] == "reference"]["method"]) == set(REFERENCE_POLICIES)
+    rows = live.query("method == 'fairqcm' and phase == 'curve' and metric == 'return'")
+    assert rows["step"].tolist() == [1200, 2400]
+    table = shown(live).live_table(live, {"return": ("return", 2)})
+    assert table.loc["Oracle", "return"] == pytest.approx(37.63, abs=0.1)
+
+
+def test_runs_that_never_reach_the_goal_are_counted() -> None:
+    found = []
+    for seed, first in enumerate((3_000.0, 9_001.0)):
+        values = {("curve", "return", 108_000): 1.0, ("final", "episodes_to_36", 108_000): first}
+        found += rows("full", "as_coded", seed, values)
+    columns = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+    runs = shown(pd.DataFrame(found, columns=columns))
+    assert tabular.who_arrives(runs, "full", "as_coded") == "1 of 2 runs"
+    assert tabular.who_arrives(runs, "min", "as_coded") == NOT_STORED
+
+
+def test_distances_are_drawn_with_the_names_of_the_arms() -> None:
+    found = [
+        row
+        for step, value in ((400, 0.1), (4000, 0.01))
+        for row in rows("fairqcm", "constant_step", 0, {("curve", "mean_distance", step): value})
+    ]
+    columns = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+    limits = shown(pd.DataFrame(found, columns=columns), CONVERGENCE)
+    figure = tabular.distance_figure(limits, "mean_distance", "mean distance")
+    assert figure is not None
+    assert "FairQCM, constant step size goes from -1 to -2" in figure.alt_text
+    empty = shown(pd.DataFrame(columns=columns), CONVERGENCE)
+    assert tabular.distance_figure(empty, "mean_distance", "mean distance") is None
 
 
 def test_distances_are_powers_of_ten_over_episodes() -> None:

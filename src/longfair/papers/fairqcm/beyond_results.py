@@ -1,16 +1,27 @@
-"""The results beyond FairQCM as tidy tables: what every fix adds, and what its absence costs.
+"""The results beyond FairQCM: what every fix adds, and what its absence costs.
 
 Reading results in general is the matter of `longfair.runs.tidy`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
 
 import pandas as pd
 
 from longfair.agents.fairqcm.presets import Recipe
+from longfair.envs.doughnut import DoughnutParams
+from longfair.envs.doughnut.exact import least_served_score
+from longfair.envs.loan_pool.exact import (
+    PairedLoanPool,
+    lagging_group_best_credit,
+    loan_pool_value,
+)
+from longfair.figures import Figure, LineStyle, Words
+from longfair.figures.dot_intervals import dot_intervals
+from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.fairqcm.beyond import (
     ALL_FIXES,
     COMPLETE,
@@ -19,8 +30,89 @@ from longfair.papers.fairqcm.beyond import (
     searches,
     without,
 )
+from longfair.papers.fairqcm.deep_results import in_words
+from longfair.papers.page import NOT_STORED, Look, Runs
+from longfair.papers.seed_figures import interval_in_words
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import Quantities, change, differences, of_arm, references
+from longfair.runs.statistics import estimate
+from longfair.runs.tidy import (
+    Quantities,
+    change,
+    difference,
+    differences,
+    of_arm,
+    references,
+    sign,
+    written,
+)
+
+ADDED: Mapping[str, str] = {
+    "fairqcm": "as published, authors' loop",
+    "drawn": "memories drawn when learned",
+    "published": "ten episodes side by side",
+    "clock": "clock, and an end",
+    "steps": "larger, fewer steps",
+    "replay": "long replay",
+    "by-person": "one network for everybody",
+    "ledgers": "any ledger imagined",
+    "double": "double Q-learning",
+    "undiscounted": "no discount",
+    "shortfall": "shortfall as reward",
+}
+"""What every rung of the ladder adds."""
+
+LEFT_OUT: Mapping[str, str] = {
+    **ADDED,
+    "memories": "imagined nothing",
+    "ledgers": "imagined the paper's memories",
+    "published": "imagined the code's memories",
+    "steps": "larger steps",
+}
+"""What is left out of all fixes."""
+
+SOUGHT: Mapping[str, str] = {
+    "random-weights": "linear, random weights",
+    "cross-entropy": "linear, cross-entropy",
+}
+"""Linear rules without a network."""
+
+BESIDE: Mapping[str, tuple[str, str]] = {
+    "doughnuts": ("random-present", "rotation"),
+    "lending": ("random-present", "alternating"),
+}
+"""Policies without training beside the ladder, by problem."""
+
+_LAST = "last_policy_return"
+
+
+def look(problem: str) -> Look:
+    """Return how the runs of a problem appear.
+
+    Parameters
+    ----------
+    problem
+        `"doughnuts"` or `"lending"`.
+    """
+    return Look(
+        styles={
+            "published": LineStyle("before any fix", VERMILION, "s"),
+            "replay": LineStyle("up to long replay", ORANGE, "D", (0, (3, 1, 1, 1))),
+            "by-person": LineStyle("up to one network", PURPLE, "^", (0, (5, 1.5))),
+            COMPLETE[problem]: LineStyle("all fixes", BLUE, "o"),
+            "bits": LineStyle("without the shared network", VERMILION, "s", (0, (5, 1.5))),
+            "oracle": LineStyle("best possible", BLACK, "*", ":"),
+            "rotation": LineStyle("taking turns", SKY, "P", ":"),
+            "random-present": LineStyle("random, present", GREY, "+", ":"),
+            "alternating": LineStyle("alternating", SKY, "P", ":"),
+            "random": LineStyle("Random", GREY, "x", ":"),
+        },
+        variants=SOUGHT,
+        axes={"return": "return of a greedy episode"},
+        beside=("random-present", "alternating", "oracle"),
+        every={"book": 5},
+        median=True,
+    )
+
 
 OPTIMAL = "oracle"
 """The reference that nothing surpasses: least served on doughnuts, the exact optimum in lending."""
@@ -96,6 +188,169 @@ def contributions(results: pd.DataFrame, problem: str, quantities: Quantities) -
     return differences(results, pairs, quantities)
 
 
+def contribution_table(runs: Runs, problem: str, quantities: Quantities) -> pd.DataFrame | Words:
+    """Lay `contributions` out in the words of the figures, or say which command makes the runs."""
+    if runs.results.empty:
+        return runs.missing
+    table = contributions(runs.results, problem, quantities)
+    called = {
+        "ladder": ({**ADDED, "coded": "the code's memories"}, "added"),
+        "without": (LEFT_OUT, "left out"),
+        "search": (SOUGHT, "no network"),
+    }
+    table.index = pd.MultiIndex.from_tuples(
+        [(called[variant][0][method], called[variant][1]) for method, variant in table.index],
+        names=["fix", "how"],
+    )
+    return table
+
+
+# Figures ----------------------------------------------------------------------------------------
+
+
+def loss_figure(runs: Runs, problem: str) -> Figure | None:
+    """Draw what every arm loses against the best possible, on a logarithmic scale.
+
+    Parameters
+    ----------
+    runs
+        Runs of the problem's ladder.
+    problem
+        `"doughnuts"` or `"lending"`.
+
+    Returns
+    -------
+    Figure or None
+        None without runs.
+    """
+    found = lost(runs.results, problem, _LAST) if len(runs.results) else pd.DataFrame()
+    if found.empty:
+        return None
+    called = {**ADDED, **SOUGHT, "memories": "nothing imagined"}
+    series = {"ladder": "added", "as_published": "added", "without": "left out"}
+    found = found.assign(
+        name=found["method"].map(called),
+        series=found["variant"].map(series).fillna("no network"),
+    )
+    found = _in_order(found, "name", list(called.values()))
+    found = _in_order(found, "series", ["added", "left out", "no network"])
+    reached = bars(runs.results, _LAST)
+    names = runs.look.names
+    marks = {names[policy]: reached[OPTIMAL] - reached[policy] for policy in BESIDE[problem]}
+    if problem == "doughnuts":
+        marks["one per cent"] = reached[OPTIMAL] / 100
+    learned = runs.results[runs.results["variant"] != REFERENCE]
+    return dot_intervals(
+        found[["name", "series", "value", "low", "high"]],
+        across="return lost against the best possible",
+        band=interval_in_words(learned),
+        references=pd.DataFrame({"name": list(marks), "value": list(marks.values())}),
+        lowest=0.3,
+    )
+
+
+def _in_order(table: pd.DataFrame, column: str, order: Sequence[str]) -> pd.DataFrame:
+    places = {name: place for place, name in enumerate(order)}
+    return table.sort_values(column, key=lambda names: names.map(places), kind="stable")
+
+
+# Sentences and marks ----------------------------------------------------------------------------
+
+
+def marks_table(doughnuts: Runs, lending: Runs) -> pd.DataFrame:
+    """Say which marks all fixes together reach; reached asks for the whole interval.
+
+    Parameters
+    ----------
+    doughnuts, lending
+        Runs of the two ladders.
+    """
+    crowd = DoughnutParams.deep()
+    oracle = least_served_score(5, crowd.presence_probability[0], crowd.episode_length, 0.0).reward
+    alternating = loan_pool_value(PairedLoanPool(), lagging_group_best_credit)
+    marks = [
+        ("doughnuts", "one per cent below the Oracle", 0.99 * oracle),
+        ("doughnuts", "the Oracle, exactly", oracle),
+        ("lending", "the alternating lender, exactly", alternating),
+        ("lending", "the optimum, exactly", loan_pool_value(PairedLoanPool())),
+    ]
+    if len(doughnuts.results):
+        memoryless = float(bars(doughnuts.results, _LAST)["random-present"])
+        marks.insert(0, ("doughnuts", "at random among those present", memoryless))
+    rows = []
+    for problem, _, value in marks:
+        runs = doughnuts if problem == "doughnuts" else lending
+        rows.append({"value": f"{value:.2f}", **_reached(runs, COMPLETE[problem], value)})
+    index = pd.MultiIndex.from_tuples([mark[:2] for mark in marks], names=["problem", "mark"])
+    return pd.DataFrame(rows, index=index).fillna("")
+
+
+def _reached(runs: Runs, method: str, mark: float) -> dict[str, str]:
+    values = of_arm(runs.results, _LAST, method, "ladder")
+    if values.empty:
+        return {}
+    found = estimate(values, name=f"{method} all fixes")
+    low, high = found.interval or (found.value, found.value)
+    word = "yes" if low >= mark else "no" if high < mark else "not decided"
+    return {"all fixes": written(found, 2), "reached": word}
+
+
+def most_and_least(runs: Runs, problem: str) -> str:
+    """Name the fix that adds most on the ladder, the one missed most, and those that do harm."""
+    if not runs.has((COMPLETE[problem], "ladder")):
+        return NOT_STORED
+    found = lost(runs.results, problem, _LAST)
+    rung = found[found["variant"].isin(["as_published", "ladder"])].set_index("method")["value"]
+    gains = -rung.diff().dropna()
+    costs = found[found["variant"] == "without"].set_index("method")["value"]
+    costs = costs - rung[COMPLETE[problem]]
+    return (
+        f"on the ladder *{ADDED[str(gains.idxmax())]}* adds most, {gains.max():.1f}. Of the fixes "
+        f"left out alone, *{LEFT_OUT[str(costs.idxmax())]}* costs most, {costs.max():.1f}. All "
+        f"fixes together are {rung[COMPLETE[problem]]:.1f} points below the best possible. Fixes "
+        f"without which the agent clearly ends higher: {_harmful(runs, problem)}."
+    )
+
+
+def _harmful(runs: Runs, problem: str) -> str:
+    harm = []
+    for method in without(problem):
+        arms = (method, "without"), (COMPLETE[problem], "ladder")
+        gain = difference(runs.results, _LAST, *arms)
+        if gain is not None and sign(gain) > 0:
+            harm.append(f"*{LEFT_OUT[method]}*, {written(gain, 1, signed=True)}")
+    return ", ".join(harm) or "none"
+
+
+def imagining_in_words(runs: Runs, problem: str, left_out: str) -> str:
+    """Say what imagining adds to everything else, at the end and over all of training.
+
+    Parameters
+    ----------
+    runs
+        Runs that hold all fixes and all fixes but one.
+    problem
+        `"doughnuts"` or `"lending"`.
+    left_out
+        `"memories"` for imagining nothing, `"ledgers"` for what the paper imagines.
+    """
+    whole, other = (COMPLETE[problem], "ladder"), (left_out, "without")
+    if not runs.has(whole, other):
+        return NOT_STORED
+    pair = [of_arm(runs.results, "return_all", *arm) for arm in (whole, other)]
+    first, second = (values.to_dict() for values in pair)
+    shared = first.keys() & second.keys()
+    wins = sum(first[seed] > second[seed] for seed in shared)
+    return (
+        f"{in_words(runs, _LAST, whole, other, 1)} for the last policy; "
+        f"{in_words(runs, 'return_all', whole, other, 1)} for all of training; more over all of "
+        f"training in {wins} of {len(shared)} runs"
+    )
+
+
+# Settings and cost ------------------------------------------------------------------------------
+
+
 def recipe_table(problem: str) -> pd.DataFrame:
     """Return the settings that differ between FairQCM as published and all fixes."""
     start, best = published(problem), ALL_FIXES[problem]
@@ -106,3 +361,31 @@ def recipe_table(problem: str) -> pd.DataFrame:
     changed = {name: pair for name, pair in rows.items() if pair[0] != pair[1]}
     columns = ["as published", "all fixes"]
     return pd.DataFrame.from_dict(changed, orient="index", columns=columns).rename_axis("setting")
+
+
+def cost_table(ladders: Mapping[str, Runs]) -> pd.DataFrame | Words:
+    """Lay out the median core seconds of a run of every arm, evaluation included.
+
+    Parameters
+    ----------
+    ladders
+        Problem to the runs of its ladder.
+    """
+    stored = {problem: runs for problem, runs in ladders.items() if len(runs.results)}
+    if not stored:
+        return next(iter(ladders.values())).missing
+    hows = {"ladder": "added", "without": "left out", "search": "no network"}
+    seconds = {
+        problem: runs.provenance().groupby(["method", "variant"])["core_seconds"].median()
+        for problem, runs in stored.items()
+    }
+    table = pd.DataFrame(
+        {
+            (problem, how): found.xs(variant, level="variant").round(1)
+            for problem, found in seconds.items()
+            for variant, how in hows.items()
+        }
+    )
+    called = {**ADDED, **SOUGHT, "memories": "nothing imagined", "coded": "the code's memories"}
+    order = [method for method in called if method in table.index]
+    return table.loc[order].rename(index=called).astype(object).fillna("")

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from longfair.agents.evaluation import acting
 from longfair.agents.finite import FiniteProblem
@@ -74,6 +75,26 @@ def received_under(policy: str, episodes: int, seed: int) -> FloatArray:
         observation, _, _, _, info = env.step(act(observation, info))
         received.append(info["supply"])
     return np.stack(received, axis=1).astype(np.float64)
+
+
+def audited(trace: pd.DataFrame, moments: Any = None) -> NDArray[np.bool_]:
+    """Look whenever another two loans have been granted: a filter that depends on the trace.
+
+    Parameters
+    ----------
+    trace
+        Loans granted, one row per moment and one column per group.
+    moments
+        Not needed; filters are given the times, too.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (T,): whether a moment is looked at.
+    """
+    loans = trace.to_numpy().sum(axis=1)
+    looked_at: NDArray[np.bool_] = (loans.cumsum() % 2 == 0) & (loans > 0)
+    return looked_at
 
 
 def worth_of_memory() -> tuple[pd.DataFrame, pd.Series[float]]:

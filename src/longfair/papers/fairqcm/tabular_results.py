@@ -1,4 +1,4 @@
-"""The tabular results of FairQCM as tidy tables, exact scores beside them, and two small studies.
+"""The tabular results of FairQCM: tables and figures, exact scores beside them, small studies.
 
 Reading results in general is the matter of `longfair.runs.tidy`.
 """
@@ -16,60 +16,106 @@ from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import exact as exact_doughnut
-from longfair.papers.fairqcm.tabular import SMOOTHING, ExactValues
-from longfair.runs.tidy import ARM, ArmName, Quantities, differences, over_seeds
+from longfair.figures import Figure, LineStyle, Words, line_chart
+from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
+from longfair.papers.fairqcm.tabular import (
+    PUBLISHED,
+    REFERENCE_POLICIES,
+    SMOOTHING,
+    ExactValues,
+    LearnerConfig,
+    ReferenceConfig,
+    learn_and_measure,
+    play_reference,
+)
+from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
+from longfair.runs.evidence import REFERENCE
+from longfair.runs.tidy import ARM, ArmName, Quantities, all_written, curve, of_arm, over_seeds
+
+LOOK = Look(
+    styles={
+        "fairqcm": LineStyle("FairQCM", BLUE, "o"),
+        "full": LineStyle("Full", VERMILION, "s"),
+        "min": LineStyle("Min", PURPLE, "^", (0, (5, 1.5))),
+        "reset": LineStyle("Reset", ORANGE, "D", (0, (3, 1, 1, 1))),
+        "oracle": LineStyle("Oracle", BLACK, "*", ":"),
+        "rotation": LineStyle("taking turns", SKY, "P", ":"),
+        "random-present": LineStyle("random, present", GREY, "v", ":"),
+        "fixed-priority": LineStyle("the first present", GREY, "+", ":"),
+        "strict-rotation": LineStyle("turns, lost on the absent", GREY, "1", ":"),
+        "random": LineStyle("Random", GREY, "x", ":"),
+    },
+    variants={
+        "true_update": "true update",
+        "without_real": "real memory once",
+        "decay_every_visit": "decay at every visit",
+        "without_smoothing": "no smoothing",
+        "end_masked": "end masked",
+        "with_time": "with time",
+        "coded_with_time": "as coded, with time",
+        "repeated": "nine updates a step",
+        "constant_step": "constant step size",
+        "coded_update": "waste counted",
+        "without_time": "without time",
+    },
+    axes={
+        "return": "return of a greedy episode",
+        "welfare": "Nash welfare, summed over steps",
+        "allocated": "doughnuts taken, of 12",
+        "invalid": "doughnuts wasted, of 12",
+    },
+    beside=("oracle", "rotation", "random-present", "random"),
+)
+"""How tabular runs appear."""
+
+MOMENTS = (8_000, 50_000, 100_000)
+"""Training episodes: about the 100,000 steps of the paper's text, those of its code, and ours."""
 
 # Stored results ---------------------------------------------------------------------------------
 
 
-def curve_table(
-    results: pd.DataFrame, episodes: Sequence[int], variants: Sequence[str], metric: str = "return"
-) -> pd.DataFrame:
-    """Lay learning curves out at a few moments.
+def at_moments(runs: Runs, metric: str, *variants: str) -> pd.DataFrame | Words:
+    """Lay learning curves out at `MOMENTS`, or at their end if they are shorter.
 
     Parameters
     ----------
-    results
-        As from `Store.load`.
-    episodes
-        Training episodes at which points of the curve end.
-    variants
-        Variants to keep.
+    runs
+        Stored runs.
     metric
         A metric of the curve.
+    *variants
+        Variants to keep.
 
     Returns
     -------
-    pandas.DataFrame
+    pandas.DataFrame or Words
         Index `method`, `variant`; one column per moment with mean and interval.
     """
-    steps = {count * DoughnutParams.tabular().episode_length: count for count in episodes}
-    rows = results[
-        (results["phase"] == "curve")
-        & (results["metric"] == metric)
-        & results["variant"].isin(list(variants))
-        & results["step"].isin(list(steps))
-    ]
-    found = over_seeds(rows, [*ARM, "step"])
-    found["text"] = [
-        f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in found.itertuples()
-    ]
+    rows = runs.results
+    curves = rows[(rows["phase"] == "curve") & (rows["metric"] == metric)]
+    curves = curves[curves["variant"].isin(list(variants))]
+    if curves.empty:
+        return runs.missing
+    length = DoughnutParams.tabular().episode_length
+    episodes = curves["step"] // length
+    moments = sorted(set(MOMENTS) & set(episodes)) or [episodes.max()]
+    found = over_seeds(curves[episodes.isin(moments)], [*ARM, "step"])
+    found["text"] = all_written(found, ".2f")
     table = found.pivot(index=ARM, columns="step", values="text")
     order = pd.MultiIndex.from_frame(found[ARM].drop_duplicates())
-    return table.loc[order].rename(columns=lambda step: f"{steps[step]:,} episodes")
+    named = table.loc[order].rename(columns=lambda step: f"{step // length:,} episodes")
+    return runs.labelled(named)
 
 
 def changes(
-    results: pd.DataFrame,
-    pairs: Mapping[ArmName, ArmName],
-    quantities: Quantities,
-) -> pd.DataFrame:
+    runs: Runs, pairs: Mapping[ArmName, ArmName], quantities: Quantities
+) -> pd.DataFrame | Words:
     """Say by how much one arm differs from another, paired by seed.
 
     Parameters
     ----------
-    results
-        As from `Store.load`.
+    runs
+        Stored runs.
     pairs
         Changed arm to the arm it was made from.
     quantities
@@ -77,14 +123,51 @@ def changes(
 
     Returns
     -------
-    pandas.DataFrame
+    pandas.DataFrame or Words
         Index: method and variant of the changed arm. Column `compared with`, then the difference
         with its interval per quantity; pairs without results are left out.
     """
-    compared = {changed: (changed, base) for changed, base in pairs.items()}
-    table = differences(results, compared, quantities)
-    table.insert(0, "compared with", [" ".join(pairs[changed]) for changed in table.index])
+    known = {arm: base for arm, base in pairs.items() if runs.has(arm, base)}
+    table = runs.differences({arm: (arm, base) for arm, base in known.items()}, quantities)
+    if isinstance(table, Words):
+        return table
+    names = runs.look.names
+    compared = [" ".join(names[part] for part in base) for base in known.values()]
+    table.insert(0, "compared with", compared)
     return table
+
+
+def who_arrives(runs: Runs, method: str, variant: str) -> str:
+    """Say how many runs of an arm ever reach the goal, as in "3 of 10 runs"."""
+    if not runs.has((method, variant)):
+        return NOT_STORED
+    first = of_arm(runs.results, "episodes_to_36", method, variant)
+    trained = curve(runs.results, "return", variant).query("method == @method")["step"].max()
+    reached = first <= trained // DoughnutParams.tabular().episode_length
+    return f"{reached.sum()} of {len(first)} runs"
+
+
+def distance_figure(runs: Runs, metric: str, what: str) -> Figure | None:
+    """Draw distances to the exact values on a logarithmic scale; None without runs.
+
+    Parameters
+    ----------
+    runs
+        Runs of the experiment `fairqcm/convergence`.
+    metric
+        `"relative_distance"` or `"mean_distance"`.
+    what
+        What it is, in lower case.
+    """
+    if runs.results.empty:
+        return None
+    table = distance_curves(runs.results, metric)
+    names = runs.look.names
+    table.columns = table.columns.map(lambda arm: ", ".join(names[part] for part in arm))
+    table.index = table.index / 1000
+    return line_chart(
+        table, across="training episodes (thousands)", up=f"{what}, log 10", logarithmic=True
+    )
 
 
 def distance_curves(results: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -149,6 +232,37 @@ def optimum(discount: float = 1.0) -> float:
 
 
 # Small studies ----------------------------------------------------------------------------------
+
+
+def live(run: int, episodes: int, bin_episodes: int = 500) -> pd.DataFrame:
+    """Train the paper's agents as coded, and play policies that learn nothing.
+
+    Parameters
+    ----------
+    run
+        Number of the run.
+    episodes
+        Training episodes.
+    bin_episodes
+        Evaluation episodes that one point of the curve is the mean of.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `longfair.papers.page.Page.live`.
+    """
+    learned = {
+        method: learn_and_measure(
+            LearnerConfig(settings.as_coded(), SMOOTHING["as_coded"], episodes, bin_episodes), run
+        ).assign(variant=LIVE)
+        for method, (settings, _) in PUBLISHED.items()
+    }
+    played = {
+        policy: play_reference(ReferenceConfig(policy), run).assign(variant=REFERENCE)
+        for policy in REFERENCE_POLICIES
+    }
+    tables = [table.assign(method=name, seed=run) for name, table in (learned | played).items()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def learner(settings: QLearningSettings, smoothing: float, seed: int) -> TabularQLearning:
