@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.fair_mdp.examples import needs_randomness
+from longfair.agents.fair_mdp.examples import cannot_be_fair, needs_randomness
 from longfair.agents.fair_mdp.model import demographic_parity
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp import exact_results as tidy
@@ -79,6 +79,37 @@ def test_coins_help_between_the_steps() -> None:
     table = tidy.deterministic_and_stochastic(problem, [0.0, 0.25, 0.5])
     assert table["deterministic"].isna().tolist() == [True, True, False]
     np.testing.assert_allclose(table["stochastic"], [0.75, 0.875, 1.0], atol=1e-9)
+
+
+def test_the_smallest_example_is_listed() -> None:
+    table = tidy.deterministic_table(demographic_parity(needs_randomness()))
+    assert table.loc["(1, 1)"].to_dict() == {
+        "reward": 1.0,
+        "value of group 0": 0.5,
+        "value of group 1": 1.0,
+        "gap": 0.5,
+    }
+    assert table["gap"].tolist() == [0.5] * 4
+
+
+def test_best_policies_by_tolerance_toss_as_few_coins_as_they_must() -> None:
+    table = tidy.best_by_tolerance(demographic_parity(needs_randomness()), (0.0, 0.25, None))
+    assert table.index.tolist() == ["0", "0.25", "none"]
+    np.testing.assert_allclose(table["reward"], [0.75, 0.875, 1.0], atol=1e-9)
+    np.testing.assert_allclose(table["price of fairness"], [0.5, 0.5, 0.0], atol=1e-9)
+    assert table["states with a coin"].tolist() == [[1], [1], []]
+
+
+def test_smallest_gaps_with_and_without_coins() -> None:
+    assert tidy.smallest_gaps(demographic_parity(needs_randomness())) == pytest.approx((0.0, 0.5))
+    assert tidy.smallest_gaps(demographic_parity(cannot_be_fair())) == pytest.approx((1.0, 1.0))
+
+
+def test_lines_begin_at_the_first_tolerance_that_is_kept() -> None:
+    data = tidy.coins_figure(demographic_parity(needs_randomness()), points=56).data
+    first = data.groupby("method")["step"].min()
+    assert first["stochastic"] == pytest.approx(0.0, abs=1e-6)
+    assert first["deterministic"] == pytest.approx(0.5, abs=1e-6)
 
 
 def test_no_discretisation_gives_the_rewards_of_the_appendix(numbers: Any) -> None:

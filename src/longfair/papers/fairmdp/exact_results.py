@@ -1,4 +1,4 @@
-"""The exact numbers as tables and curves for reading. Nothing here decides a number."""
+"""The exact numbers as tables, curves and figures for reading. Nothing here decides a number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from longfair.agents.fair_mdp.examples import deterministic_policies
 from longfair.agents.fair_mdp.model import FloatArray
 from longfair.agents.finite.lagrangian import frontier
-from longfair.agents.finite.problem import FiniteProblem, occupancy
+from longfair.agents.finite.problem import FiniteProblem, PolicyValue, occupancy
+from longfair.figures import Figure, LineStyle, learning_curves
+from longfair.figures.style import BLACK, BLUE
 from longfair.papers.fairmdp.exact import episode, episode_problem
 from longfair.papers.fairmdp.loans import Rates, offset_total
 from longfair.runs.store import Store
@@ -156,6 +158,89 @@ def lending_over_time(policy: FloatArray, rates: Rates) -> NDArray[np.float64]:
     np.add.at(lent, (step, states[:, 0]), visited)
     shares: NDArray[np.float64] = lent / share
     return shares
+
+
+# Policies with and without coins -----------------------------------------------------------------
+
+
+def worth(value: PolicyValue) -> dict[str, float]:
+    """Write out what a policy is worth: reward, value of every group, gap."""
+    groups = {f"value of group {z}": float(v) for z, v in enumerate(value.group_values)}
+    return {"reward": value.reward, **groups, "gap": value.gap}
+
+
+def deterministic_table(problem: FiniteProblem) -> pd.DataFrame:
+    """List every deterministic policy of a small problem: its actions, and what it is worth."""
+    rows = {str(actions): worth(value) for actions, value in deterministic_policies(problem)}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("actions")
+
+
+def best_by_tolerance(
+    problem: FiniteProblem, tolerances: Sequence[float | None] | FloatArray
+) -> pd.DataFrame:
+    """Lay out the best policies of a small problem within some tolerances.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    tolerances
+        Tolerances that some policy keeps; None for no constraint.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: tolerance. Columns: reward, gap, price of fairness, and the states with a coin.
+    """
+    rows = {}
+    for tolerance in tolerances:
+        found = problem.solve(tolerance)
+        rows[in_words(tolerance)] = {
+            "reward": found.value.reward,
+            "gap": found.value.gap,
+            "price of fairness": found.price,
+            "states with a coin": found.randomised_states.tolist(),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance")
+
+
+def smallest_gaps(problem: FiniteProblem) -> tuple[float, float]:
+    """Return the smallest gap of a small problem with coins, and without any."""
+    without = min(value.gap for _, value in deterministic_policies(problem))
+    return float(frontier(problem).gap[0]), float(without)
+
+
+COINS = {
+    "deterministic": LineStyle("best without coins", BLUE, "", "-"),
+    "stochastic": LineStyle("best with coins", BLACK, "", (0, (5, 1.5))),
+}
+"""How policies without and with randomness are drawn."""
+
+
+def coins_figure(problem: FiniteProblem, points: int = 600) -> Figure:
+    """Draw the best reward within a tolerance, with and without randomness.
+
+    A line begins at the first tolerance that some policy of its kind keeps.
+
+    Parameters
+    ----------
+    problem
+        A problem with few deterministic policies.
+    points
+        Number of tolerances.
+    """
+    gaps = frontier(problem).gap
+    tolerances = np.linspace(gaps[0] + 1e-9, gaps[-1] + 0.05, points)
+    compared = deterministic_and_stochastic(problem, tolerances)
+    rows = compared.melt(var_name="method", ignore_index=False).dropna()
+    rows = rows.rename_axis("step").reset_index()
+    return learning_curves(
+        rows.assign(low=rows["value"], high=rows["value"]),
+        quantity="reward",
+        band="exact",
+        styles=COINS,
+        across="tolerance",
+    )
 
 
 def deterministic_and_stochastic(
