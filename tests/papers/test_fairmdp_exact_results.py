@@ -10,6 +10,7 @@ import pytest
 
 from longfair.agents.fair_mdp.examples import cannot_be_fair, needs_randomness
 from longfair.agents.fair_mdp.model import demographic_parity
+from longfair.errors import UsageError
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp import exact_results as tidy
 from longfair.runs.store import Store
@@ -20,8 +21,28 @@ def numbers() -> Any:
     return tidy.stored(Store())
 
 
-def test_a_store_without_the_numbers_is_no_error(tmp_path: Path) -> None:
-    assert tidy.stored(Store(tmp_path)) is None
+def test_a_store_without_the_numbers_says_what_computes_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"write_fairmdp_exact\.py --scale"):
+        tidy.stored(Store(tmp_path))
+
+
+def test_the_problem_is_that_of_the_presets() -> None:
+    table = tidy.problem_table()
+    assert table["share of applicants"].sum() == pytest.approx(1.0)
+    alpha, beta = table.iloc[0][["belief about a stranger: alpha", "beta"]]
+    assert table["chance of repayment"].iloc[0] == pytest.approx(alpha / (alpha + beta))
+    # With the fitted beliefs the bank loses on the average applicant.
+    assert tidy.average_chance() == pytest.approx(0.2929 * 0.7395 + 0.7071 * 0.8886, abs=1e-4)
+    assert tidy.average_chance() < exact.break_even()
+
+
+def test_the_program_names_the_situation_with_a_coin() -> None:
+    table = tidy.solved("dp", (None, 0.1))
+    assert table.index.tolist() == ["none", "0.1"]
+    assert table["tosses a coin at"].tolist() == ["", "group 0, 6 repaid, 3 not: lends with 0.035"]
+    assert table.loc["0.1", "gap"] == pytest.approx(0.1)
+    opportunity = tidy.solved("eo", (0.1,))
+    assert opportunity["tosses a coin at"].iloc[0].startswith("group 0, 10 repaid, 2 not")
 
 
 def test_policies_keep_their_order_and_names(numbers: Any) -> None:
@@ -49,7 +70,17 @@ def test_share_lost(numbers: Any) -> None:
     assert curves.iloc[-1].to_numpy() == pytest.approx(0.0, abs=1e-9)
     assert (curves.diff().dropna() <= 1e-9).all(axis=None)
     assert curves["demographic parity, as coded"].max() < 0.05
+    assert tidy.price_figure(numbers).data["demographic parity, as published"].tolist() == (
+        parity.tolist()
+    )
     assert len(tidy.share_lost(numbers, "finite").columns) == 2
+
+
+def test_cost_of_fairness_is_on_the_curve(numbers: Any) -> None:
+    curve = tidy.share_lost(numbers, "episode")["demographic parity, as published"]
+    cost = tidy.cost_of_fairness(numbers, "dp", "discounted", 0.1)
+    assert 100 * cost == pytest.approx(curve.loc[0.1], abs=1e-5)
+    assert tidy.cost_of_fairness(numbers, "eo", "as_coded", 0.1) < 1e-4
 
 
 def test_every_frontier_has_corners(numbers: Any) -> None:
@@ -72,6 +103,17 @@ def test_lending_over_time_adds_up_to_the_rates() -> None:
     np.testing.assert_allclose(course.sum(axis=0) / 50, found.value.group_values, atol=1e-9)
     # The account is settled when it costs nothing any more.
     np.testing.assert_allclose(course[-1], [1.0, 0.0], atol=1e-6)
+
+
+def test_under_the_measure_of_the_code_lending_parts_late() -> None:
+    course = tidy.courses(0.1)
+    assert course.shape == (51, 4)
+    parted = tidy.decisions_as_without_constraint(course)
+    assert 25 < parted < 50
+    # As published the bank lends otherwise from the first decision on.
+    first = course.iloc[0]
+    difference = first["minority, gap as published"] - first["minority, gap as coded"]
+    assert difference > tidy.PARTED
 
 
 def test_coins_help_between_the_steps() -> None:
@@ -114,16 +156,38 @@ def test_lines_begin_at_the_first_tolerance_that_is_kept() -> None:
 
 def test_no_discretisation_gives_the_rewards_of_the_appendix(numbers: Any) -> None:
     """The largest of three errors stays far above rounding, for sums and normalised rewards."""
+    ours = tidy.beside_appendix_g(numbers)
+    gap, reward = ours.loc["gap without constraint"], ours.loc["reward without constraint"]
+    assert round(gap["here"], 2) == gap["paper"]
+    assert abs(reward["here"] - reward["paper"]) > 0.2
+    cost = ours.loc["share of the profit that fairness costs"]
+    assert cost["here"] > 5 * cost["paper"]
     table = tidy.closest_discretisations(numbers, count=5)
     assert table["largest error"].is_monotonic_increasing
     first = table.iloc[0]
     errors = [abs(first[column] - printed) for column, printed in tidy.APPENDIX_G.items()]
     assert first["largest error"] == pytest.approx(max(errors))
     assert first["largest error"] > 0.02
-    ours = [
+    same = [
         row
         for row in numbers["discretisations"]
         if row["bound"] == 30 and row["history"] == [7, 10]
         if row["discount"] == 0.8
     ]
-    assert [row["profit_free"] for row in ours] == pytest.approx([0.4331, 0.4331], abs=6e-5)
+    assert [row["profit_free"] for row in same] == pytest.approx([0.4331, 0.4331], abs=6e-5)
+
+
+def test_solvers_that_were_not_tried_are_said_so() -> None:
+    runs = [
+        {"pairs": pairs, "problem": "loans", "solver": solver, "processor_seconds": 1.5}
+        for pairs, solver in [
+            (10, "linear program"),
+            (10, "column generation"),
+            (10, "duality"),
+            (90, "column generation"),
+            (90, "duality"),
+        ]
+    ]
+    table = tidy.times(runs)
+    assert table.loc[(90, "loans"), "linear program"] == "not tried"
+    assert table.loc[(10, "loans"), "linear program"] == 1.5
