@@ -67,7 +67,7 @@ Words(
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
     f"{cost['eo', 'discounted']:.2%}. That is the order the paper reports. As coded, parity costs "
     f"{cost['dp', 'as_coded']:.2%}. The rewards in the paper's figure differ by {lost:.0%} of the "
-    "profit. Its gaps under parity [come out as coded](cross_entropy.ipynb), and not all of them as "
+    "profit. Its gaps under parity [come out as coded](cross_entropy.ipynb), not all of them as "
     "published. So nearly all of this is what the learner loses, and not what the constraint costs."
 )
 

@@ -24,7 +24,7 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-CONVERTED = {"fairmdp/randomness", "fairmdp/exact"}
+CONVERTED = {"fairmdp/randomness", "fairmdp/exact", "fairmdp/cross_entropy"}
 OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")} - CONVERTED
 """Pages that do not keep the order yet. Only shrinks."""
 

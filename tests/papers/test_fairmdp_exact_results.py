@@ -76,6 +76,13 @@ def test_share_lost(numbers: Any) -> None:
     assert len(tidy.share_lost(numbers, "finite").columns) == 2
 
 
+def test_points_of_the_best_policies(numbers: Any) -> None:
+    points = tidy.best_points(numbers, "dp", "discounted").set_index("method")
+    assert points.loc["best", "bias"] == pytest.approx(0.1)
+    assert points.loc["best", "reward"] == pytest.approx(10.41072 - 9.999886, abs=2e-5)
+    assert points.loc["best-free", "bias"] == pytest.approx(0.264, abs=1e-4)
+
+
 def test_cost_of_fairness_is_on_the_curve(numbers: Any) -> None:
     curve = tidy.share_lost(numbers, "episode")["demographic parity, as published"]
     cost = tidy.cost_of_fairness(numbers, "dp", "discounted", 0.1)

@@ -167,10 +167,15 @@ def optima_table(numbers: Any, column: str = "reward") -> pd.DataFrame:
     """
     rows = pd.DataFrame(numbers["optima"])
     rows["tolerance"] = [in_words(tolerance) for tolerance in rows["tolerance"]]
-    rows = rows.replace({"notion": NOTIONS, "rates": RATES})
+    rows = _named(rows)
     order = list(dict.fromkeys(rows["tolerance"]))
     table = rows.pivot(index="tolerance", columns=["notion", "rates"], values=column)
     return table.loc[order]
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """Write notions and definitions of the gap as a reader knows them."""
+    return rows.assign(notion=rows["notion"].map(NOTIONS), rates=rows["rates"].map(RATES))
 
 
 def in_words(tolerance: float | None) -> str:
@@ -198,7 +203,7 @@ def share_lost(
         Index: tolerance. One column per notion and definition of the gap, in per cent.
     """
     rows = pd.DataFrame(numbers["frontiers"])
-    rows = rows[rows["problem"] == problem].replace({"notion": NOTIONS, "rates": RATES})
+    rows = _named(rows[rows["problem"] == problem])
     tolerances = np.linspace(0.0, largest, points)
     curves = {}
     for (notion, rates), corners in rows.groupby(["notion", "rates"], sort=False):
@@ -206,6 +211,35 @@ def share_lost(
         profit = np.interp(tolerances, corners["gap"], corners["profit"])
         curves[f"{notion}, {rates}"] = 100.0 * (1.0 - profit / best)
     return pd.DataFrame(curves, index=pd.Index(tolerances, name="tolerance"))
+
+
+def best_points(numbers: Any, notion: Notion, rates: Rates, tolerance: float = 0.1) -> pd.DataFrame:
+    """Return the best policies as points beside runs, with and without a constraint.
+
+    Parameters
+    ----------
+    numbers
+        As from `stored`.
+    notion, rates
+        Whose gap.
+    tolerance
+        One of the stored ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method` (`best`, `best-free`), `reward` (the profit), `bias` (the gap).
+    """
+    profits, gaps = (
+        optima_table(numbers, column)[NOTIONS[notion], RATES[rates]] for column in ("profit", "gap")
+    )
+    rows = {"best": in_words(tolerance), "best-free": in_words(None)}
+    return pd.DataFrame(
+        [
+            {"method": method, "reward": profits[row], "bias": gaps[row]}
+            for method, row in rows.items()
+        ]
+    )
 
 
 def cost_of_fairness(numbers: Any, notion: Notion, rates: Rates, tolerance: float) -> float:
@@ -232,7 +266,7 @@ def price_figure(numbers: Any) -> Figure:
 
 def corner_counts(numbers: Any) -> pd.Series[int]:
     """Count the corners of every stored frontier."""
-    rows = pd.DataFrame(numbers["frontiers"]).replace({"notion": NOTIONS, "rates": RATES})
+    rows = _named(pd.DataFrame(numbers["frontiers"]))
     return rows.groupby(["problem", "notion", "rates"], sort=False).size()
 
 
