@@ -24,8 +24,7 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-CONVERTED = {"fairmdp/randomness", "fairmdp/exact", "fairmdp/cross_entropy"}
-OLD_ORDER = {name for name in NAMES if not name.startswith("elbert/")} - CONVERTED
+OLD_ORDER = {name for name in NAMES if name.startswith("fairqcm/")}
 """Pages that do not keep the order yet. Only shrinks."""
 
 FIRST_FIGURE_WITHIN = 8

@@ -13,7 +13,7 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp import cross_entropy_results as tidy
 from longfair.papers.fairmdp import exploration_results
 from longfair.papers.fairmdp.cross_entropy import FIGURE1
-from longfair.papers.fairmdp.exploration import Setting
+from longfair.papers.fairmdp.exploration import EXPLORATION, Setting
 from longfair.papers.page import LIVE, NOT_STORED, Runs
 
 QUANTITIES = {"reward": 10.4, "profit": 0.4, "gap_dp": 0.1, "gap_dp_discounted": 0.08,
@@ -215,12 +215,93 @@ def test_learners_are_summarised() -> None:
     assert line["while exploring"] == "48.0"
 
 
-def test_estimates_have_a_row_per_seed_and_group() -> None:
-    rows = run("explore-commit", "as_published", 0, {"alpha": 1.5, "beta": 0.2})
-    table = exploration_results.estimates(
-        pd.concat([rows.assign(group=group, value=rows["value"] + group) for group in (0, 1)])
+def explorers(results: pd.DataFrame) -> Runs:
+    return Runs(EXPLORATION, "book", exploration_results.LOOK).showing(results)
+
+
+def regrets(method: str, seed: int, slope: float) -> pd.DataFrame:
+    steps = [0, 500, 1000]
+    frame = pd.DataFrame({"step": steps, "value": [slope * step for step in steps]})
+    return frame.assign(
+        method=method, variant="as_published", seed=seed, phase="curve", metric="regret", group=-1
     )
-    assert table[["group", "alpha", "beta"]].to_numpy().tolist() == [[0, 1.5, 0.2], [1, 2.5, 1.2]]
+
+
+def test_the_coins_line_leaves_the_picture() -> None:
+    rows = pd.concat(
+        [
+            regrets(method, seed, slope)
+            for method, slope in [
+                ("coin", 6.0),
+                ("explore-commit", 0.6),
+                ("explore-commit-030", 0.2),
+            ]
+            for seed in (0, 1)
+        ]
+    )
+    figure = exploration_results.regret_figure(explorers(rows), "as_published", 1000.0)
+    assert figure is not None
+    assert figure.data.groupby("method")["step"].max().to_dict() == {
+        "coin": 0,
+        "explore-commit": 1000,
+    }
+    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert exploration_results.regret_figure(explorers(rows), "as_coded", 1000.0) is None
+
+
+def test_fair_banks_are_counted() -> None:
+    values = {"fair": 1.0, "gap_largest": 0.09}
+    unfair = {"fair": 0.0, "gap_largest": 0.12}
+    rows = pd.concat(
+        [run("explore-commit", "as_published", seed, v) for seed, v in enumerate((values, unfair))]
+    )
+    runs = explorers(rows)
+    found = exploration_results.always_fair(runs, "explore-commit", "as_published")
+    assert found == "1 of 2 banks"
+    assert exploration_results.largest_gap(runs, "explore-commit", "as_published") == 0.12
+    assert exploration_results.always_fair(runs, "coin", "as_published") == NOT_STORED
+
+
+def test_distance_from_the_tolerance_is_that_of_single_runs() -> None:
+    rows = pd.concat(
+        [
+            run(method, "as_published", seed, {"regret": 10.0 * episodes, "gap_largest": gap})
+            for episodes, method in exploration_results.LENGTHS.items()
+            for seed, gap in enumerate((0.09, 0.13))
+        ]
+    )
+    table = exploration_results.by_exploration(explorers(rows))
+    assert isinstance(table, pd.DataFrame)
+    line = table.loc[("as published", 30)]
+    assert line["regret"] == 300.0
+    assert line["distance of gap from tolerance"] == pytest.approx(0.02)
+    assert table.loc[("as coded", 30)].isna().all()
+    assert "longfair run" in str(exploration_results.by_exploration(explorers(rows.iloc[:0])))
+
+
+def test_banks_that_explore_more_estimate_better() -> None:
+    few, many = (exploration_results.explored([1000, 1001], episodes) for episodes in (20, 2000))
+    truth = few.loc["truth"]
+    assert truth["majority, beta"] == pytest.approx(0.1901, abs=1e-4)
+    chance = [
+        table["minority, alpha"] / (table["minority, alpha"] + table["minority, beta"])
+        for table in (few, many)
+    ]
+    errors = [(found.drop("truth") - found["truth"]).abs().mean() for found in chance]
+    assert errors[1] < errors[0]
+
+
+def test_banks_that_commit_are_measured_in_the_true_problem() -> None:
+    table = exploration_results.committed_banks([1000])
+    line = table.loc["bank 1000"]
+    assert line["best fair reward"] == pytest.approx(10.41072, abs=1e-5)
+    # It plans for the tolerance in the estimated problem, so in the true one it is somewhere near.
+    assert 0.0 < abs(line["gap (tolerance 0.1)"] - 0.1) < 0.02
+
+
+def test_learners_that_never_ran_are_said_so() -> None:
+    runs = explorers(run("coin", "as_published", 0, {"fair": 1.0}).iloc[:0])
+    assert "fairmdp/exploration" in str(exploration_results.ends(runs, "as_published"))
 
 
 def test_bound_says_nothing_about_the_loan_problem() -> None:
@@ -242,8 +323,26 @@ def test_bound_says_nothing_about_the_loan_problem() -> None:
     assert found.value_error > 1000 * found.trivial
 
 
+def test_the_bound_stands_beside_the_regret() -> None:
+    runs = explorers(run("explore-commit", "as_published", 0, {"regret": 629.0}))
+    table = exploration_results.bound_table(runs)["loan problem"]
+    assert table["regret of the banks that explore 100 and commit"] == "629"
+    assert table["largest regret there can be"] == "102,000"
+    assert float(table["bound on the regret of 1,000 episodes"]) > 1e20
+
+
 def test_cost_of_no_runs_is_said_so() -> None:
+    none = [shown(searches().iloc[:0])]
+    assert str(tidy.cost_in_words(none, [FIGURE1])).startswith("Nothing to show")
     assert str(tidy.cost_of_runs(shown(searches().iloc[:0]))).startswith("Nothing to show")
+
+
+def test_cost_in_words_counts_the_stored_runs() -> None:
+    stored = Runs(FIGURE1, "book"), Runs(EXPLORATION, "book")
+    counts = [len(runs.provenance()) for runs in stored]
+    text = str(tidy.cost_in_words(stored, [FIGURE1]))
+    assert text.startswith(f"The {counts[0]} runs behind the figures of the paper took ")
+    assert f"these are {sum(counts)} runs and " in text
 
 
 def test_cost_is_summed_by_experiment() -> None:

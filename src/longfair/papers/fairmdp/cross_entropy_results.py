@@ -391,6 +391,30 @@ def cost_of_runs(*runs: Runs) -> Folded | Words:
     return folded(cost_of_experiments(pd.concat(stored)), "What the stored runs cost")
 
 
+def cost_in_words(runs: Sequence[Runs], printed: Sequence[Experiment]) -> Words:
+    """Say what all runs of the paper cost, and those behind its own figures.
+
+    Parameters
+    ----------
+    runs
+        Runs of all experiments.
+    printed
+        Experiments behind figures of the paper.
+    """
+    stored = [one.provenance() for one in runs if len(one.results)]
+    if not stored:
+        return runs[0].missing
+    everything = pd.concat(stored)
+    chosen = everything[everything["experiment"].isin([one.id for one in printed])]
+    of_paper, of_all = (part["core_seconds"].sum() / 60 for part in (chosen, everything))
+    return Words(
+        f"The {len(chosen)} runs behind the figures of the paper took {of_paper:.0f} core minutes. "
+        f"With everything that this chapter adds these are {len(everything)} runs and "
+        f"{of_all:.0f} core minutes. Other work ran on the machine at the time. The exact "
+        "solutions come on top, and take little beside it."
+    )
+
+
 # Figures ----------------------------------------------------------------------------------------
 
 
