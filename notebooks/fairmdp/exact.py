@@ -67,13 +67,15 @@ Words(
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
     f"{cost['eo', 'discounted']:.2%}. That is the order the paper reports. As coded, parity costs "
     f"{cost['dp', 'as_coded']:.2%}. The rewards in the paper's figure differ by {lost:.0%} of the "
-    "profit. Its gaps under parity [come out as coded](cross_entropy.ipynb), not all of them as "
-    "published. So nearly all of this is what the learner loses, and not what the constraint costs."
+    "profit. Its gaps under parity come out as coded, not all of them as published. So nearly all "
+    "of this is what the learner loses, and not what the constraint costs."
 )
 
 # %% [markdown]
 # **Why?** Profit is discounted, so late loans are worth little to the bank. Where the gap is not
 # discounted they count in full, and the bank can settle the account at the end for next to nothing.
+# The [search of the paper](cross_entropy.ipynb) does not find this out.
+#
 # **What would change our mind?** The discretisation behind the paper's Appendix G, whose rewards we
 # could not find again.
 #

@@ -328,6 +328,8 @@ def test_the_bound_stands_beside_the_regret() -> None:
     table = exploration_results.bound_table(runs)["loan problem"]
     assert table["regret of the banks that explore 100 and commit"] == "629"
     assert table["largest regret there can be"] == "102,000"
+    none = exploration_results.bound_table(explorers(runs.results.iloc[:0]))["loan problem"]
+    assert none["regret of the banks that explore 100 and commit"] == NOT_STORED
     assert float(table["bound on the regret of 1,000 episodes"]) > 1e20
 
 
