@@ -194,7 +194,8 @@ source_of(inputs_of, PolicyNetwork._chances_of_group)
 
 # %% tags=["nbval-check-output", "hide-input"]
 constant = searches.constant_lenders((0.0, 0.1, 0.25, 0.5, 0.75, 1.0))
-constant[["reward", "profit", "gap_dp", "gap_eo"]].round(4) + 0.0  # turns -0.0 into 0.0
+named = constant.rename(columns=searches.QUANTITIES).round(4) + 0.0  # turns -0.0 into 0.0
+named[["reward", "profit", "parity gap", "opportunity gap"]]
 
 # %% [markdown]
 # In the paper policies are estimated from sampled episodes. Theorem 4.2 says how many, and how
@@ -208,12 +209,12 @@ source_of(required_rollouts, required_steps)
 sampling = Sampling()
 rollouts, steps = sampling.size(searches.TOLERANCE)
 Words(
-    f"For $\\epsilon = 0.1$, $\\sigma = {sampling.tightening}$ and $\\delta = {sampling.risk}$ "
-    f"these are {rollouts:,} episodes of {steps} steps for each group and each of the fifty "
-    "policies of an iteration. Playing them one by one would be hopeless. But episodes that are in "
-    "the same situation can be moved on together, with binomial draws for how many of them get a "
-    "loan and repay it. The estimate has the same distribution, and its cost hardly depends on "
-    "the number of episodes."
+    f"For a tolerance of {searches.TOLERANCE}, of which {sampling.tightening:.0%} are kept back, "
+    f"and a risk of {sampling.risk:.0%} these are {rollouts:,} episodes of {steps} steps for each "
+    "group and each of the fifty policies of an iteration. Playing them one by one would be "
+    "hopeless. But episodes that are in the same situation can be moved on together, with binomial "
+    "draws for how many of them get a loan and repay it. The estimate has the same distribution, "
+    "and its cost hardly depends on the number of episodes."
 )
 
 # %% [markdown]
