@@ -188,19 +188,21 @@ def seeming_cost(runs: Runs, variant: str) -> float:
     return 1.0 - fair / free
 
 
-def beside_the_paper(runs: Runs) -> pd.DataFrame | Words:
+def beside_the_paper(runs: Runs, *, ranges: bool = False) -> pd.DataFrame | Words:
     """Hold Figure 1 against what the paper prints.
 
     Parameters
     ----------
     runs
         Runs of Figure 1.
+    ranges
+        Show the range over searches, which says what one search can settle.
 
     Returns
     -------
     pandas.DataFrame or Words
         Index method and quantity of `QUANTITIES`: what is printed, and for each variant the mean
-        with its interval and the range over seeds. Gaps are those of the variant.
+        with its interval, or the range. Gaps are those of the variant.
     """
     if runs.results.empty:
         return runs.missing
@@ -212,9 +214,8 @@ def beside_the_paper(runs: Runs) -> pd.DataFrame | Words:
             values = of_arm(runs.results, name, method, variant)
             if len(values):
                 found = estimate(values, name=f"{method} {variant} {name}")
-                words = variant.replace("_", " ")
-                line[words] = written(found)
-                line[f"{words}, range"] = f"{values.min():.3f} to {values.max():.3f}"
+                extent = f"{values.min():.3f} to {values.max():.3f}"
+                line[runs.look.names[variant]] = extent if ranges else written(found)
         lines[NAMES[method], QUANTITIES[metric]] = line
     return pd.DataFrame.from_dict(lines, orient="index").fillna("")
 
