@@ -13,8 +13,6 @@
 #
 # *A rule that always decides alike in the same situation can be unable to be fair. A coin can help.
 # Sometimes nothing can.*
-#
-# This notebook follows Section 2 and Appendix A of {cite:t}`wen2021fairmdp`.
 
 # %% tags=["parameters"]
 profile = "book"
@@ -35,53 +33,68 @@ from longfair.agents.fair_mdp.examples import (
 )
 from longfair.agents.finite.lagrangian import frontier
 from longfair.agents.finite.problem import deterministic, value_of
-from longfair.figures import claim_box, line_chart, show, source_of
-from longfair.papers import registry
-from longfair.papers.fairmdp import exact_results as tidy
+from longfair.figures import Words, show, source_of
+from longfair.papers.fairmdp import exact_results as exact
 from longfair.papers.fairmdp.checks import random_problem
-from longfair.runs.origin import origin
-from longfair.runs.store import Store
-from longfair.runs.verdicts import judge_all
+from longfair.papers.page import Page
+
+page = Page(profile, claims=["fairmdp-01", "fairmdp-22"])
 
 # %% [markdown]
-# ## Claims on this page
+# ## In two minutes
 #
-# The claim is a statement of existence. It is checked by computing, so there are no seeds and no
-# interval.
+# A bank wants two groups to receive about the same. May it follow a rule that always decides alike
+# in the same situation, or does it need a coin? {cite:t}`wen2021fairmdp` (Theorem 2.5) say that
+# sometimes only a coin is fair, and sometimes nothing is. The figure is of a small problem drawn at
+# random, whose policies without coins can all be listed.
 
-# %% tags=["nbval-check-output", "hide-input"]
-claims = registry.select_claims(["fairmdp-01"])
-verdicts = judge_all(claims, Store(), profile, registry.checks())
-claim_box([verdict.as_json() for verdict in verdicts])
+# %% tags=["nbval-ignore-output", "hide-input"]
+drawn = demographic_parity(random_problem(np.random.default_rng(11)))
+show(
+    exact.coins_figure(drawn),
+    "Best reward within a tolerance, that is, with at most so large a gap between the groups. "
+    "Without coins the reward moves in jumps, and begins where some policy keeps the tolerance.",
+    name="coins",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+with_coins, without_coins = exact.smallest_gaps(drawn)
+smallest = exact.deterministic_table(demographic_parity(needs_randomness()))
+Words(
+    f"None of the {drawn.actions**drawn.states} policies without coins has a gap below "
+    f"{without_coins:.3f}. With coins the smallest gap is {with_coins:.3f}, and at nearly every "
+    "tolerance they earn more. In the smallest example below no rule without coins has a gap below "
+    f"{smallest['gap'].min():g}, and a single coin closes it. Both halves of the theorem hold."
+)
 
 # %% [markdown]
-# ## Before you start
+# **Why?** One action may give a group too much and the other too little. Fairness then asks for
+# something between the two, and between two actions there is only a coin.
 #
-# | | |
-# | --- | --- |
-# | You need | what a Markov decision process and a discount are |
-# | You will know | how fairness to groups is measured over time, and why it can call for a coin |
-# | Reading time | 20 minutes |
-# | Computing time | a few seconds on one core; nothing is trained |
+# **What would change our mind?** About the theorem nothing: one example proves it. Whether coins
+# matter in practice is another question. In the loan problem of the [next page](exact.ipynb) a
+# single situation needs one.
+#
+# *You need* what a Markov decision process and a discount are. *Time:* 15 minutes to read, a few
+# seconds on one core; nothing is trained.
 
 # %% [markdown]
-# ## The idea
+# ## The problem
 #
 # A bank earns something when it grants a loan. The applicant gets something, too, and it need not
 # be the same. So let every decision have *two* payments: the decision maker's reward $R$ and the
 # **individual reward** $\rho$, which says what the decision is worth to the person concerned.
 #
-# People belong to groups, and nobody changes the group. The value of a group is what its members
-# can expect to receive, discounted over time. Demographic parity asks that two groups have about
-# the same value. It does not ask that every single person receive the same.
+# People belong to groups, and nobody changes the group. The **value of a group** is what its
+# members can expect to receive, discounted over time. **Demographic parity** asks that groups have
+# about the same value: the largest difference, the **gap**, is at most a **tolerance** $\epsilon$.
+# It does not ask that every single person receive the same.
 #
 # Ordinarily the best policy of a decision problem need not toss coins: in every situation one
-# action is as good as any other or better. With a fairness constraint this changes. An action may
-# give one group too much and its alternative too little. Then the constraint asks for something
-# between the two, and the only thing between two actions is a coin.
+# action is as good as any other or better. With a fairness constraint this changes.
 
 # %% [markdown]
-# ## Values of groups
+# ## The idea
 #
 # How often is a policy $\pi$ in state $s$ and takes action $a$? Discounted and normalised, this is
 # its **occupancy**:
@@ -116,51 +129,24 @@ source_of(demographic_parity, value_of)
 
 # %% tags=["nbval-check-output"]
 problem = demographic_parity(needs_randomness())
-
-
-def listed(problem):
-    """Every deterministic policy: its actions, and what it is worth."""
-    rows = {
-        str(actions): {
-            "reward": value.reward,
-            "value of group 0": value.group_values[0],
-            "value of group 1": value.group_values[1],
-            "gap": value.gap,
-        }
-        for actions, value in deterministic_policies(problem)
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("actions").round(3)
-
-
-listed(problem)
+exact.deterministic_table(problem).round(3)
 
 # %% [markdown]
 # No row has a gap below one half. Now let a coin decide about group 1:
 
 # %% tags=["nbval-check-output"]
 coin = np.array([[0.0, 1.0], [0.5, 0.5]])  # probability of each action, one row per state
-value = evaluate(problem, coin)
-print(f"values {value.group_values}, gap {value.gap:g}, reward {value.reward:g}")
+pd.DataFrame([exact.worth(evaluate(problem, coin))], index=["with a coin"])
 
 # %% [markdown]
-# The gap is gone. The linear program of the [next notebook](exact.ipynb) finds the best policy for
-# every tolerance. It tosses the coin no more often than it must:
+# The gap is gone. The linear program of the [next page](exact.ipynb) finds the best policy for
+# every tolerance. It tosses the coin no more often than it must. The price of fairness is what a
+# little more tolerance would earn:
 
 # %% tags=["nbval-check-output"]
-rows = {}
-for tolerance in (0.0, 0.1, 0.25, 0.49, 0.5):
-    found = fair_mdp.solve(problem, tolerance)
-    rows[tolerance] = {
-        "chance of action 1 in group 1": found.policy[1, 1],
-        "gap": found.value.gap,
-        "reward": found.value.reward,
-        "price of fairness": found.price,
-    }
-pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(4)
+exact.best_by_tolerance(problem, (0.0, 0.1, 0.25, 0.49, 0.5)).round(4)
 
 # %% [markdown]
-# The price is what a little more tolerance would earn. We come back to it.
-#
 # ### Out of reach
 #
 # The second half of the theorem needs one change. Let group 0 receive nothing and group 1 one,
@@ -175,64 +161,38 @@ except fair_mdp.NoFairPolicyError as error:
     print(textwrap.fill(str(error), 76))
 
 # %% [markdown]
-# ## Run it yourself
+# ## Draw a problem yourself
 #
-# Is the example contrived? Here is a problem drawn at random, with three states per group and three
-# actions. Its deterministic policies can all be listed, and for each tolerance we take the best of
-# those that keep it. The other line allows coins. Change the seed and run the cell again.
+# Is the example contrived? The problem of the first figure was drawn at random, with three states
+# per group and three actions. Here is another one. Change the seed and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
 seed = 3
 
-drawn = demographic_parity(random_problem(np.random.default_rng(seed)))
-best = frontier(drawn)
-tolerances = np.linspace(best.gap[0] + 1e-9, best.gap[-1] + 0.05, 600)
-compared = tidy.deterministic_and_stochastic(drawn, tolerances)
+yours = demographic_parity(random_problem(np.random.default_rng(seed)))
 show(
-    line_chart(
-        compared.dropna().rename(
-            columns={"deterministic": "best without coins", "stochastic": "best with coins"}
-        ),
-        across="tolerance",
-        up="reward",
-    ),
-    "Best reward within a tolerance, with and without randomness, on a random problem. Without "
-    "coins the reward moves in jumps. With coins it is the upper edge of a convex set.",
-    name="coins",
+    exact.coins_figure(yours),
+    "Best reward within a tolerance with and without coins, on the problem that you have drawn.",
+    name="coins_drawn",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
-without = compared["deterministic"].first_valid_index()
-print(f"deterministic policies: {drawn.actions**drawn.states}")
-print(f"smallest gap with coins {best.gap[0]:.4f}; the first tolerance here that one without")
-print(f"coins keeps is {without:.4f}")
-lost = (compared["stochastic"] - compared["deterministic"]).max()
-print(f"largest difference between the lines: {lost:.3f}")
-
 # %% [markdown]
-# The lower line is a staircase: as the tolerance grows, one more policy becomes admissible now and
-# then. The upper line bends but never jumps. Where it bends, a deterministic policy is best.
-# Between two bends the best policy mixes the two. Such a mixture needs a coin in a **single state**
-# only: neighbouring policies on the edge differ in one state.
+# One line is a staircase: as the tolerance grows, one more policy becomes admissible now and then.
+# The other bends but never jumps. Where it bends, a deterministic policy is best. Between two bends
+# the best policy mixes the two. Such a mixture needs a coin in a **single state** only, because
+# neighbouring policies on the edge differ in one state. Here is the first problem, at a tolerance
+# in the middle of each piece:
 
-# %% tags=["nbval-ignore-output"]
-middle = (best.gap[:-1] + best.gap[1:]) / 2
-rows = {}
-for tolerance in middle:
-    found = fair_mdp.solve(drawn, tolerance)
-    rows[round(tolerance, 4)] = {
-        "states with a coin": found.randomised_states.tolist(),
-        "reward": found.value.reward,
-        "price of fairness": found.price,
-    }
-pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(4)
+# %% tags=["nbval-check-output"]
+gaps = frontier(drawn).gap
+exact.best_by_tolerance(drawn, ((gaps[:-1] + gaps[1:]) / 2).round(4)).round(4)
 
 # %% [markdown]
 # ## Several people at once
 #
 # Is a coin acceptable? Two people of one group in the same situation are treated differently, by
 # chance. Appendix A of the paper suggests another look. If several people are decided on together,
-# the value of a group is averaged over the places in the batch:
+# the value of a group is averaged over the $k$ places in the batch:
 #
 # $$
 # \rho_z^{(\pi)} = \frac{1}{k} \sum_{i=1}^{k} \frac{1}{p_{z,i}}
@@ -267,42 +227,27 @@ pd.DataFrame(
 # %% tags=["nbval-check-output"]
 one_loan = joint_actions(2, 2).sum(axis=1) <= 1
 limited = batch_problem(needs_randomness(), people=2, allowed=one_loan)
-rows = {}
-for tolerance in (0.0, 0.1, 0.25, None):
-    found = fair_mdp.solve(limited, tolerance)
-    rows["no bound" if tolerance is None else f"{tolerance:g}"] = {
-        "reward": found.value.reward,
-        "gap": found.value.gap,
-        "price of fairness": found.price,
-    }
-pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(4)
+exact.best_by_tolerance(limited, (0.0, 0.1, None))[["reward", "price of fairness"]].round(4)
 
 # %% [markdown]
-# With one loan for two people, the reward falls to half. Fairness costs nothing here: the loans can
-# be spread so that the gap is zero, and the reward only counts loans.
+# With one loan for two people, the bank earns half of what it could. Fairness costs nothing here:
+# the loans can be spread so that the gap is zero, and the reward only counts loans.
 
 # %% [markdown]
-# ## Verdict
-
-# %% tags=["nbval-check-output", "hide-input"]
-for verdict in verdicts:
-    print(f"{verdict.claim.id}: {verdict.word}")
-    print(textwrap.indent(textwrap.fill(verdict.detail, width=72), "    "))
-
-# %% [markdown]
-# What was found: both parts of the theorem hold, and in the random problem above all tolerances but
-# a few call for a coin. What was not found: the paper's own example. Its numbers are lost in the
-# text that we have; ours has the structure its proof describes. What would change our mind: nothing
-# about the theorem, because one example proves it. Whether *large* problems need coins in a way
-# that matters is another question; in the loan problem of the next notebook one state in nearly two
-# thousand has one.
-
-# %% [markdown]
-# ## What the authors' code does differently
+# ## Text against code
 #
-# The published code has no example for this theorem. Its learned policies are stochastic because a
-# softmax chooses between the two actions. They end up almost deterministic, see
-# [cross-entropy](cross_entropy.ipynb).
+# The published code has no example for this theorem, and the numbers of the paper's own example are
+# lost in the text that we have. Ours has the structure that its proof describes. The policies that
+# the code learns are stochastic because a softmax chooses between the two actions. They end up
+# almost deterministic, see [cross-entropy](cross_entropy.ipynb).
+
+# %% [markdown]
+# ## What it means
+#
+# A fair policy may have to treat equal people differently, by a coin or by whom they came with. It
+# does so rarely: with two groups and one constraint, one situation is enough. Whether *large*
+# problems need coins in a way that matters is not settled by the theorem. What would change our
+# mind: a large problem in which the best policy without coins earns much less than the best one.
 
 # %% [markdown]
 # ## Exercises
@@ -369,7 +314,16 @@ print("gap when group 0 gets action 1:", evaluate(changed, deterministic(changed
 # ```
 
 # %% [markdown]
+# ## The verdicts
+#
+# These are statements of existence and of exactness. They are checked by computing, so there are no
+# seeds and no interval.
+
+# %% tags=["nbval-check-output", "remove-input"]
+page.claims()
+
+# %% [markdown]
 # ## Where this came from
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-origin(profile, ["numpy", "scipy"], [fair_mdp.solve, frontier, batch_problem])
+page.origin(["numpy", "scipy"], [fair_mdp.solve, frontier, batch_problem])

@@ -24,8 +24,6 @@ ORDER = [
     "The verdicts",
     "Where this came from",
 ]
-OLD_ORDER = {name for name in NAMES if name.startswith("fairmdp/")}
-"""Pages that do not keep the order yet. Only shrinks."""
 
 FIRST_FIGURE_WITHIN = 8
 """Cells, the title included, within which the figure comes that answers the question."""
@@ -90,11 +88,10 @@ def code_outside_solutions(name: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_function_stands_in_a_page(name: str) -> None:
-    if name not in OLD_ORDER:
-        assert definitions(code_outside_solutions(name)) == []
+    assert definitions(code_outside_solutions(name)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+@pytest.mark.parametrize("name", NAMES)
 def test_sections_come_in_the_order_of_every_page(name: str) -> None:
     found = [heading for heading in headings(name) if heading in ORDER]
     assert found == [heading for heading in ORDER if heading in found]
@@ -103,7 +100,7 @@ def test_sections_come_in_the_order_of_every_page(name: str) -> None:
     assert {"The problem", "The idea", "What it means", "Exercises"} <= set(found)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_figure_that_answers_comes_at_once(name: str) -> None:
     early = executed(name)[:FIRST_FIGURE_WITHIN]
     assert any("image/png" in shown(cell) for cell in early)
@@ -113,7 +110,7 @@ def test_the_figure_that_answers_comes_at_once(name: str) -> None:
     assert "*You need*" in after.partition("\n## ")[0]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OLD_ORDER])
+@pytest.mark.parametrize("name", NAMES)
 def test_verdicts_are_folded_at_the_end(name: str) -> None:
     tables = [
         (place, output)
@@ -138,9 +135,7 @@ def test_a_page_is_short_enough_to_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_exercises_are_called_by_their_labels(name: str) -> None:
     """The book numbers them through all pages, so a number within a page misleads."""
-    assert not re.search(r"\b(first|second|third|fourth) exercise\b", prose(name)) or (
-        name in OLD_ORDER
-    )
+    assert not re.search(r"\b(first|second|third|fourth) exercise\b", prose(name))
 
 
 def test_what_is_folded_does_not_count() -> None:
@@ -155,4 +150,4 @@ def test_definitions_are_found_wherever_they_stand() -> None:
 
 
 def test_every_exception_names_a_page() -> None:
-    assert OLD_ORDER | set(LONGER) <= set(NAMES)
+    assert set(LONGER) <= set(NAMES)

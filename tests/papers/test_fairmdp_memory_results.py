@@ -11,6 +11,8 @@ from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.papers.fairmdp import memory_results as tidy
 from longfair.papers.fairmdp.loans import step_weights
+from longfair.papers.fairmdp.memory_learner import MEMORY_LEARNER
+from longfair.papers.page import NOT_STORED, Runs
 
 NUMBERS = {
     "optima": [
@@ -50,7 +52,41 @@ def test_summary_has_early_and_late_rows_above_the_best_policy() -> None:
     # Nobody reads the balance of a bank that does not see it.
     assert table.loc[("no memory", "400"), "price"] == ""
     assert table.loc[("best policy within 0.1", ""), "profit"] == "0.4100"
-    assert "best policy within 0.1" not in tidy.summary(results, "as_published", 50, None).index
+
+
+def banks(results: pd.DataFrame) -> Runs:
+    return Runs(MEMORY_LEARNER, "book", tidy.LOOK).showing(results)
+
+
+def test_banks_are_counted_and_compared_with_the_best_policy() -> None:
+    runs = banks(pd.concat([run("fairqcm", 0, 0.08), run("fairqcm", 1, 0.11)], ignore_index=True))
+    assert tidy.kept(runs, "fairqcm", "as_published") == "1 of 2 banks"
+    assert tidy.kept(runs, "min", "as_published") == NOT_STORED
+    late = tidy.shortfall(runs, "fairqcm", "as_published", NUMBERS)
+    early = tidy.shortfall(runs, "fairqcm", "as_published", NUMBERS, early=True)
+    assert (late, early) == (pytest.approx(0.01), pytest.approx(0.21))
+    assert tidy.early_decisions(runs) == 20_480 * 51
+    table = tidy.table(runs, "as_published", NUMBERS)
+    assert isinstance(table, pd.DataFrame)
+    assert ("FairQCM", "1,044,480") in table.index
+    assert "memory-learner" in str(tidy.table(banks(runs.results.iloc[:0]), "as_coded", NUMBERS))
+
+
+def test_experience_is_drawn_beside_the_best_policy() -> None:
+    rows = [
+        {"step": step, "seed": seed, "value": value}
+        for seed in (0, 1)
+        for step, value in ((100, 0.3), (1000, 0.4))
+    ]
+    curve = pd.DataFrame(rows).assign(
+        method="fairqcm", variant="as_published", phase="curve", metric="profit", group=-1
+    )
+    figure = tidy.against_experience(banks(curve), "profit", NUMBERS)
+    assert figure is not None
+    assert "FairQCM goes from 0.3 to 0.4" in figure.alt_text
+    assert "best policy within the tolerance: 0.410" in figure.alt_text
+    assert figure.figure.axes[0].get_xscale() == "log"
+    assert tidy.against_experience(banks(curve.iloc[:0]), "profit", NUMBERS) is None
 
 
 def test_best_policy_is_that_of_the_variants_gap() -> None:

@@ -1,16 +1,33 @@
-"""Results of the searches as tables for reading, beside the exact optima. Nothing here decides.
+"""Results of the searches as tables and figures, beside the exact optima. Nothing here decides.
 
 Reading results in general is the matter of `longfair.runs.tidy`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from longfair.papers.fairmdp.cross_entropy import FIGURE1, INGREDIENTS, SWEEP
+from longfair.envs.loan_mdp.exact import evaluate
+from longfair.figures import Figure, Folded, LineStyle, Words, folded, learning_curves
+from longfair.figures.style import BLACK, BLUE, ORANGE, PURPLE, VERMILION
+from longfair.papers.fairmdp.cross_entropy import (
+    FIGURE1,
+    INGREDIENTS,
+    SWEEP,
+    config_of,
+    loan_problem,
+    search_and_measure,
+)
+from longfair.papers.fairmdp.exact_results import best_points
+from longfair.papers.fairmdp.loans import Notion, Rates
+from longfair.papers.fairmdp.measured import quantities
+from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
+from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import ARM, final, of_arm, written
@@ -58,6 +75,19 @@ PRINTED: Mapping[tuple[str, str], float] = {
 GAP_OF: Mapping[str, str] = {"as_coded": "", "as_published": "_discounted"}
 """How a variant's gap ends: as coded loans are not discounted."""
 
+RATES_OF: Mapping[str, Rates] = {"as_coded": "as_coded", "as_published": "discounted"}
+"""Which exact optima stand beside a variant."""
+
+TOLERANCE = 0.1
+"""Largest gap of Figure 1."""
+
+QUANTITIES: Mapping[str, str] = {
+    "reward": "reward",
+    "gap_dp": "parity gap",
+    "gap_eo": "opportunity gap",
+}
+"""What Figure 1 shows, as a reader knows it."""
+
 NEVER_LENDS = 0.01
 """Searches that end with less profit than this have collapsed: they hardly lend at all."""
 
@@ -71,38 +101,129 @@ TOLERANCES: Mapping[float, tuple[Experiment, str]] = {
 
 EXPERIMENTS = (FIGURE1, SWEEP, INGREDIENTS)
 
+_OPTIMISTIC = LineStyle("optimistic", ORANGE, "D", (0, (3, 1, 1, 1)))
+_ALGORITHM = LineStyle("Algorithm 2", BLUE, "o")
 
-def beside_the_paper(results: pd.DataFrame) -> pd.DataFrame:
-    """Hold Figure 1 against what the paper prints.
+LOOK = Look(
+    styles={
+        "race-blind": LineStyle("race-blind", VERMILION, "s"),
+        "optimistic-dp": _OPTIMISTIC,
+        "optimistic-eo": _OPTIMISTIC,
+        "conservative": LineStyle("conservative", PURPLE, "^"),
+        "cce-dp": _ALGORITHM,
+        "cce-eo": _ALGORITHM,
+        "best": LineStyle("best within 0.1", BLACK, "*"),
+        "best-free": LineStyle("best without constraint", BLACK, "X"),
+        "tolerance": LineStyle("the tolerance", BLACK, "*", ":"),
+        "frontier": LineStyle("best within the tolerance", BLACK, "*", ":"),
+    },
+    variants={**NAMES, "one_change": "one change", "with_offset": "with the code's constant"},
+    axes={
+        "profit": "profit of an episode",
+        "gap_dp": "gap in lending rates",
+        "gap_dp_discounted": "gap in discounted lending rates",
+        "gap_eo": "gap in lending rates of the qualified",
+        "gap_eo_discounted": "gap in discounted lending rates of the qualified",
+    },
+)
+"""How searches appear."""
+
+# Tables -----------------------------------------------------------------------------------------
+
+
+def constant_lenders(chances: Sequence[float]) -> pd.DataFrame:
+    """Evaluate lenders exactly that lend with one chance whatever happens, one row per chance."""
+    problem, column = loan_problem(), np.array(chances)[:, None]
+    lending = [np.repeat(column, len(group.beliefs), axis=1) for group in problem.applicants]
+    table = pd.DataFrame(quantities(evaluate(problem, lending)), index=list(chances))
+    return table.rename_axis("chance of a loan")
+
+
+def live(run: int, iterations: int, methods: Sequence[str]) -> pd.DataFrame:
+    """Search as coded while the reader waits.
 
     Parameters
     ----------
-    results
-        Of Figure 1, as from `tidy.stored`.
+    run
+        Number of the run; profiles use small ones.
+    iterations
+        After how many to stop.
+    methods
+        Methods of Figure 1.
 
     Returns
     -------
     pandas.DataFrame
-        Index method and quantity: what is printed, and for each variant the mean with its interval
-        and the range over seeds. Gaps are those of the variant.
+        As from `longfair.papers.page.Page.live`; steps are iterations.
     """
+    tables = []
+    for method in methods:
+        config = config_of(method, "as_coded", "book", TOLERANCE)
+        config = replace(config, settings=replace(config.settings, iterations=iterations))
+        found = search_and_measure(config, run)
+        tables.append(found.assign(method=method, variant=LIVE, seed=run))
+    return pd.concat(tables, ignore_index=True)
+
+
+def kept(
+    runs: Runs,
+    method: str,
+    variant: str,
+    notion: Notion = "dp",
+    tolerance: float = TOLERANCE,
+) -> str:
+    """Say how many searches keep their tolerance, as in "9 of 10 searches"."""
+    gaps = of_arm(runs.results, f"gap_{notion}{GAP_OF[variant]}", method, variant)
+    if gaps.empty:
+        return NOT_STORED
+    return f"{int((gaps <= tolerance + 1e-7).sum())} of {len(gaps)} searches"
+
+
+def seeming_cost(runs: Runs, variant: str) -> float:
+    """Return which share of the profit parity costs when medians of searches are compared."""
+    free, fair = (
+        float(of_arm(runs.results, "profit", method, variant).median())
+        for method in ("race-blind", "cce-dp")
+    )
+    return 1.0 - fair / free
+
+
+def beside_the_paper(runs: Runs, *, ranges: bool = False) -> pd.DataFrame | Words:
+    """Hold Figure 1 against what the paper prints.
+
+    Parameters
+    ----------
+    runs
+        Runs of Figure 1.
+    ranges
+        Show the range over searches, which says what one search can settle.
+
+    Returns
+    -------
+    pandas.DataFrame or Words
+        Index method and quantity of `QUANTITIES`: what is printed, and for each variant the mean
+        with its interval, or the range. Gaps are those of the variant.
+    """
+    if runs.results.empty:
+        return runs.missing
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for (method, metric), printed in PRINTED.items():
         line = {"printed": f"{printed:.2f}"}
         for variant, ending in GAP_OF.items():
             name = metric if metric == "reward" else metric + ending
-            values = of_arm(results, name, method, variant)
+            values = of_arm(runs.results, name, method, variant)
             if len(values):
                 found = estimate(values, name=f"{method} {variant} {name}")
-                words = variant.replace("_", " ")
-                line[words] = written(found)
-                line[f"{words}, range"] = f"{values.min():.3f} to {values.max():.3f}"
-        lines[NAMES[method], metric] = line
+                extent = f"{values.min():.3f} to {values.max():.3f}"
+                line[runs.look.names[variant]] = extent if ranges else written(found)
+        lines[NAMES[method], QUANTITIES[metric]] = line
     return pd.DataFrame.from_dict(lines, orient="index").fillna("")
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:
     """Lay out what the searches of every arm end with.
+
+    Some searches hardly lend and others end far above, so a mean of both describes neither.
 
     Parameters
     ----------
@@ -112,26 +233,56 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Index method and variant: profit (mean with interval, and interquartile mean), both gaps of
-        demographic parity, searches that hardly lend, share of the last population that keeps the
-        tolerance, number of seeds.
+        Index method and variant: median and range of the profit, medians of both gaps of
+        demographic parity, searches that hardly lend, mean share of the last population that keeps
+        the tolerance.
     """
-    rows = final(results)
-    lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for method, variant in rows[ARM].drop_duplicates().itertuples(index=False):
-        line: dict[str, Any] = {}
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for method, variant in final(results)[ARM].drop_duplicates().itertuples(index=False):
         # Profits of -0.0000002 are losses of no interest.
-        profit = of_arm(results, "profit", method, variant).round(5) + 0.0
-        quantities = {"profit": "profit", "gap_dp": "gap", "gap_dp_discounted": "discounted gap"}
-        for metric, title in quantities.items():
-            values = of_arm(results, metric, method, variant).round(5) + 0.0
-            line[title] = written(estimate(values, name=f"{method} {variant} {metric}"))
-        line["profit, IQM"] = f"{estimate(profit, 'interquartile mean').value:.3f}"
-        line["hardly lend"] = f"{int((profit < NEVER_LENDS).sum())} of {len(profit)}"
-        fair = of_arm(results, "share_fair", method, variant)
-        line["fair in the last population"] = f"{fair.mean():.0%}"
-        lines[method, variant] = line
+        profit, gap, discounted, fair = (
+            of_arm(results, metric, method, variant).round(5) + 0.0
+            for metric in ("profit", "gap_dp", "gap_dp_discounted", "share_fair")
+        )
+        lines[method, variant] = {
+            "profit": f"{profit.median():.3f}",
+            "range": f"{profit.min():.3f} to {profit.max():.3f}",
+            "gap": f"{gap.median():.3f}",
+            "discounted gap": f"{discounted.median():.3f}",
+            "hardly lend": f"{int((profit < NEVER_LENDS).sum())} of {len(profit)}",
+            "fair in the last population": f"{fair.mean():.0%}",
+        }
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
+
+
+def ends(runs: Runs, *columns: str) -> pd.DataFrame | Words:
+    """Lay out what searches end with, as `summary` but with names.
+
+    Parameters
+    ----------
+    runs
+        The searches.
+    *columns
+        Columns of `summary` to keep; by default all.
+    """
+    if runs.results.empty:
+        return runs.missing
+    table = runs.labelled(summary(runs.results))
+    return table[list(columns)] if columns else table
+
+
+def tight_searches_that_hardly_lend(sweep: Runs) -> str:
+    """Count the searches of Algorithm 2 for tolerances below 0.1 that hardly lend, by variant."""
+    found = []
+    for variant in dict.fromkeys(sweep.results["variant"]):
+        profits = pd.concat(
+            of_arm(sweep.results, "profit", "cce-dp" + ending, variant)
+            for tolerance, (_, ending) in TOLERANCES.items()
+            if tolerance < TOLERANCE
+        )
+        hardly = int((profits < NEVER_LENDS).sum())
+        found.append(f"{sweep.look.names[variant]}, {hardly} of {len(profits)}")
+    return "; ".join(found)
 
 
 def by_tolerance(results: pd.DataFrame) -> pd.DataFrame:
@@ -190,6 +341,14 @@ def checked_policies(results: pd.DataFrame) -> pd.DataFrame:
     return table.reindex(columns=list(titles)).rename(columns=titles)
 
 
+def checked(runs: Runs) -> pd.DataFrame | Words:
+    """Write `checked_policies` in per cent, with names."""
+    if runs.results.empty:
+        return runs.missing
+    table = runs.labelled(checked_policies(runs.results)).map("{:.1%}".format)
+    return table.rename_axis(columns=None)
+
+
 def frontier(numbers: Any, notion: str, rates: str) -> pd.DataFrame:
     """Return the corners of an exact frontier of the episode: columns `gap`, `profit`.
 
@@ -222,4 +381,128 @@ def cost_of_experiments(provenance: pd.DataFrame) -> pd.DataFrame:
             "core seconds per run": seconds.median().round(1),
             "core minutes in all": (seconds.sum() / 60).round(1),
         }
+    )
+
+
+def cost_of_runs(*runs: Runs) -> Folded | Words:
+    """Fold away what the runs of some experiments cost."""
+    stored = [one.provenance() for one in runs if len(one.results)]
+    if not stored:
+        return runs[0].missing
+    return folded(cost_of_experiments(pd.concat(stored)), "What the stored runs cost")
+
+
+def cost_in_words(runs: Sequence[Runs], printed: Sequence[Experiment]) -> Words:
+    """Say what all runs of the paper cost, and those behind its own figures.
+
+    Parameters
+    ----------
+    runs
+        Runs of all experiments.
+    printed
+        Experiments behind figures of the paper.
+    """
+    stored = [one.provenance() for one in runs if len(one.results)]
+    if not stored:
+        return runs[0].missing
+    everything = pd.concat(stored)
+    chosen = everything[everything["experiment"].isin([one.id for one in printed])]
+    of_paper, of_all = (part["core_seconds"].sum() / 60 for part in (chosen, everything))
+    return Words(
+        f"The {len(chosen)} runs behind the figures of the paper took {of_paper:.0f} core minutes. "
+        f"With everything that this chapter adds these are {len(everything)} runs and "
+        f"{of_all:.0f} core minutes. Other work ran on the machine at the time. The exact "
+        "solutions come on top, and take little beside it."
+    )
+
+
+# Figures ----------------------------------------------------------------------------------------
+
+
+def scatter(runs: Runs, numbers: Any, notion: Notion, variant: str) -> Figure | None:
+    """Draw profit against gap of the methods of one constraint, beside the exact optima.
+
+    The conservative baseline is left out, because it has neither profit nor gap.
+
+    Parameters
+    ----------
+    runs
+        Runs of Figure 1.
+    numbers
+        As from `exact_results.stored`.
+    notion
+        Whose gap.
+    variant
+        `"as_coded"` or `"as_published"`.
+    """
+    rates = RATES_OF[variant]
+    figure = runs.scatter_figure(
+        variant,
+        methods=["race-blind", f"optimistic-{notion}", f"cce-{notion}"],
+        across=("profit", f"gap_{notion}{GAP_OF[variant]}"),
+        points=best_points(numbers, notion, rates, TOLERANCE),
+    )
+    return None if figure is None else with_frontier(figure, frontier(numbers, notion, rates))
+
+
+def with_frontier(figure: Figure, corners: pd.DataFrame) -> Figure:
+    """Add the best profit for every gap as a line to a figure of profit against gap.
+
+    Parameters
+    ----------
+    figure
+        As from `scatter`.
+    corners
+        As from `frontier`.
+    """
+    axes = figure.figure.axes[0]
+    axes.plot(corners["gap"], corners["profit"], color=BLACK, lw=1, scalex=False, scaley=False)
+    first, last = corners.iloc[0], corners.iloc[-1]
+    words = (
+        f" A line shows the best profit for every gap: from {first['profit']:.3f} at a gap of "
+        f"{first['gap']:.3f} to {last['profit']:.3f} at {last['gap']:.3f}."
+    )
+    return replace(figure, alt_text=figure.alt_text + words)
+
+
+def against_tolerance(
+    runs: Runs, sweep: Runs, numbers: Any, quantity: str, variant: str
+) -> Figure | None:
+    """Draw gap or profit of Algorithm 2 and the optimistic baseline against the tolerance.
+
+    Lines are medians, because searches that hardly lend and those that do not are of two kinds.
+    Beside the gap stands the tolerance itself, beside the profit the best one within it.
+
+    Parameters
+    ----------
+    runs, sweep
+        Runs of `FIGURE1` and `SWEEP`.
+    numbers
+        As from `exact_results.stored`.
+    quantity
+        `"gap"` or `"profit"`.
+    variant
+        `"as_coded"` or `"as_published"`.
+    """
+    table = by_tolerance(pd.concat([runs.results, sweep.results]))
+    rows = table[table["variant"] == variant]
+    if rows.empty:
+        return None
+    rows = rows.rename(columns={"tolerance": "step", quantity: "value"}).drop(columns="variant")
+    steps = np.sort(rows["step"].unique())
+    if quantity == "gap":
+        bar = pd.DataFrame({"method": "tolerance", "step": steps, "value": steps})
+    else:
+        corners = frontier(numbers, "dp", RATES_OF[variant])
+        best = np.interp(steps, corners["gap"], corners["profit"])
+        bar = pd.DataFrame({"method": "frontier", "step": steps, "value": best})
+    bar = bar.assign(low=bar["value"], high=bar["value"])
+    metric = "profit" if quantity == "profit" else f"gap_dp{GAP_OF[variant]}"
+    return learning_curves(
+        pd.concat([middles(rows, ["method", "step"], median=True), bar]),
+        quantity=runs.look.axes[metric],
+        band=interval_in_words(rows.assign(variant=variant), median=True),
+        runs=rows,
+        styles=runs.look.styles,
+        across="tolerance",
     )
