@@ -1,0 +1,125 @@
+"""The policy of constrained policy optimisation, and its critics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.distributions import Independent, Normal, kl_divergence
+from torch.nn.utils import parameters_to_vector
+
+FloatArray = NDArray[np.float64]
+
+
+class GaussianPolicy(nn.Module):
+    """A diagonal Gaussian whose mean a network tells, and whose deviation is the same everywhere.
+
+    Parameters
+    ----------
+    sizes
+        Sizes of all layers, input and output included.
+
+    Notes
+    -----
+    Linear layers start as torch makes them; the last one's weights are then a tenth, its biases 0,
+    and all deviations 1 (code).
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        super().__init__()
+        self.layers = tanh_layers(sizes)
+        last = self.layers[-1]
+        assert isinstance(last, nn.Linear)
+        with torch.no_grad():
+            last.weight.mul_(0.1)
+            last.bias.zero_()
+        self.log_std = nn.Parameter(torch.zeros(sizes[-1]))
+
+    def forward(self, observations: Tensor) -> Independent:
+        """Return the distribution of actions (B, A) at observations (B, input)."""
+        return Independent(Normal(self.layers(observations), self.log_std.exp()), 1)  # type: ignore[no-untyped-call]  # torch
+
+
+def tanh_layers(sizes: Sequence[int]) -> nn.Sequential:
+    """Return linear layers with tanh between them."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise(sizes):
+        layers += [nn.Linear(before, after), nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+def divergence(before: Independent, after: Independent) -> Tensor:
+    """Return the mean Kullback-Leibler divergence of policies (B,) from those before, a scalar."""
+    return kl_divergence(before, after).mean()
+
+
+def frozen(distribution: Independent) -> Independent:
+    """Return the same distribution, without gradients."""
+    base = distribution.base_dist
+    return Independent(Normal(base.loc.detach(), base.scale.detach()), 1)  # type: ignore[no-untyped-call]  # torch
+
+
+def gradient_of(value: Tensor, module: nn.Module, again: bool = False) -> Tensor:
+    """Return the gradient (P,) of a scalar, which can be differentiated once more if `again`."""
+    gradients = torch.autograd.grad(
+        value, list(module.parameters()), retain_graph=True, create_graph=again
+    )
+    return parameters_to_vector(gradients)
+
+
+def fisher_product(policy: GaussianPolicy, observations: Tensor) -> Callable[[FloatArray], FloatArray]:
+    """Return what multiplies vectors (P,) by the Fisher matrix of a policy.
+
+    That is the second derivative of the divergence from the policy itself.
+    """
+    here = policy(observations)
+    slope = gradient_of(divergence(frozen(here), here), policy, again=True)
+
+    def product(vector: FloatArray) -> FloatArray:
+        along = slope @ torch.from_numpy(vector).to(slope.dtype)
+        return gradient_of(along, policy).double().numpy()
+
+    return product
+
+
+class Critic:
+    """A network that tells what is still to come, fitted by L-BFGS.
+
+    Parameters
+    ----------
+    layers
+        The network, with one output.
+    learning_rate, steps
+        Of L-BFGS, which goes on with what it knows of the curvature from batch to batch (code).
+    penalty
+        Weight of the squared parameters in the loss.
+    """
+
+    def __init__(
+        self, layers: nn.Sequential, learning_rate: float, steps: int, penalty: float
+    ) -> None:
+        self.layers, self.penalty = layers, penalty
+        self.optimiser = torch.optim.LBFGS(layers.parameters(), lr=learning_rate, max_iter=steps)
+
+    def values(self, inputs: Tensor) -> Tensor:
+        """Return values (B,) of inputs (B, input), without gradients."""
+        with torch.no_grad():
+            values: Tensor = self.layers(inputs)[:, 0]
+        return values
+
+    def fit(self, inputs: Tensor, targets: Tensor) -> None:
+        """Lower the mean squared error on inputs (B, input) and targets (B,)."""
+
+        def loss() -> Tensor:
+            self.optimiser.zero_grad()
+            error = nn.functional.mse_loss(self.layers(inputs)[:, 0], targets)
+            size = parameters_to_vector(self.layers.parameters()).square().sum()
+            whole = error + self.penalty * size
+            whole.backward()  # type: ignore[no-untyped-call]  # torch
+            return whole
+
+        self.optimiser.step(loss)
