@@ -20,7 +20,6 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.distributions import Independent
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from longfair.agents.cpo.networks import (
@@ -28,12 +27,20 @@ from longfair.agents.cpo.networks import (
     GaussianPolicy,
     divergence,
     fisher_product,
-    frozen,
     gradient_of,
     tanh_layers,
 )
+from longfair.agents.cpo.samples import Played, Samples, flat, samples_of, standardised, with_time
 from longfair.agents.cpo.settings import CPOSettings
-from longfair.agents.cpo.trust_region import Case, backtracked, trust_region_step
+from longfair.agents.cpo.trust_region import (
+    Case,
+    Moved,
+    Step,
+    accepted,
+    accepted_as_coded,
+    backtracked,
+    trust_region_step,
+)
 from longfair.agents.fairqcm.deep_q_learning import OnlySpaces, spaces_of
 from longfair.agents.fairqcm.networks import seeded
 from longfair.agents.learning import saving
@@ -44,22 +51,6 @@ from longfair.errors import UsageError, near_misses
 
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
-
-ACCEPTED_SHARE = 0.1
-"""Share of the predicted improvement that the line search wants as coded."""
-
-
-class Played(NamedTuple):
-    """One episode of T steps in each of N copies."""
-
-    observations: Float32Array
-    """(T, N, I): before the steps."""
-    actions: Float32Array
-    """(T, N, A): as drawn, not clipped."""
-    rewards: FloatArray
-    """(T, N)."""
-    costs: FloatArray
-    """(T, N)."""
 
 
 class Report(NamedTuple):
@@ -123,7 +114,7 @@ class CPO(saving.Saved):
        reward unless the limit is broken. As coded it tests a step whose length it has squared, and
        then takes the one that it has not; it wants a tenth of the predicted improvement, and holds
        the cost's linear model against the limit.
-    6. The conjugate gradient is not damped (code).
+    6. The Fisher matrix is not damped (code, which names a damping of 0.001 and forgets it).
     7. Critics are fitted to returns of this batch and the one before, by L-BFGS without a line
        search (code).
     8. Where the limit is kept with certainty the code can pick the multiplier of a branch that is
@@ -132,6 +123,7 @@ class CPO(saving.Saved):
 
     name: ClassVar[str] = "cpo"
     revision: ClassVar[int] = CPOSettings.revision
+    policy: GaussianPolicy
 
     def __init__(
         self,
@@ -142,23 +134,10 @@ class CPO(saving.Saved):
         self.env, self.seed = env, seed
         self.settings = settings = CPOSettings() if settings is None else settings
         observed, acting = _sizes(env)
-        sizes = observed + 1, *settings.hidden, 1
-        self.policy, *critics = seeded(
-            seed,
-            lambda: torch.nn.ModuleList(
-                [
-                    GaussianPolicy((observed, *settings.hidden, acting)),
-                    tanh_layers(sizes),
-                    tanh_layers(sizes),
-                ]
-            ),
-        )
-        self.value, self.cost = (
-            Critic(
-                layers, settings.critic_rate, settings.critic_steps, settings.critic_penalty
-            )
-            for layers in critics
-        )
+        networks: Any = seeded(seed, lambda: _networks(observed, acting, settings.hidden))
+        self.policy, *critics = networks
+        numbers = settings.critic_rate, settings.critic_steps, settings.critic_penalty
+        self.value, self.cost = (Critic(layers, *numbers) for layers in critics)
         # The environment's generator starts from the seed itself: this must be another stream.
         self.rng = np.random.default_rng(None if seed is None else (seed, 1))
         self.num_timesteps = 0
@@ -195,12 +174,13 @@ class CPO(saving.Saved):
 
     def _chosen(self, observation: NDArray[Any], deterministic: bool = False) -> Float32Array:
         with torch.no_grad():
-            found = self.policy(torch.from_numpy(np.asarray(observation, np.float32)))
+            found = self.policy(torch.tensor(observation, dtype=torch.float32))
         mean: Float32Array = found.mean.numpy()
         if deterministic:
             return mean
         noise = self.rng.standard_normal(mean.shape, dtype=np.float32)
-        return mean + found.stddev.numpy() * noise
+        drawn: Float32Array = mean + found.stddev.numpy() * noise
+        return drawn
 
     def _executed(self, actions: Float32Array) -> Float32Array:
         space = self.env.single_action_space
@@ -285,7 +265,7 @@ class CPO(saving.Saved):
 
         values, costs = (
             critic.values(inputs).double().numpy().reshape(ends.shape)
-            for critic in (self.value, self.cost)
+            for critic in self._critics().values()
         )
         signals = played.rewards, played.costs
         nothing = np.zeros(ends.shape)
@@ -302,8 +282,8 @@ class CPO(saving.Saved):
     def _scaled(self, cost_advantages: FloatArray) -> FloatArray:
         """Return the cost's advantages as its gradient is taken of them."""
         if self.settings.as_coded:
-            return cost_advantages / cost_advantages.std(ddof=1)
-        return cost_advantages - cost_advantages.mean()
+            return cost_advantages / float(cost_advantages.std(ddof=1))
+        return cost_advantages - float(cost_advantages.mean())
 
     def _move(
         self,
@@ -314,78 +294,129 @@ class CPO(saving.Saved):
     ) -> Report:
         """Take one step in the trust region."""
         settings, steps = self.settings, len(played.rewards)
-        observations, actions = (_flat(array) for array in (played.observations, played.actions))
         if settings.as_coded:
-            weight, spent = float(steps), played.costs.sum(axis=0).mean()
+            weight, spent = float(steps), float(played.costs.sum(axis=0).mean())
         else:
-            weight, spent = float((settings.discount ** np.arange(steps)).sum()), cost_returns[0].mean()
-        excess = float(spent) - settings.limit
-        here = self.policy(observations)
-        log_prob = here.log_prob(actions)
-        samples = Samples(
-            actions, log_prob.detach(), *(_flat(a) for a in (advantages, weight * cost_advantages))
+            weight = float((settings.discount ** np.arange(steps)).sum())
+            spent = float(cost_returns[0].mean())
+        excess = spent - settings.limit
+        samples = samples_of(
+            self.policy,
+            flat(played.observations),
+            flat(played.actions),
+            flat(advantages),
+            flat(weight * cost_advantages),
         )
-        reward, cost = samples.surrogates(here)
+        step = self._step(samples, excess)
+        at = self._path(samples, step.vector)
+        accepts = accepted_as_coded if settings.as_coded else accepted
+        length = backtracked(
+            lambda length: accepts(step, length, at, excess, settings.max_divergence),
+            settings.shrinking,
+            settings.trials,
+        )
+        reward = float(played.rewards.sum(axis=0).mean())
+        return Report(reward, spent, step.case, length, at(length).divergence)
+
+    def _step(self, samples: Samples, excess: float) -> Step:
+        """Return the step that the local model of the samples asks for."""
+        reward, cost = samples.surrogates(self.policy(samples.observations))
         gradient, cost_gradient = (
             gradient_of(part, self.policy).double().numpy() for part in (reward, cost)
         )
-        step = trust_region_step(
+        return trust_region_step(
             gradient,
             cost_gradient,
             excess,
-            fisher_product(self.policy, observations),
-            settings.max_divergence,
-            settings.conjugate_steps,
+            fisher_product(self.policy, samples.observations, self.settings.damping),
+            self.settings.max_divergence,
+            self.settings.conjugate_steps,
         )
-        start = parameters_to_vector(self.policy.parameters()).detach()
-        direction = torch.from_numpy(step.vector).to(start.dtype)
-        before, began = frozen(here), reward.item()
 
-        def at(length: float) -> tuple[float, float, float]:
-            """Go there, and return gain, cost and divergence."""
+    def _path(self, samples: Samples, vector: FloatArray) -> Callable[[float], Moved]:
+        """Return what moves the policy by a length of a step, and tells where that leads."""
+        start = parameters_to_vector(self.policy.parameters()).detach()
+        direction = torch.tensor(vector, dtype=start.dtype)
+        with torch.no_grad():
+            before = self.policy(samples.observations)
+            began, _ = samples.surrogates(before)
+
+        def at(length: float) -> Moved:
             vector_to_parameters(start + length * direction, self.policy.parameters())
             with torch.no_grad():
-                there = self.policy(observations)
-                gain, change = samples.surrogates(there)
-                return gain.item() - began, change.item(), divergence(before, there).item()
+                there = self.policy(samples.observations)
+                gain, cost = samples.surrogates(there)
+                return Moved((gain - began).item(), cost.item(), divergence(before, there).item())
 
-        predicted, predicted_cost = gradient @ step.vector, cost_gradient @ step.vector
-
-        def accepted(length: float) -> bool:
-            gain, change, moved = at(length)
-            return (
-                moved <= settings.max_divergence
-                and change <= max(-excess, 0.0)
-                and (excess > 0.0 or gain >= 0.0)
-            )
-
-        def accepted_as_coded(length: float) -> bool:
-            gain, _, moved = at(length**2)
-            return (
-                moved <= settings.max_divergence
-                and length**2 * predicted_cost <= max(-excess, 0.0)
-                and (step.case == "recovery" or gain >= ACCEPTED_SHARE * length * predicted)
-            )
-
-        test = accepted_as_coded if settings.as_coded else accepted
-        length = backtracked(test, settings.shrinking, settings.trials)
-        moved = at(length)[2]
-        whole = float(played.rewards.sum(axis=0).mean())
-        return Report(whole, float(spent), step.case, length, moved)
+        return at
 
     def _fit(self, inputs: Tensor, returns: list[FloatArray]) -> None:
         """Fit the critics to this batch and the one before."""
-        targets = torch.stack([_flat(array) for array in returns])
+        targets = torch.stack([flat(array) for array in returns])
         batches = [(inputs, targets)]
         if self._batch_before is not None:
             batches.append(self._batch_before)
         all_inputs = torch.cat([batch[0] for batch in batches])
         all_targets = torch.cat([batch[1] for batch in batches], dim=1)
-        for critic, target in zip((self.value, self.cost), all_targets, strict=True):
+        for critic, target in zip(self._critics().values(), all_targets, strict=True):
             critic.fit(all_inputs, target)
         self._batch_before = inputs, targets
 
+    # Going on -----------------------------------------------------------------------------------
+
+    def training_state(self) -> tuple[saving.Arrays, saving.Settings]:
+        """Return what training needs to go on to the same bits, between two batches.
+
+        Returns
+        -------
+        arrays : dict
+            Parameters, what L-BFGS remembers, and the batch before.
+        settings : dict
+            Plain values: counters, and the states of the generators of agent and environment.
+        """
+        arrays = {name: array.copy() for name, array in self._arrays().items()}
+        for name, critic in self._critics().items():
+            arrays |= {f"{name} memory {key}": array for key, array in critic.memory().items()}
+        if self._batch_before is not None:
+            arrays |= {
+                f"before {number}": part.numpy() for number, part in enumerate(self._batch_before)
+            }
+        return arrays, {
+            "num_timesteps": self.num_timesteps,
+            "agent": saving.generator_to_json(self.rng),
+            "environment": saving.generator_to_json(self.env.unwrapped.np_random),
+        }
+
+    def restore_training_state(self, arrays: saving.Arrays, settings: saving.Settings) -> None:
+        """Take over what `training_state` returned, in an agent made with the same settings.
+
+        Learn the rest with ``learn(total - agent.num_timesteps, reset_num_timesteps=False)``.
+
+        Parameters
+        ----------
+        arrays, settings
+            As returned there.
+        """
+        own = self._arrays()
+        saving.fill(own, {name: arrays[name] for name in own})
+        for name, critic in self._critics().items():
+            start = f"{name} memory "
+            critic.remember(
+                {key.removeprefix(start): a for key, a in arrays.items() if key.startswith(start)}
+            )
+        if "before 0" in arrays:
+            inputs, targets = (torch.tensor(arrays[f"before {part}"]) for part in (0, 1))
+            self._batch_before = inputs, targets
+        self.num_timesteps = settings["num_timesteps"]
+        saving.restore_generator(self.rng, settings["agent"])
+        # The first reset would otherwise seed the environment, and undo this.
+        self._unused_seed = None
+        saving.restore_generator(self.env.unwrapped.np_random, settings["environment"])
+
     # Saving -------------------------------------------------------------------------------------
+
+    def _critics(self) -> dict[str, Critic]:
+        return {"value": self.value, "cost": self.cost}
 
     def _arrays(self) -> saving.Arrays:
         """Return views of all parameters by name."""
@@ -423,42 +454,6 @@ class CPO(saving.Saved):
         return agent
 
 
-class Samples(NamedTuple):
-    """The samples of a batch, S = T * N of them, as the surrogates see them."""
-
-    actions: Tensor
-    """(S, A)."""
-    log_prob: Tensor
-    """(S,): under the policy that acted."""
-    advantages: Tensor
-    """(S,): of the reward."""
-    cost_advantages: Tensor
-    """(S,): of the cost, in costs of an episode."""
-
-    def surrogates(self, policy: Independent) -> tuple[Tensor, Tensor]:
-        """Return gain of reward and of cost that a policy promises, two scalars."""
-        ratio = (policy.log_prob(self.actions) - self.log_prob).exp()  # type: ignore[no-untyped-call]  # torch
-        return (ratio * self.advantages).mean(), (ratio * self.cost_advantages).mean()
-
-
-def with_time(observations: Float32Array) -> Tensor:
-    """Append the share of the episode that has passed: (T, N, I) to (T * N, I + 1)."""
-    steps, copies, _ = observations.shape
-    passed = np.broadcast_to((np.arange(steps) / steps)[:, None, None], (steps, copies, 1))
-    return _flat(np.concatenate([observations, passed], axis=2))
-
-
-def standardised(values: FloatArray) -> FloatArray:
-    """Return values with mean 0 and deviation 1."""
-    centred: FloatArray = values - values.mean()
-    return centred / max(centred.std(ddof=1), 1e-12)
-
-
-def _flat(array: NDArray[Any]) -> Tensor:
-    """Join the axes of time and copies, in single precision."""
-    return torch.from_numpy(array.reshape(-1, *array.shape[2:]).astype(np.float32))
-
-
 def _cost(info: dict[str, Any], name: str) -> FloatArray:
     if name not in info:
         raise UsageError(f"the cost is info {name!r}: {near_misses(name, info)}")
@@ -470,10 +465,18 @@ def _settings(content: dict[str, Any]) -> CPOSettings:
     return CPOSettings(**{**content, "hidden": tuple(content["hidden"])})
 
 
-def _sizes(env: Any) -> tuple[int, int]:
+def _sizes(env: Any) -> list[int]:
     """Return how many numbers are observed, and how many an action has."""
-    observed, acting = spaces_of(env)
-    for what, space in (("observations", observed), ("actions", acting)):
+    sizes = []
+    for what, space in zip(("observations", "actions"), spaces_of(env), strict=True):
         if not isinstance(space, spaces.Box) or len(space.shape) != 1:
             raise UsageError(f"{what} are {space}: CPO needs a Box of one axis")
-    return observed.shape[0], acting.shape[0]
+        sizes.append(space.shape[0])
+    return sizes
+
+
+def _networks(observed: int, acting: int, hidden: tuple[int, ...]) -> torch.nn.ModuleList:
+    """Return the policy, and the layers of the two critics."""
+    sizes = observed + 1, *hidden, 1
+    policy = GaussianPolicy((observed, *hidden, acting))
+    return torch.nn.ModuleList([policy, tanh_layers(sizes), tanh_layers(sizes)])

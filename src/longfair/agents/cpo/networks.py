@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,9 +40,9 @@ class GaussianPolicy(nn.Module):
             last.bias.zero_()
         self.log_std = nn.Parameter(torch.zeros(sizes[-1]))
 
-    def forward(self, observations: Tensor) -> Independent:
+    def forward(self, observations: Tensor) -> Independent[Normal]:
         """Return the distribution of actions (B, A) at observations (B, input)."""
-        return Independent(Normal(self.layers(observations), self.log_std.exp()), 1)  # type: ignore[no-untyped-call]  # torch
+        return Independent(Normal(self.layers(observations), self.log_std.exp()), 1)
 
 
 def tanh_layers(sizes: Sequence[int]) -> nn.Sequential:
@@ -52,15 +53,15 @@ def tanh_layers(sizes: Sequence[int]) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-def divergence(before: Independent, after: Independent) -> Tensor:
+def divergence(before: Independent[Normal], after: Independent[Normal]) -> Tensor:
     """Return the mean Kullback-Leibler divergence of policies (B,) from those before, a scalar."""
     return kl_divergence(before, after).mean()
 
 
-def frozen(distribution: Independent) -> Independent:
+def frozen(distribution: Independent[Normal]) -> Independent[Normal]:
     """Return the same distribution, without gradients."""
     base = distribution.base_dist
-    return Independent(Normal(base.loc.detach(), base.scale.detach()), 1)  # type: ignore[no-untyped-call]  # torch
+    return Independent(Normal(base.loc.detach(), base.scale.detach()), 1)
 
 
 def gradient_of(value: Tensor, module: nn.Module, again: bool = False) -> Tensor:
@@ -71,17 +72,20 @@ def gradient_of(value: Tensor, module: nn.Module, again: bool = False) -> Tensor
     return parameters_to_vector(gradients)
 
 
-def fisher_product(policy: GaussianPolicy, observations: Tensor) -> Callable[[FloatArray], FloatArray]:
+def fisher_product(
+    policy: GaussianPolicy, observations: Tensor, damping: float = 0.0
+) -> Callable[[FloatArray], FloatArray]:
     """Return what multiplies vectors (P,) by the Fisher matrix of a policy.
 
-    That is the second derivative of the divergence from the policy itself.
+    That is the second derivative of the divergence from the policy itself, plus `damping` times the
+    identity.
     """
     here = policy(observations)
     slope = gradient_of(divergence(frozen(here), here), policy, again=True)
 
     def product(vector: FloatArray) -> FloatArray:
-        along = slope @ torch.from_numpy(vector).to(slope.dtype)
-        return gradient_of(along, policy).double().numpy()
+        along = slope @ torch.tensor(vector, dtype=slope.dtype)
+        return gradient_of(along, policy).double().numpy() + damping * vector
 
     return product
 
@@ -122,4 +126,42 @@ class Critic:
             whole.backward()  # type: ignore[no-untyped-call]  # torch
             return whole
 
-        self.optimiser.step(loss)
+        self.optimiser.step(loss)  # type: ignore[no-untyped-call]  # torch
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Return what L-BFGS remembers, as arrays; empty before the first fit."""
+        state = self.optimiser.state_dict()["state"].get(0, {})
+        found = {name: np.asarray(state[name]) for name in _SINGLE if name in state}
+        for name in _LISTS:
+            if state.get(name):
+                found[name] = torch.stack(state[name]).numpy()
+        return found
+
+    def remember(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `memory` returned.
+
+        Every tensor gets memory of its own, aligned as torch does it: sums depend on it.
+        """
+        if not memory:
+            return
+        state: dict[str, Any] = {name: [] for name in _LISTS}
+        for name, array in memory.items():
+            if name in _LISTS:
+                state[name] = [torch.tensor(row) for row in array]
+            else:
+                state[name] = _PLAIN.get(name, torch.tensor)(array)
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": {0: state}, "param_groups": groups})
+
+
+_SINGLE = ("n_iter", "func_evals", "d", "t", "prev_flat_grad", "prev_loss", "H_diag")
+_LISTS = ("old_dirs", "old_stps", "ro")
+"""What `torch.optim.LBFGS` keeps from step to step."""
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "n_iter": int,
+    "func_evals": int,
+    "t": float,
+    "prev_loss": float,
+}
+"""What of it is no tensor."""

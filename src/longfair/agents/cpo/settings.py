@@ -33,6 +33,8 @@ class CPOSettings:
     """Mean Kullback-Leibler divergence that one step may make."""
     conjugate_steps: Count = 10
     """Iterations of the conjugate gradient."""
+    damping: NonNegative = 0.0
+    """Times the identity, added to the Fisher matrix: directions of little curvature stay short."""
     shrinking: Annotated[float, Range(0.0, 1.0, above=True)] = 0.9
     """What a step is multiplied by as long as the line search refuses it."""
     trials: Count = 10

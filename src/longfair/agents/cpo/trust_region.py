@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,37 @@ Product = Callable[[FloatArray], FloatArray]
 """Multiplies a vector (P,) by the matrix H (P, P)."""
 
 Case = Literal["free", "bound", "recovery"]
-"""The limit is out of reach and kept; it matters; it is broken, and out of reach."""
+CASES: tuple[Case, ...] = get_args(Case)
+"""The limit is kept all over the trust region; in a part of it; or nowhere in it."""
+
+_RESIDUAL = 1e-6
+"""Relative residual at which the conjugate gradient ends."""
 
 _SMALLEST = 1e-12
-"""Below this s the cost has no gradient. Relative to q, what is left of it beside the constraint."""
+"""Below this s the cost has no gradient; times q, the least that is left of q beside the cost."""
 
 
 class Step(NamedTuple):
-    """A step, and how it came about."""
+    """A step, how it came about, and what the local model expects of it."""
 
     vector: FloatArray
     """(P,): what to add to the parameters."""
     case: Case
+    gain: float
+    """Change of the reward."""
+    cost: float
+    """Change of the cost."""
+
+
+class Moved(NamedTuple):
+    """Where a step leads, by the samples."""
+
+    gain: float
+    """Change of the reward."""
+    cost: float
+    """Change of the cost."""
+    divergence: float
+    """Mean divergence from where it began."""
 
 
 def trust_region_step(
@@ -67,23 +86,34 @@ def trust_region_step(
     """
     to_reward = solved(product, gradient, iterations)
     to_cost = solved(product, cost_gradient, iterations)
-    q, r, s = gradient @ to_reward, gradient @ to_cost, cost_gradient @ to_cost
+    q, r, s = (
+        float(one @ other)
+        for one, other in (
+            (gradient, to_reward),
+            (gradient, to_cost),
+            (cost_gradient, to_cost),
+        )
+    )
     within_reach = s > _SMALLEST and excess**2 / s < 2.0 * radius
+    vector, case = np.zeros_like(gradient), CASES[0]
     if excess > 0.0 and s > _SMALLEST and not within_reach:
-        return Step(-math.sqrt(2.0 * radius / s) * to_cost, "recovery")
-    if q <= 0.0:
-        return Step(np.zeros_like(gradient), "free")
-    if not within_reach:
-        return Step(math.sqrt(2.0 * radius / q) * to_reward, "free")
-    of_region, of_cost = multipliers(q, r, s, excess, radius)
-    return Step((to_reward - of_cost * to_cost) / of_region, "bound")
+        vector, case = -math.sqrt(2.0 * radius / s) * to_cost, CASES[2]
+    elif within_reach and q > 0.0:
+        of_region, of_cost = multipliers(q, r, s, excess, radius)
+        vector, case = (to_reward - of_cost * to_cost) / of_region, CASES[1]
+    elif q > 0.0:
+        vector = math.sqrt(2.0 * radius / q) * to_reward
+    return Step(vector, case, float(gradient @ vector), float(cost_gradient @ vector))
 
 
 def solved(product: Product, right: FloatArray, iterations: int) -> FloatArray:
-    """Solve H x = right (P,) by some iterations of the conjugate gradient."""
+    """Solve H x = right (P,) by some iterations of the conjugate gradient.
+
+    It ends where the products, which are of single precision, have nothing more to say.
+    """
     size = len(right)
     matrix = LinearOperator((size, size), matvec=product, dtype=np.float64)
-    solution: FloatArray = cg(matrix, right, rtol=1e-10, maxiter=iterations)[0]
+    solution: FloatArray = cg(matrix, right, rtol=_RESIDUAL, maxiter=iterations)[0]
     return solution
 
 
@@ -135,6 +165,49 @@ def _intervals(r: float, excess: float) -> tuple[tuple[float, float], tuple[floa
 
 def _within(value: float, interval: tuple[float, float]) -> float:
     return min(max(value, interval[0]), interval[1])
+
+
+ACCEPTED_SHARE = 0.1
+"""Share of the predicted gain that the line search wants as coded."""
+
+
+def accepted(
+    step: Step, length: float, at: Callable[[float], Moved], excess: float, radius: float
+) -> bool:
+    """Say whether the samples bear out a length of a step.
+
+    Parameters
+    ----------
+    step
+        The whole step.
+    length
+        By what it is multiplied.
+    at
+        Tells where a length leads.
+    excess
+        Cost less its limit before the step. While it is positive the cost may not rise, and the
+        reward may fall.
+    radius
+        Divergence allowed.
+    """
+    moved = at(length)
+    return (
+        moved.divergence <= radius
+        and moved.cost <= max(-excess, 0.0)
+        and (excess > 0.0 or moved.gain >= 0.0)
+    )
+
+
+def accepted_as_coded(
+    step: Step, length: float, at: Callable[[float], Moved], excess: float, radius: float
+) -> bool:
+    """Say the same as F-PPO's code does: of the length squared, and by the cost's linear model."""
+    moved = at(length**2)
+    return (
+        moved.divergence <= radius
+        and length**2 * step.cost <= max(-excess, 0.0)
+        and (step.case == "recovery" or moved.gain >= ACCEPTED_SHARE * length * step.gain)
+    )
 
 
 def backtracked(accepted: Callable[[float], bool], shrinking: float, trials: int) -> float:
