@@ -115,8 +115,8 @@ class CPO(saving.Saved):
        then takes the one that it has not; it wants a tenth of the predicted improvement, and holds
        the cost's linear model against the limit.
     6. The Fisher matrix is not damped (code, which names a damping of 0.001 and forgets it).
-    7. Critics are fitted to returns of this batch and the one before, by L-BFGS without a line
-       search (code).
+    7. Critics are fitted to returns of this batch and the one before, by L-BFGS. As coded it goes
+       a thousandth of every step, without looking whether that is too far.
     8. Where the limit is kept with certainty the code can pick the multiplier of a branch that is
        empty. That is not copied: with the authors' settings the limit is never kept.
     """
@@ -136,8 +136,16 @@ class CPO(saving.Saved):
         observed, acting = _sizes(env)
         networks: Any = seeded(seed, lambda: _networks(observed, acting, settings.hidden))
         self.policy, *critics = networks
-        numbers = settings.critic_rate, settings.critic_steps, settings.critic_penalty
-        self.value, self.cost = (Critic(layers, *numbers) for layers in critics)
+        self.value, self.cost = (
+            Critic(
+                layers,
+                settings.critic_rate,
+                settings.critic_steps,
+                settings.critic_penalty,
+                searching=not settings.as_coded,
+            )
+            for layers in critics
+        )
         # The environment's generator starts from the seed itself: this must be another stream.
         self.rng = np.random.default_rng(None if seed is None else (seed, 1))
         self.num_timesteps = 0

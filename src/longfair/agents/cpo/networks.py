@@ -101,13 +101,26 @@ class Critic:
         Of L-BFGS, which goes on with what it knows of the curvature from batch to batch (code).
     penalty
         Weight of the squared parameters in the loss.
+    searching
+        Whether every step is followed by a search along its line, from `learning_rate` on. Without
+        one the loss can rise, and far.
     """
 
     def __init__(
-        self, layers: nn.Sequential, learning_rate: float, steps: int, penalty: float
+        self,
+        layers: nn.Sequential,
+        learning_rate: float,
+        steps: int,
+        penalty: float,
+        searching: bool = False,
     ) -> None:
         self.layers, self.penalty = layers, penalty
-        self.optimiser = torch.optim.LBFGS(layers.parameters(), lr=learning_rate, max_iter=steps)
+        self.optimiser = torch.optim.LBFGS(
+            layers.parameters(),
+            lr=learning_rate,
+            max_iter=steps,
+            line_search_fn="strong_wolfe" if searching else None,
+        )
 
     def values(self, inputs: Tensor) -> Tensor:
         """Return values (B,) of inputs (B, input), without gradients."""
