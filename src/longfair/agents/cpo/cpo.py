@@ -46,7 +46,7 @@ from longfair.agents.fairqcm.networks import seeded
 from longfair.agents.learning import saving
 from longfair.agents.ppo.f_ppo import WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
-from longfair.agents.register import register
+from longfair.agents.register import Style, register
 from longfair.errors import UsageError, near_misses
 
 FloatArray = NDArray[np.float64]
@@ -74,6 +74,7 @@ Callback = Callable[[Any], bool | None]
 
 @register(
     label="CPO",
+    style=Style("#882255", "8"),
     loaded_by="longfair.agents.cpo.cpo:CPO",
     needs=("short_term_gap",),
     actions=("continuous",),

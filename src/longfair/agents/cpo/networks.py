@@ -42,7 +42,15 @@ class GaussianPolicy(nn.Module):
 
     def forward(self, observations: Tensor) -> Independent[Normal]:
         """Return the distribution of actions (B, A) at observations (B, input)."""
-        return Independent(Normal(self.layers(observations), self.log_std.exp()), 1)
+        return gaussian(self.layers(observations), self.log_std.exp())
+
+
+def gaussian(mean: Tensor, deviation: Tensor) -> Independent[Normal]:
+    """Return a diagonal Gaussian.
+
+    Nothing is checked: a line search may try a deviation of 0, whose divergence it then refuses.
+    """
+    return Independent(Normal(mean, deviation, validate_args=False), 1, validate_args=False)
 
 
 def tanh_layers(sizes: Sequence[int]) -> nn.Sequential:
@@ -61,7 +69,7 @@ def divergence(before: Independent[Normal], after: Independent[Normal]) -> Tenso
 def frozen(distribution: Independent[Normal]) -> Independent[Normal]:
     """Return the same distribution, without gradients."""
     base = distribution.base_dist
-    return Independent(Normal(base.loc.detach(), base.scale.detach()), 1)
+    return gaussian(base.loc.detach(), base.scale.detach())
 
 
 def gradient_of(value: Tensor, module: nn.Module, again: bool = False) -> Tensor:
@@ -144,7 +152,11 @@ class Critic:
     def memory(self) -> dict[str, NDArray[Any]]:
         """Return what L-BFGS remembers, as arrays; empty before the first fit."""
         state = self.optimiser.state_dict()["state"].get(0, {})
-        found = {name: np.asarray(state[name]) for name in _SINGLE if name in state}
+        found = {
+            name: np.array(value.numpy() if isinstance(value, Tensor) else value)
+            for name, value in state.items()
+            if name in _SINGLE
+        }
         for name in _LISTS:
             if state.get(name):
                 found[name] = torch.stack(state[name]).numpy()
@@ -162,7 +174,8 @@ class Critic:
             if name in _LISTS:
                 state[name] = [torch.tensor(row) for row in array]
             else:
-                state[name] = _PLAIN.get(name, torch.tensor)(array)
+                plain = _PLAIN.get(name)
+                state[name] = torch.tensor(array) if plain is None else plain(array)
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": {0: state}, "param_groups": groups})
 
