@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ ROLLOUTS_BEFORE = {"fppo/lending": 200, "fppo/epidemic": 150, "fppo/attention": 
 """Rollouts after which theirs and ours are timed; massaging starts with 18, 51 and 16."""
 
 METHODS = (("f-ppo", "as_coded"), ("ppo", "as_coded"))
-"""Methods timed: with massaging and terms in the advantage, and without both."""
+"""Methods timed: with massaging, gaps and terms in the advantage; and plain PPO without them."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,13 @@ def cases() -> Iterator[TrainingCase]:
                 "paper",
                 method,
                 variant,
-                arms[method, variant],
+                arms[method, variant] if method == "f-ppo" else without_gaps(arms[method, variant]),
                 ROLLOUTS_BEFORE[experiment.id],
             )
+
+
+def without_gaps(setting: Setting) -> Setting:
+    """Return the same settings in a world that takes no gaps, which PPO does not look at."""
+    world = setting.world
+    wrappers = tuple(each for each in world.wrappers if not each.name.endswith("-gaps"))
+    return replace(setting, world=replace(world, wrappers=wrappers))
