@@ -318,6 +318,7 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
         "status_build": this_build(root),
         "clone": shell(f"git clone {repository}", f"cd {folder}", "make book", "make test"),
         "training_speed": training_speed(root),
+        "training_speed_fppo": training_speed(root, "fppo"),
         "colab": shell(f"!git clone {repository}", f"%cd {folder}", "%pip install --quiet ."),
     }
     for paper in PAPERS:

@@ -1,4 +1,4 @@
-"""Write the table of training speeds: what `make bench` measured, for the chapter on ELBERT."""
+"""Write the tables of training speeds: what `make bench` measured, for two chapters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from speeds import NOT_MEASURED, measured_on, three_digits
 
 BENCHMARKS = Path("results/benchmarks/training.json")
 
-METHOD = "elbert-po as_coded"
-"""The method shown: the one whose published code was timed, with all its critics."""
+METHODS = {"elbert": "elbert-po as_coded", "fppo": "f-ppo as_coded"}
+"""The methods shown: those whose published code was timed."""
+
+NAMES = {"elbert": "ELBERT-PO", "fppo": "F-PPO"}
 
 HEAD = [
     "Experiment",
@@ -27,15 +29,21 @@ HEAD = [
 ]
 
 
-def training_speed(root: Path) -> str:
-    """Write the table, or that it has not been measured."""
+def training_speed(root: Path, paper: str = "elbert") -> str:
+    """Write the table of a paper, or that it has not been measured."""
     file = root / BENCHMARKS
     if not file.exists():
         return NOT_MEASURED
     measured = json.loads(file.read_text(encoding="utf-8"))
-    words = f"ELBERT-PO as coded, processor time of one core, {measured_on(measured)}"
-    lines = [_line(row) for row in measured["rows"] if row["method"] == METHOD]
+    lines = [_line(row) for row in measured["rows"] if _of(row, paper)]
+    if not lines:
+        return NOT_MEASURED
+    words = f"{NAMES[paper]} as coded, processor time of one core, {measured_on(measured)}"
     return "\n".join([words, table(HEAD, lines)])
+
+
+def _of(row: Mapping[str, Any], paper: str) -> bool:
+    return row["experiment"].startswith(f"{paper}/") and row["method"] == METHODS[paper]
 
 
 def _line(row: Mapping[str, Any]) -> list[str]:

@@ -246,3 +246,7 @@ def test_stored_speeds_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "| lending | `paper` | 4,321 | 13.2 | 19.3 | 1,230 | 61% | 87% |" in training_speed(
         tmp_path
     )
+    assert training_speed(tmp_path, "fppo").startswith("Not measured yet")
+    training |= {"experiment": "fppo/epidemic", "method": "f-ppo as_coded"}
+    write_benchmarks.main(["--quick", "--folder", str(folder)])
+    assert "| epidemic | `paper` | 4,321 |" in training_speed(tmp_path, "fppo")

@@ -10,6 +10,7 @@ import pytest
 from longfair.envs import NAMES
 from longfair.papers import benchmarks
 from longfair.papers.elbert import bench_cases
+from longfair.papers.fppo import bench_cases as fppo_cases
 from longfair.runs import bench
 
 FOLDER = Path(__file__).parents[2] / "results" / "benchmarks"
@@ -21,6 +22,33 @@ def test_operations_of_an_update_are_those_of_its_matrix_products() -> None:
     heads = 6 * 128 + 128  # five critics with one output, one policy with two
     per_sample = 2 * (3 * (6 * hidden + heads - 128 + 128) - 6 * 11 * 256)
     assert benchmarks.update_operations(model) == pytest.approx(4096 * 10 * per_sample, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "inputs", "outputs", "trunk", "head"),
+    [
+        ("fppo/lending", 25, 2, 256, (256, 128)),
+        ("fppo/epidemic", 136, 35, 512, (512, 256)),
+        ("fppo/attention", 160, 5, 128, (128, 64)),
+    ],
+)
+def test_operations_with_a_common_trunk(
+    experiment: str, inputs: int, outputs: int, trunk: int, head: tuple[int, int]
+) -> None:
+    case = next(case for case in fppo_cases.cases() if case.experiment == experiment)
+    model, (wide, narrow) = case.model(), head
+    first = inputs * trunk
+    rest = trunk * trunk + 2 * (trunk * wide + wide * narrow) + narrow * (outputs + 1)
+    samples = case.config.learning.rollout * 10
+    assert benchmarks.update_operations(model) == 2 * samples * (2 * first + 3 * rest)
+
+
+def test_f_ppo_is_timed_while_it_massages() -> None:
+    cases = list(fppo_cases.cases())
+    assert {case.experiment for case in cases} == set(fppo_cases.PUBLISHED_HOURS)
+    for case in cases:
+        first = getattr(case.config.method, "first", None)
+        assert first is None or case.rollouts_before > first
 
 
 def test_every_environment_and_face_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

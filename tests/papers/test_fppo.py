@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import pandas as pd
 import pytest
 import torch
 
+from longfair.agents.cpo import CPOSettings
 from longfair.papers.fppo import CHECKS, EXPERIMENTS, measures
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS
 from longfair.papers.fppo.training import learner
 from longfair.papers.registry import checks
 from longfair.papers.setting import Evaluating, Setting
+from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.tables import checked
 
 # What is told ------------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ def test_agents_see_what_the_authors_do(world: str, numbers: int, rollouts: int)
     for arm in experiment(world).arms["paper"]:
         env = arm.config.world.make(1)
         assert env.single_observation_space.shape == (numbers,)
-        if arm.config.learning is not None:
+        if isinstance(arm.config.learning, TrunkPPO):
             assert arm.config.learning.last_rollout == rollouts - 1
     assert experiment(world).arms["book"] == experiment(world).arms["paper"]
 
@@ -116,6 +119,31 @@ def test_the_same_seed_gives_the_same_run() -> None:
     arm = next(a for a in experiment("epidemic").arms["smoke"] if a.name == "f-ppo.as_coded")
     setting = replace(arm.config, learning=replace(arm.config.learning, total_steps=150))
     pd.testing.assert_frame_equal(arm.work(setting, 3), arm.work(setting, 3))
+
+
+def test_cpo_is_judged_beside_the_others_in_attention() -> None:
+    arms = {arm.name: arm for arm in experiment("attention").arms["paper"]}
+    for variant, as_coded in VARIANTS.items():
+        setting = arms[f"cpo.{variant}"].config
+        assert setting.method == CPOSettings(as_coded=as_coded)
+        batch = setting.learning.copies * setting.episode_length
+        assert setting.learning.total_steps == 600 * batch
+        assert setting.world == arms[f"f-ppo.{variant}"].config.world
+    assert not any(arm.method == "cpo" for arm in experiment("lending").arms["paper"])
+
+
+def test_a_run_of_cpo_goes_on_from_its_checkpoint_to_the_same_table(tmp_path: Path) -> None:
+    arm = next(a for a in experiment("attention").arms["smoke"] if a.name == "cpo.as_coded")
+    shorter = replace(arm.config.learning, copies=2, total_steps=600)
+    setting = replace(arm.config, learning=shorter)
+    whole = arm.work(setting, 3)
+    checked(whole, "cpo")
+    checkpoint = Checkpoint(tmp_path / "cpo", "key", seconds=0.0)
+    half = replace(setting, learning=replace(shorter, total_steps=400))
+    arm.work(half, 3, checkpoint)
+    assert checkpoint.read() is not None
+    pd.testing.assert_frame_equal(arm.work(setting, 3, checkpoint), whole)
+    assert {"end_short_term_gap", "late_long_term_gap", "late_reward"} <= set(whole["metric"])
 
 
 def test_a_network_without_a_trunk_is_refused() -> None:

@@ -43,6 +43,7 @@ OWN = (
     "ppo.massaging.lending",
     "ppo.massaging.attention",
     "ppo.massaging.epidemic",
+    "cpo.cpo",
     "fairqcm.q_learning",
     "fairqcm.dqn",
     "fairqcm.recurrent",

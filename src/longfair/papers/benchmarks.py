@@ -17,8 +17,8 @@ import numpy as np
 
 from longfair.agents.ppo import FairPPO
 from longfair.envs import NAMES, environment_id
-from longfair.papers.elbert import bench_cases
-from longfair.papers.elbert.bench_cases import TrainingCase
+from longfair.papers.elbert import bench_cases as elbert_cases
+from longfair.papers.fppo import bench_cases as fppo_cases
 from longfair.runs import bench
 
 COPIES = (1, 64, 256, 1024)
@@ -37,6 +37,20 @@ PUBLISHED_ENVIRONMENT_STEPS = {
     ("LoanPool", "discrete"): 113_000,
 }
 """Steps per second of the authors' environments, by ours and preset."""
+
+
+TrainingCase = elbert_cases.TrainingCase | fppo_cases.TrainingCase
+
+PUBLISHED_TRAINING_STEPS = (
+    elbert_cases.PUBLISHED_STEPS_PER_SECOND | fppo_cases.PUBLISHED_STEPS_PER_SECOND
+)
+"""Training steps per second of the authors' code, by experiment."""
+
+PUBLISHED_HOURS = elbert_cases.PUBLISHED_HOURS | fppo_cases.PUBLISHED_HOURS
+"""Hours of a run of the authors' code, by experiment."""
+
+PROPOSED = ("elbert-po", "f-ppo")
+"""The papers' own methods."""
 
 
 def environment_benchmarks(quick: bool) -> list[dict[str, Any]]:
@@ -80,7 +94,7 @@ def training_benchmarks(quick: bool) -> list[dict[str, Any]]:
     Parameters
     ----------
     quick
-        ELBERT-PO only, and fewer repeats.
+        ELBERT-PO and F-PPO only, and fewer repeats.
 
     Returns
     -------
@@ -92,11 +106,12 @@ def training_benchmarks(quick: bool) -> list[dict[str, Any]]:
         whole run, and `times_less_hours` than the authors' own code with their own settings.
         All of processor time, the best of the repeats.
     """
+    cases: list[TrainingCase] = [*elbert_cases.cases(), *fppo_cases.cases()]
     with bench.one_torch_thread():
         return [
             _training_row(case, repeats=2 if quick else 5)
-            for case in bench_cases.cases()
-            if not quick or case.method == "elbert-po"
+            for case in cases
+            if not quick or case.method in PROPOSED
         ]
 
 
@@ -140,6 +155,8 @@ def _training_row(case: TrainingCase, repeats: int) -> dict[str, Any]:
     model = case.model()
     steps = model.n_steps * model.n_envs
     model.learn(steps)
+    # Schedules of massaging go by this number.
+    model.num_timesteps += case.rollouts_before * steps
     clock = time.process_time
     rate, collect, update = 0.0, np.inf, np.inf
     for _ in range(repeats):
@@ -153,7 +170,7 @@ def _training_row(case: TrainingCase, repeats: int) -> dict[str, Any]:
     training = collect + update
     total = training + case.evaluation_seconds(model)
     hours = case.config.learning.total_steps / steps * total / 3600
-    published = bench_cases.PUBLISHED_STEPS_PER_SECOND[case.experiment]
+    published = PUBLISHED_TRAINING_STEPS[case.experiment]
     return {
         "experiment": case.experiment,
         "method": f"{case.method} {case.variant}",
@@ -163,7 +180,7 @@ def _training_row(case: TrainingCase, repeats: int) -> dict[str, Any]:
         "share_of_update": round(update / total, 3),
         "times_published": round(steps / training / published, 1),
         "hours": round(hours, 3),
-        "times_less_hours": round(bench_cases.PUBLISHED_HOURS[case.experiment] / hours, 1),
+        "times_less_hours": round(PUBLISHED_HOURS[case.experiment] / hours, 1),
     }
 
 
@@ -174,9 +191,8 @@ def update_operations(model: FairPPO) -> float:
     gradient.
     """
     networks = model.policy.networks
-    weights = [weight for weight in networks.parameters() if weight.dim() > 1]
-    matrices = sum(weight.numel() for weight in weights) - sum(b.numel() for b in networks.biases)
-    matrices -= networks.value_bias.numel()
-    first = networks.weights[0].numel()
+    trunk, heads = getattr(networks, "trunk_weights", ()), getattr(networks, "heads", networks)
+    layers = [*trunk, *heads.weights, heads.policy_weight, heads.value_weight]
+    matrices = sum(weight.numel() for weight in layers)
     samples = model.n_steps * model.n_envs * model.n_epochs
-    return float(2 * samples * (3 * matrices - first))
+    return float(2 * samples * (3 * matrices - layers[0].numel()))

@@ -49,6 +49,8 @@ class TrainingCase:
     method: str
     variant: str
     config: Setting
+    rollouts_before: int = 0
+    """Rollouts after which it is timed; all are alike."""
 
     def model(self) -> FairPPO:
         """Return the learner, ready for `learn`."""

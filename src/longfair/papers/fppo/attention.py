@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longfair.agents.ppo.massaging.attention import AttentionFPPO
-from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.learning import Trajectories, TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
@@ -46,7 +46,7 @@ REFERENCES: References = {
 
 CASE = CaseStudy(
     identity="fppo/attention",
-    title="Attention allocation: PPO, A-PPO and F-PPO beside policies that need no training",
+    title="Attention allocation: PPO, A-PPO, F-PPO and CPO beside policies that need no training",
     worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     massaged=AttentionFPPO,
     numbers=Numbers(a_ppo=(0.15, 0.05), coded=(0.15, 0.15, 0.1), published=(0.15, 0.1)),
@@ -61,6 +61,7 @@ CASE = CaseStudy(
     episode_length={**authors(1000), "smoke": 100},
     references=REFERENCES,
     seeds={**authors(10), "smoke": 2},
+    constrained={**authors(Trajectories()), "smoke": Trajectories(copies=5, total_steps=3_000)},
 )
 """As published the weight and the tolerance of F-PPO are the code's: the text names none."""
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
+from numba import njit
 from numpy.typing import NDArray
 
 from longfair.envs.attention import AttentionVectorEnv
@@ -165,19 +166,13 @@ class LendingGaps(Gaps):
         return super().step(actions)
 
     def _short_term_gap(self) -> FloatArray:
-        supply, demand = _halves(self._rates.total)
-        return _spread(supply / np.where(demand > 0, demand, 1.0))
+        gaps: FloatArray = spread_of_rates(self._rates.total)
+        return gaps
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
         counts = self._seen.total.reshape(self._applicant.shape)
-        if self.as_coded:
-            gaps: FloatArray = np.abs(np.subtract(*np.sort(counts).swapaxes(0, 1))).mean(axis=1)
-            return gaps
-        people = counts.sum(axis=2, keepdims=True)
-        shares = counts / np.where(people > 0, people, 1.0)
-        first, second = np.cumsum(shares, axis=2).swapaxes(0, 1)
-        distance: FloatArray = np.abs(first - second).sum(axis=1) * (people > 0).all(axis=(1, 2))
-        return distance
+        gaps: FloatArray = (sorted_gaps if self.as_coded else score_gaps)(counts)
+        return gaps
 
     def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
         score = observation[:, : self._scores]
@@ -221,7 +216,7 @@ class AttentionGaps(Gaps):
         shape = env.num_envs, len(env.unwrapped.params.initial_rate)  # type: ignore[attr-defined]
         self._units, self._incidents = (Window(window, shape, np.float64) for _ in range(2))
         self._rest = Window(max(window - 1, 1), shape, np.float64)
-        self._keep_rest = window > 1
+        self._keep_rest = window > 1 and not as_coded
         self._newest = np.zeros(shape)
         self._steps = np.zeros(env.num_envs, np.int64)
 
@@ -240,17 +235,11 @@ class AttentionGaps(Gaps):
         self._steps += 1
 
     def _short_term_gap(self) -> FloatArray:
-        held = self._units.total
-        total = held.sum(axis=1, keepdims=True)
-        deviation = np.abs(held / np.where(total > 0, total, 1.0) - 1.0 / held.shape[1])
-        gaps: FloatArray = deviation.max(axis=1) * (total[:, 0] > 0)
+        gaps: FloatArray = share_gaps(self._units.total)
         return gaps
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
-        held = self._incidents.total
-        most = held.max(axis=1)
-        deviation = np.abs(held - held.mean(axis=1, keepdims=True)).max(axis=1)
-        gaps: FloatArray = deviation / np.where(most > 0, most, 1.0)
+        gaps: FloatArray = incident_gaps(self._incidents.total)
         return gaps
 
     def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
@@ -313,6 +302,91 @@ class EpidemicGaps(Gaps):
             "susceptible": states[:, :, 0] > 0,
             "community": self._community,
         }
+
+
+# Gaps of counts, compiled: they are taken after every step of training. -------------------------
+
+
+@njit(cache=True)
+def spread_of_rates(totals: FloatArray) -> FloatArray:
+    """Return the highest less the lowest rate (N,), for supply and then demand (N, 2G).
+
+    A rate without demand is 0.
+    """
+    copies, groups = totals.shape[0], totals.shape[1] // 2
+    spread = np.empty(copies)
+    for copy in range(copies):
+        low, high = np.inf, -np.inf
+        for group in range(groups):
+            demand = totals[copy, groups + group]
+            rate = totals[copy, group] / (demand if demand > 0 else 1.0)
+            low, high = min(low, rate), max(high, rate)
+        spread[copy] = high - low
+    return spread
+
+
+@njit(cache=True)
+def sorted_gaps(counts: FloatArray) -> FloatArray:
+    """Return the mean difference (N,) of two groups' sorted counts (N, 2, K)."""
+    copies, _, scores = counts.shape
+    gaps = np.empty(copies)
+    for copy in range(copies):
+        first, second = np.sort(counts[copy, 0]), np.sort(counts[copy, 1])
+        total = 0.0
+        for score in range(scores):
+            total += abs(first[score] - second[score])
+        gaps[copy] = total / scores
+    return gaps
+
+
+@njit(cache=True)
+def score_gaps(counts: FloatArray) -> FloatArray:
+    """Return the distance (N,), in scores, of two groups' shares of counts (N, 2, K).
+
+    It is 0 while a group has no count.
+    """
+    copies, _, scores = counts.shape
+    gaps = np.zeros(copies)
+    for copy in range(copies):
+        people, others = counts[copy, 0].sum(), counts[copy, 1].sum()
+        if people <= 0 or others <= 0:
+            continue
+        below = below_other = 0.0
+        for score in range(scores):
+            below += counts[copy, 0, score] / people
+            below_other += counts[copy, 1, score] / others
+            gaps[copy] += abs(below - below_other)
+    return gaps
+
+
+@njit(cache=True)
+def share_gaps(units: FloatArray) -> FloatArray:
+    """Return the largest deviation (N,) of a share of units (N, G) from an equal share.
+
+    It is 0 where there are no units.
+    """
+    copies, sites = units.shape
+    gaps = np.zeros(copies)
+    for copy in range(copies):
+        total = units[copy].sum()
+        if total > 0:
+            for site in range(sites):
+                gaps[copy] = max(gaps[copy], abs(units[copy, site] / total - 1.0 / sites))
+    return gaps
+
+
+@njit(cache=True)
+def incident_gaps(incidents: FloatArray) -> FloatArray:
+    """Return the largest deviation (N,) of incidents (N, G) from their mean, over the most."""
+    copies, sites = incidents.shape
+    gaps = np.empty(copies)
+    for copy in range(copies):
+        mean, most = incidents[copy].sum() / sites, incidents[copy].max()
+        farthest = 0.0
+        for site in range(sites):
+            farthest = max(farthest, abs(incidents[copy, site] - mean))
+        gaps[copy] = farthest / (most if most > 0 else 1.0)
+    return gaps
 
 
 def _halves(totals: FloatArray) -> tuple[FloatArray, FloatArray]:

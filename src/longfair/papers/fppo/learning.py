@@ -1,4 +1,4 @@
-"""How F-PPO's agents learn: one environment, a common trunk, rollouts that may cut episodes."""
+"""How F-PPO's agents learn, and its baseline by constrained policy optimisation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrunkPPO:
-    """Settings of PPO as F-PPO's scripts have them."""
+    """Settings of PPO as F-PPO's scripts have them.
+
+    There is one environment and a common trunk, and rollouts may cut episodes.
+    """
 
     rollout: Count
     """Steps of a rollout; where they cut episodes, episodes go on from rollout to rollout."""
@@ -51,3 +54,34 @@ class TrunkPPO:
     def shortened(self, rollouts: int, episode_length: int) -> TrunkPPO:
         """Return the same for some rollouts."""
         return replace(self, total_steps=rollouts * self.rollout)
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """How constrained policy optimisation learns: whole episodes, one in every copy, make a batch.
+
+    What the algorithm is told stands in `longfair.agents.cpo.settings.CPOSettings`.
+    """
+
+    copies: Count = 25
+    total_steps: Count = 15_000_000
+    """Of all copies together: 600 batches of episodes of 1000 steps."""
+
+    name: ClassVar[str] = "trajectories"
+    revision: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fppo.constrained.train`."""
+        from longfair.papers.fppo.constrained import train
+
+        return train(self, setting, seed, checkpoint)
+
+    def shortened(self, rollouts: int, episode_length: int) -> Trajectories:
+        """Return the same for some batches."""
+        return replace(self, total_steps=rollouts * self.copies * episode_length)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from longfair.agents.cpo.settings import CPOSettings
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
 from longfair.agents.ppo.strategy import Strategy
-from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.learning import Trajectories, TrunkPPO
 from longfair.papers.setting import Evaluating, References, Setting, World
 from longfair.runs.experiment import Arm, Experiment
 
@@ -50,6 +51,8 @@ class CaseStudy:
     episode_length: Mapping[str, int]
     references: References
     seeds: Mapping[str, int]
+    constrained: Mapping[str, Trajectories] = field(default_factory=dict)
+    """By profile: how constrained policy optimisation learns, where it is compared."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
@@ -105,6 +108,11 @@ class CaseStudy:
             for name, (method, description) in self.methods(as_coded).items():
                 setting = self.setting(method, profile, variant)
                 arms.append(Arm(name, variant, setting, train_and_evaluate, description))
+            if profile in self.constrained:
+                setting = self.setting(CPOSettings(as_coded=as_coded), profile, variant)
+                setting = replace(setting, learning=self.constrained[profile])
+                limited = "seeks the reward under a limit on the short-term gap"
+                arms.append(Arm("cpo", variant, setting, train_and_evaluate, limited))
         for name, (policy, description) in self.references.items():
             setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))

@@ -53,6 +53,7 @@ LENDING = Look(
 ATTENTION = Look(
     styles={
         **LEARNERS,
+        "cpo": METHODS["cpo"],
         "equal": LineStyle("every site", GREY, "x", ":"),
         "gaussian": LineStyle("at random", GREY, "+", ":"),
         "proportional": LineStyle("oracle", SKY, "P", ":"),

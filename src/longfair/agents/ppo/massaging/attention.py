@@ -127,42 +127,45 @@ def massaged(
             for taking in range(len(drawn)):
                 if taking == giving:
                     continue
-                after = drawn.copy()
-                after[giving] = total + np.log(shares[giving] - moved)
-                after[taking] = total + np.log(shares[taking] + moved)
-                if as_coded:
-                    allowed = _density_change(drawn, after, mean[copy], deviation) <= threshold
-                else:
-                    allowed = abs(shares[giving] - shares[taking]) < threshold
-                if not allowed:
-                    continue
                 held[giving] -= 1.0
                 held[taking] += 1.0
                 gap = unevenness(held)
                 held[giving] += 1.0
                 held[taking] -= 1.0
-                if gap < fairest:
+                if gap >= fairest:
+                    continue
+                less = total + np.log(shares[giving] - moved)
+                more = total + np.log(shares[taking] + moved)
+                if as_coded:
+                    allowed = True
+                    for site, after in ((giving, less), (taking, more)):
+                        center, width = mean[copy, site], deviation[site]
+                        change = density(after, center, width) - density(drawn[site], center, width)
+                        allowed = allowed and abs(change) <= threshold
+                else:
+                    allowed = abs(shares[giving] - shares[taking]) < threshold
+                if allowed:
                     fairest = gap
-                    changed[copy] = after
+                    changed[copy] = drawn
+                    changed[copy, giving], changed[copy, taking] = less, more
     return changed
 
 
 @njit(cache=True)
-def _density_change(
-    before: FloatArray, after: FloatArray, mean: NDArray[Any], deviation: NDArray[Any]
-) -> float:
-    """Return the largest change of any logit's Gaussian density, for logits (K,)."""
-    densities = [
-        np.exp(-0.5 * ((logits - mean) / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi))
-        for logits in (before, after)
-    ]
-    return float(np.abs(densities[1] - densities[0]).max())
+def density(logit: float, mean: float, deviation: float) -> float:
+    """Return the density of a Gaussian at a logit."""
+    return float(
+        np.exp(-0.5 * ((logit - mean) / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi))
+    )
 
 
 @njit(cache=True)
 def unevenness(units: FloatArray) -> float:
     """Return K times the largest deviation of any site's units (K,) from the mean; exact."""
-    return float(np.abs(len(units) * units - units.sum()).max())
+    total, largest = units.sum(), 0.0
+    for held in units:
+        largest = max(largest, abs(len(units) * held - total))
+    return largest
 
 
 @njit(cache=True)

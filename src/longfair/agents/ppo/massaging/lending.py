@@ -71,6 +71,7 @@ class LendingFPPO(FPPOL):
         return massaged(moment.actions, chance, gaps, self.band(moment.rollout), self.as_coded)
 
 
+@njit(cache=True)
 def massaged(
     actions: NDArray[Any], chance: FloatArray, gaps: FloatArray, band: float, as_coded: bool
 ) -> NDArray[Any]:
@@ -87,13 +88,16 @@ def massaged(
     as_coded
         Flip ties too, and include the ends of the band.
     """
-    rows = np.arange(len(actions))
-    present, opposite = gaps[rows, actions], gaps[rows, 1 - actions]
-    if as_coded:
-        flip = (band <= chance) & (chance <= 1.0 - band) & (present >= opposite)
-    else:
-        flip = (np.abs(2.0 * chance - 1.0) < 1.0 - 2.0 * band) & (present > opposite)
-    return np.where(flip, 1 - actions, actions)
+    changed = actions.copy()
+    for copy, action in enumerate(actions):
+        present, opposite = gaps[copy, action], gaps[copy, 1 - action]
+        if as_coded:
+            flip = band <= chance[copy] <= 1.0 - band and present >= opposite
+        else:
+            flip = abs(2.0 * chance[copy] - 1.0) < 1.0 - 2.0 * band and present > opposite
+        if flip:
+            changed[copy] = 1 - action
+    return changed
 
 
 @njit(cache=True)
@@ -110,7 +114,11 @@ def gaps_of_decisions(supply: FloatArray, demand: FloatArray, applicant: FloatAr
     gaps = np.empty((len(supply), 2))
     for copy in range(len(supply)):
         for approved in range(2):
-            needed = demand[copy] + applicant[copy]
-            rates = (supply[copy] + approved * applicant[copy]) / np.where(needed > 0, needed, 1.0)
-            gaps[copy, approved] = rates.max() - rates.min()
+            low, high = np.inf, -np.inf
+            for group in range(supply.shape[1]):
+                needed = demand[copy, group] + applicant[copy, group]
+                possible = supply[copy, group] + approved * applicant[copy, group]
+                rate = possible / (needed if needed > 0 else 1.0)
+                low, high = min(low, rate), max(high, rate)
+            gaps[copy, approved] = high - low
     return gaps
