@@ -179,8 +179,10 @@ pd.DataFrame.from_dict(rows, orient="index").round(2)
 # coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`, and the
 # page on [bank loans](lending.ipynb) asks whether training can tell.
 #
-# The library smooths its answer a little, which makes it smaller by some hundredths or a tenth. We
-# take the limit without smoothing.
+# The library smooths its answer and stops early, so that it is some hundredths to a tenth too small.
+# The table shows the limit without smoothing. The order of the rows does not depend on that, but
+# training may: what is learned from depends on whether one applicant more changes the distance a
+# little or not at all. So runs of F-PPO in lending as coded wait for the library's own answer.
 
 # %% [markdown]
 # ### In the figures: histograms taken for points
@@ -197,7 +199,9 @@ lending.show(
     None
     if compared.empty
     else dot_intervals(
-        compared, across="distance at the end, relative to the start", band="mean and 95 % interval over runs"
+        compared,
+        across="distance at the end, relative to the start",
+        band="mean and 95 % interval over runs",
     ),
     "Policies without training in lending after 9,900 steps: the distance of the figure and that "
     "of the text, each as a share of its value at the start.",
