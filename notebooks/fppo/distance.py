@@ -176,11 +176,11 @@ pd.DataFrame.from_dict(rows, orient="index").round(2)
 # %% [markdown]
 # The largest difference has the *smallest* distance: each group then has one count of about 150 and
 # six of zero, and only the sizes of the groups differ. So the reward for narrowing the gap, as
-# coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`, and the
-# page on [bank loans](lending.ipynb) asks whether training can tell.
+# coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`. Whether
+# training can tell is a question for the runs, which are not made yet.
 #
-# The library smooths its answer and stops early, so that it is some hundredths to a tenth too small.
-# The table shows the limit without smoothing. The order of the rows does not depend on that, but
+# The library smooths its answer and stops early, so that it is some hundredths to a tenth too
+# small. The table shows the limit without smoothing. It does not need the library's answer, but
 # training may: what is learned from depends on whether one applicant more changes the distance a
 # little or not at all. So runs of F-PPO in lending as coded wait for the library's own answer.
 
@@ -243,7 +243,7 @@ print(checks.plotted_distances().detail)
 # - Epidemic: Euclidean distance of the counts of health states in training, transport between 200
 #   such vectors in the figure.
 #
-# On the following pages every claim about a long-term gap is judged by the figure's measure and by
+# Every claim about a long-term gap is judged by the figure's measure and by
 # the text's.
 
 # %% [markdown]
