@@ -82,7 +82,7 @@ def found(rows: Sequence[Row]) -> str:
         len({row["id"] for row in rows if row["asked"] == asked}) for asked in ("paper", "here")
     )
     text = (
-        f"**What was found.** {papers} claims of the papers stand on the [claim board](claims.md), "
+        f"{papers} claims of the papers stand on the [claim board](claims.md), "
         f"and {ours} questions that are asked here. One that is judged in two variants, or by two "
         "measures, counts twice below."
     )
