@@ -100,8 +100,8 @@ def _loans() -> pd.DataFrame:
     for experiment, methods in searches.items():
         runs = _runs(experiment, "book")
         for method in methods:
-            if len(runs.results) and runs.has((method, "as_published")):
-                last = runs.last_of(method, "as_published")
+            if len(runs.results) and runs.has((method, "as_coded")):
+                last = runs.last_of(method, "as_coded")
                 kind = "reward" if method == "race-blind" else "paper"
                 name = "search without a constraint" if kind == "reward" else "constrained search"
                 rows.append((kind, name, last["gap_dp"].median(), last["profit"].median()))
@@ -165,8 +165,8 @@ def _findings() -> Iterator[Finding]:
             "fairqcm/doughnuts",
         )
     searched = _runs("fairmdp/figure1", "book")
-    if searched.has(("cce-dp", "as_published")):
-        last = searched.last_of("cce-dp", "as_published")
+    if searched.has(("cce-dp", "as_coded")):
+        last = searched.last_of("cce-dp", "as_coded")
         corners = frontier(stored(Store()), "dp", "as_coded")
         best = np.interp(last["gap_dp"], corners["gap"], corners["profit"])
         lost = 1.0 - float(last["profit"].mean() / best.mean())
