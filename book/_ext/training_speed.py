@@ -43,7 +43,7 @@ def training_speed(root: Path, paper: str = "elbert") -> str:
 
 
 def _of(row: Mapping[str, Any], paper: str) -> bool:
-    return row["experiment"].startswith(f"{paper}/") and row["method"] == METHODS[paper]
+    return bool(row["experiment"].startswith(f"{paper}/") and row["method"] == METHODS[paper])
 
 
 def _line(row: Mapping[str, Any]) -> list[str]:
