@@ -33,6 +33,7 @@ UNBOUNDED = {
 """Fields in which every finite number has a meaning."""
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "TrunkPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
     "Books": {"tolerance": 0.05, "steepest": 1.0},
     "DoughnutCounterfactuals": {"largest": 100},
     "LoanCounterfactuals": {"largest": 40},
