@@ -13,10 +13,10 @@ from longfair.agents.fairqcm.networks import (
     ReluStack,
     orthogonal_start,
     relu_layers,
-    seeded,
     unit_row_start,
 )
 from longfair.agents.fairqcm.recurrent_network import RecurrentLayers, RecurrentStack
+from longfair.agents.learning.seeding import seeded
 
 
 def gradient(module: nn.Module, loss: torch.Tensor) -> np.ndarray:

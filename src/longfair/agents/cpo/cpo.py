@@ -41,9 +41,9 @@ from longfair.agents.cpo.trust_region import (
     backtracked,
     trust_region_step,
 )
-from longfair.agents.fairqcm.deep_q_learning import OnlySpaces, spaces_of
-from longfair.agents.fairqcm.networks import seeded
 from longfair.agents.learning import saving
+from longfair.agents.learning.seeding import seeded
+from longfair.agents.learning.spaces import fitting, spaces_of, spaces_to_json
 from longfair.agents.ppo.f_ppo import WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
@@ -441,21 +441,14 @@ class CPO(saving.Saved):
             "settings": asdict(self.settings),
             "seed": self.seed,
             "num_timesteps": self.num_timesteps,
-            "spaces": list(map(saving.space_to_json, spaces_of(self.env))),
+            "spaces": spaces_to_json(self.env),
         }
 
     @classmethod
     def _from_saved(
         cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
     ) -> Self:
-        observed, acting = map(saving.space_from_json, settings["spaces"])
-        if env is None:
-            env = OnlySpaces(observed, acting)
-        elif spaces_of(env) != (observed, acting):
-            raise UsageError(
-                f"it was trained on {observed} and {acting}, the environment has "
-                f"{env.single_observation_space} and {env.single_action_space}"
-            )
+        env = fitting(env, settings["spaces"])
         told = {"settings": _settings(settings["settings"]), "seed": settings["seed"]}
         agent = cls(env, **{**told, **kwargs})
         saving.fill(agent._arrays(), arrays)

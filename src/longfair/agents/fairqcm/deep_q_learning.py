@@ -39,12 +39,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 from torch import nn
 
-from longfair.agents.fairqcm.networks import ReluStack, seeded
+from longfair.agents.fairqcm.networks import ReluStack
 from longfair.agents.fairqcm.presets import Exploration
 from longfair.agents.fairqcm.recurrent_network import RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray, Step
 from longfair.agents.learning import saving
 from longfair.agents.learning.adam import Adam
+from longfair.agents.learning.seeding import seeded
+from longfair.agents.learning.spaces import fitting, spaces_of, spaces_to_json
 from longfair.errors import UsageError
 
 
@@ -314,7 +316,7 @@ class DeepQLearning(saving.Saved, ABC):
         settings = {
             "arguments": self._settings(),
             "counters": {name: getattr(self, name) for name in _COUNTERS},
-            "spaces": list(map(saving.space_to_json, spaces_of(self.env))),
+            "spaces": spaces_to_json(self.env),
         }
         return {"online": self.online.vector, "target": self.target.vector}, settings
 
@@ -323,14 +325,7 @@ class DeepQLearning(saving.Saved, ABC):
         cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
     ) -> Self:
         """Return the agent; one that learns from counterfactuals needs its `imagination` again."""
-        observed, actions = map(saving.space_from_json, settings["spaces"])
-        if env is None:
-            env = OnlySpaces(observed, actions)
-        elif spaces_of(env) != (observed, actions):
-            raise UsageError(
-                f"it was trained on {observed} and {actions}, the environment has "
-                f"{env.single_observation_space} and {env.single_action_space}"
-            )
+        env = fitting(env, settings["spaces"])
         agent = cls(**{"env": env, **cls._arguments(settings["arguments"]), **kwargs})
         saving.fill({"online": agent.online.vector, "target": agent.target.vector}, arrays)
         for name in _COUNTERS:
@@ -339,24 +334,6 @@ class DeepQLearning(saving.Saved, ABC):
 
 
 _COUNTERS = ("num_timesteps", "num_updates", "exploration_rate")
-
-
-class OnlySpaces(NamedTuple):
-    """What an agent knows of its environment when it was loaded without one."""
-
-    single_observation_space: spaces.Space[Any]
-    single_action_space: spaces.Space[Any]
-    num_envs: int = 1
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Refuse: only what learns asks for it."""
-        raise UsageError("the agent was loaded without an environment: give load an env to learn")
-
-
-def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
-    """Return the spaces of one copy's observations and actions."""
-    return env.single_observation_space, env.single_action_space
 
 
 def sizes_of(env: VectorEnv[Any, Any, Any]) -> tuple[int, int]:

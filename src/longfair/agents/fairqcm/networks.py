@@ -8,11 +8,10 @@ NumPy and numba on the same memory. Tests compare them with torch's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import torch
 from numba import njit
 from numpy.typing import NDArray
 from torch import nn
@@ -198,18 +197,6 @@ def unit_row_start(module: nn.Module) -> nn.Module:
             layer.weight.data /= layer.weight.data.norm(dim=1, keepdim=True)
             nn.init.zeros_(layer.bias)
     return module
-
-
-def seeded(seed: int | None, make: Callable[[], nn.Module]) -> nn.Module:
-    """Make a module with draws of its own seed, and leave torch's generator as it was.
-
-    Without a seed the generator is used as it stands.
-    """
-    if seed is None:
-        return make()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return make()
 
 
 def _paired(arrays: list[Float32Array]) -> list[Layer]:

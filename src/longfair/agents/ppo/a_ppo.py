@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from longfair.agents.ppo.advantage_terms import with_terms
+from longfair.agents.ppo.advantage_terms import level_and_increase, with_terms
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, running_rates
 from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.settings import NonNegative
@@ -67,9 +67,8 @@ class APPO(Strategy):
         if self.as_coded:
             after = np.where(rollout.ends, 0.0, after)
         looked_at = after if self.as_coded else before
-        level = np.minimum(0.0, self.tolerance - looked_at)
-        increase = np.minimum(0.0, (before - after) * (looked_at > self.tolerance))
-        return super().plan(rollout)._replace(features=np.stack([level, increase], axis=2))
+        terms = level_and_increase(before, after, looked_at, self.tolerance)
+        return super().plan(rollout)._replace(features=terms)
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the fairness terms and standardise."""

@@ -5,10 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from longfair.agents.ppo.strategy import standardised
+import numpy as np
+
+from longfair.agents.ppo.strategy import FloatArray, standardised
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def level_and_increase(
+    before: FloatArray, after: FloatArray, looked_at: FloatArray, tolerance: float
+) -> FloatArray:
+    r"""Return A-PPO's two terms of every step, (T, N, 2).
+
+    .. math:: \min(0, \omega - \Delta), \qquad
+              \min\big(0, -(\Delta' - \Delta_b)\,1[\Delta > \omega]\big)
+
+    Parameters
+    ----------
+    before, after
+        (T, N): disparities :math:`\Delta_b` and :math:`\Delta'` around the step.
+    looked_at
+        (T, N): the one of them that is held against the tolerance, :math:`\Delta`.
+    tolerance
+        :math:`\omega`, up to which the terms vanish.
+    """
+    level = np.minimum(0.0, tolerance - looked_at)
+    increase = np.minimum(0.0, (before - after) * (looked_at > tolerance))
+    return np.stack([level, increase], axis=2)
 
 
 def with_terms(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from longfair.agents.ppo.advantage_terms import with_terms
+from longfair.agents.ppo.advantage_terms import level_and_increase, with_terms
 from longfair.agents.ppo.strategy import FloatArray, Plan, Rollout, Strategy
 from longfair.agents.register import FAIR_PPO, register
 from longfair.settings import NonNegative
@@ -116,9 +116,8 @@ class WindowedAPPO(Strategy):
         after, _ = seen(rollout, self.as_coded)
         before = rollout.info["short_term_gap_before"]
         looked_at = after if self.as_coded else before
-        level = np.minimum(0.0, self.tolerance - looked_at)
-        increase = np.minimum(0.0, (before - after) * (looked_at > self.tolerance))
-        return super().plan(rollout)._replace(features=np.stack([level, increase], axis=2))
+        terms = level_and_increase(before, after, looked_at, self.tolerance)
+        return super().plan(rollout)._replace(features=terms)
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the terms and standardise."""

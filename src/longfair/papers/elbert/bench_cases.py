@@ -6,7 +6,6 @@ time collecting, updating and evaluating apart.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from longfair.agents.ppo import FairPPO
 from longfair.papers.elbert import attention, infectious, lending
 from longfair.papers.ppo_training import learner
 from longfair.papers.setting import Setting
+from longfair.papers.timing import seconds_of_a_step
 
 PUBLISHED_STEPS_PER_SECOND = {
     "elbert/lending": 351,
@@ -76,12 +76,7 @@ class TrainingCase:
         env = self.config.world.make(
             len(snapshots) * evaluating.episodes, evaluating.episode_length
         )
-        observation, info = env.reset(seed=0)
-        started = time.process_time()
-        for _ in range(steps):
-            observation, _, _, _, info = env.step(act(observation, info))
-        per_step = (time.process_time() - started) / steps
-        return per_step * length / rollouts
+        return seconds_of_a_step(env, act, steps) * length / rollouts
 
 
 def cases(profiles: tuple[str, ...] = ("paper", "book")) -> Iterator[TrainingCase]:

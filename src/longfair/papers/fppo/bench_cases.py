@@ -6,7 +6,6 @@ authors' code was.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from longfair.agents.ppo import FairPPO
 from longfair.papers.fppo import attention, epidemic, lending
 from longfair.papers.fppo.training import learner
 from longfair.papers.setting import Setting
+from longfair.papers.timing import seconds_of_a_step
 
 PUBLISHED_STEPS_PER_SECOND = {"fppo/lending": 263, "fppo/epidemic": 145, "fppo/attention": 496}
 """Training steps per second of the authors' F-PPO, without evaluation, on one core."""
@@ -62,13 +62,8 @@ class TrainingCase:
         generator = np.random.default_rng(0)
         act = acting_snapshots([model.policy.actor()], episodes, model.action_space, generator)
         env = self.config.world.make(episodes, length)
-        observation, info = env.reset(seed=0)
-        started = time.process_time()
-        for _ in range(steps):
-            observation, _, _, _, info = env.step(act(observation, info))
-        per_step = (time.process_time() - started) / steps
         rollouts: int = self.config.learning.last_rollout + 1
-        return per_step * length / rollouts
+        return seconds_of_a_step(env, act, steps) * length / rollouts
 
 
 def cases() -> Iterator[TrainingCase]:

@@ -179,7 +179,8 @@ class LendingGaps(Gaps):
         group = observation[:, self._scores : self._scores + self._groups].astype(np.float64)
         self._applicant = group[:, :, None] * score[:, None, :]
         if self.as_coded:
-            window, adds = self._rates, group * self.env.unwrapped.repays[:, None]  # type: ignore[attr-defined]
+            repays = self.env.unwrapped.repays  # type: ignore[attr-defined]  # checked above
+            window, adds = self._rates, group * repays[:, None]
         else:
             window, adds = self._expected, self._applicant @ self._repay
         supply, demand = _halves(window.total.copy())
@@ -213,7 +214,8 @@ class AttentionGaps(Gaps):
     ) -> None:
         super().__init__(env, as_coded)
         checked("window", window, Count)
-        shape = env.num_envs, len(env.unwrapped.params.initial_rate)  # type: ignore[attr-defined]
+        params = env.unwrapped.params  # type: ignore[attr-defined]  # checked above
+        shape = env.num_envs, len(params.initial_rate)
         self._units, self._incidents = (Window(window, shape, np.float64) for _ in range(2))
         self._rest = Window(max(window - 1, 1), shape, np.float64)
         self._keep_rest = window > 1 and not as_coded

@@ -1,0 +1,59 @@
+"""The spaces that an agent was made for: kept with it, and held against those it is loaded for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gymnasium import spaces
+
+from longfair.agents.learning import saving
+from longfair.errors import UsageError
+
+
+class OnlySpaces(NamedTuple):
+    """What an agent knows of its environment when it was loaded without one."""
+
+    single_observation_space: spaces.Space[Any]
+    single_action_space: spaces.Space[Any]
+    num_envs: int = 1
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Refuse: only what learns asks for it."""
+        raise UsageError("the agent was loaded without an environment: give load an env to learn")
+
+
+def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
+    """Return the spaces of one copy's observations and actions."""
+    return env.single_observation_space, env.single_action_space
+
+
+def spaces_to_json(env: Any) -> list[Any]:
+    """Return the spaces of one copy as plain data."""
+    return list(map(saving.space_to_json, spaces_of(env)))
+
+
+def fitting(env: Any, saved: list[Any]) -> Any:
+    """Return the environment that a saved agent is loaded for.
+
+    Parameters
+    ----------
+    env
+        The environment, or None for an agent that will only act.
+    saved
+        What `spaces_to_json` returned when it was saved.
+
+    Raises
+    ------
+    UsageError
+        If the environment has other spaces.
+    """
+    observed, actions = map(saving.space_from_json, saved)
+    if env is None:
+        return OnlySpaces(observed, actions)
+    if spaces_of(env) != (observed, actions):
+        raise UsageError(
+            f"it was trained on {observed} and {actions}, the environment has "
+            f"{env.single_observation_space} and {env.single_action_space}"
+        )
+    return env
