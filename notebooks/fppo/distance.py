@@ -177,7 +177,7 @@ pd.DataFrame.from_dict(rows, orient="index").round(2)
 # The largest difference has the *smallest* distance: each group then has one count of about 150 and
 # six of zero, and only the sizes of the groups differ. So the reward for narrowing the gap, as
 # coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`. Whether
-# training can tell is a question for the runs, which are not made yet.
+# training can tell is a question for runs of both, and there are too few of them yet.
 #
 # The library smooths its answer and stops early, so that it is some hundredths to a tenth too
 # small. The table shows the limit without smoothing. It does not need the library's answer, but
