@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -10,6 +11,7 @@ import pytest
 
 from longfair.errors import UsageError
 from longfair.metrics.distances import score_distance, sorted_count_distance
+from longfair.metrics.sinkhorn import sinkhorn_distance
 from longfair.metrics.windows import windowed_gap, windowed_share_deviation
 from longfair.papers.fppo.gaps import AttentionGaps, EpidemicGaps, Gaps, LendingGaps
 
@@ -40,10 +42,27 @@ def of_all(infos: list[Any], key: str) -> Any:
     return np.stack([info[key] for info in infos[1:]])
 
 
+def distance_of_shares(counts: Any) -> Any:
+    people = counts.sum(axis=3, keepdims=True)
+    shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / 7)
+    distances = score_distance(shares[:, :, 0], shares[:, :, 1])
+    return distances * (people > 0).all(axis=(2, 3))
+
+
 @pytest.mark.parametrize("as_coded", [True, False])
-def test_lending_counts_the_last_applicants(as_coded: bool) -> None:
+@pytest.mark.parametrize(
+    ("distance", "recount"),
+    [
+        ("scores", distance_of_shares),
+        ("sorted-counts", lambda counts: sorted_count_distance(counts[:, :, 0], counts[:, :, 1])),
+        ("sinkhorn", lambda counts: sinkhorn_distance(counts[:, :, 0], counts[:, :, 1])),
+    ],
+)
+def test_lending_counts_the_last_applicants(
+    as_coded: bool, distance: str, recount: Callable[[Any], Any]
+) -> None:
     rng, window = np.random.default_rng(0), 20
-    env = made("Lending", LendingGaps, window=window, as_coded=as_coded)
+    env = made("Lending", LendingGaps, window=window, as_coded=as_coded, distance=distance)
     seen, _, infos = played(env, lambda _: rng.integers(0, 2, COPIES))
     supply, demand = of_all(infos, "supply"), of_all(infos, "demand")
     short = windowed_gap(supply, demand, window + as_coded)
@@ -55,12 +74,7 @@ def test_lending_counts_the_last_applicants(as_coded: bool) -> None:
     rows = np.stack(seen).astype(float)
     pairs = rows[..., 7:9, None] * rows[..., None, :7]
     counts = np.stack([pairs[max(0, t + 1 - window) : t + 1].sum(axis=0) for t in range(STEPS)])
-    if as_coded:
-        long = sorted_count_distance(counts[:, :, 0], counts[:, :, 1])
-    else:
-        people = counts.sum(axis=3, keepdims=True)
-        shares = np.where(people > 0, counts / np.maximum(people, 1), 1 / 7)
-        long = score_distance(shares[:, :, 0], shares[:, :, 1]) * (people > 0).all(axis=(2, 3))
+    long = recount(counts)
     changes = np.diff(long, axis=0, prepend=0.0)
     assert of_all(infos, "long_term_gap_change") == pytest.approx(changes)
 

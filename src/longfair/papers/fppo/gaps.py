@@ -12,7 +12,8 @@ an episode, where nothing has happened yet, but for the long-term gap of the epi
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
@@ -24,9 +25,11 @@ from longfair.envs.epidemic import EpidemicVectorEnv
 from longfair.envs.lending import LendingVectorEnv
 from longfair.envs.wrappers import Boundaries, Window
 from longfair.errors import UsageError
+from longfair.metrics.sinkhorn import sinkhorn_distances
 from longfair.settings import Count, checked
 
 FloatArray = NDArray[np.float64]
+Distance = Literal["scores", "sinkhorn", "sorted-counts"]
 
 
 class Gaps(VectorWrapper[Any, Any, Any, Any]):
@@ -115,9 +118,11 @@ class LendingGaps(Gaps):
 
     The long-term gap is the 1-Wasserstein distance between the groups' shares of scores in the
     window (0 while a group has none), in scores. The short-term gap is that of the true positive
-    rates, 0 where nobody would have repaid. As coded the rates are over one applicant more, and
-    the distance takes the counts of the scores for samples, so that it does not see which score
-    a count belongs to.
+    rates, 0 where nobody would have repaid. As coded they are over one applicant more.
+
+    The authors' code takes the counts of the scores for samples, so that its distance does not see
+    which score a count belongs to: `"sinkhorn"` is that distance as their library answers it,
+    `"sorted-counts"` is the same without the library's smoothing.
 
     For massaging: `window_supply` and `window_demand` (N, G), true positives and positives of the
     window, and `applicant_demand` (N, G), what the present applicant adds. As coded that is the
@@ -131,15 +136,23 @@ class LendingGaps(Gaps):
         Applicants remembered, of all groups together.
     as_coded
         As said above.
+    distance
+        Which distance of the groups' counts the long-term gap is: `"scores"`, `"sinkhorn"` or
+        `"sorted-counts"`.
     """
 
     environment = LendingVectorEnv
 
     def __init__(
-        self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
+        self,
+        env: VectorEnv[Any, Any, Any],
+        window: int = 300,
+        as_coded: bool = False,
+        distance: Distance = "scores",
     ) -> None:
         super().__init__(env, as_coded)
         checked("window", window, Count)
+        self._distance = DISTANCES[checked("distance", distance, Distance)]
         params = env.unwrapped.params  # type: ignore[attr-defined]  # checked above
         self._repay = np.array(params.repay_probability)
         self._groups, copies = len(params.group_probability), env.num_envs
@@ -171,7 +184,7 @@ class LendingGaps(Gaps):
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
         counts = self._seen.total.reshape(self._applicant.shape)
-        gaps: FloatArray = (sorted_gaps if self.as_coded else score_gaps)(counts)
+        gaps: FloatArray = self._distance(counts)
         return gaps
 
     def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
@@ -359,6 +372,21 @@ def score_gaps(counts: FloatArray) -> FloatArray:
             below_other += counts[copy, 1, score] / others
             gaps[copy] += abs(below - below_other)
     return gaps
+
+
+@njit(cache=True)
+def sinkhorn_gaps(counts: FloatArray) -> FloatArray:
+    """Return the library's distance (N,) of two groups' counts (N, 2, K) taken for samples."""
+    gaps: FloatArray = sinkhorn_distances(counts[:, 0], counts[:, 1])
+    return gaps
+
+
+DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "scores": score_gaps,
+    "sinkhorn": sinkhorn_gaps,
+    "sorted-counts": sorted_gaps,
+}
+"""Distances (N,) of two groups' counts of scores (N, 2, K)."""
 
 
 @njit(cache=True)

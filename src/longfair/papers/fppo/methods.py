@@ -41,7 +41,8 @@ class CaseStudy:
     identity: str
     title: str
     worlds: Mapping[str, World]
-    """By variant: what agents see, and how gaps are taken, differ."""
+    """By variant: what agents see, and how gaps are taken, differ; `reference` is for policies that
+    need no training."""
     massaged: type[FPPOL]
     """F-PPO with the massaging of this world."""
     numbers: Numbers
@@ -114,7 +115,7 @@ class CaseStudy:
                 limited = "seeks the reward under a limit on the short-term gap"
                 arms.append(Arm("cpo", variant, setting, train_and_evaluate, limited))
         for name, (policy, description) in self.references.items():
-            setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
+            setting = Setting(self.worlds["reference"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))
         return tuple(arms)
 
