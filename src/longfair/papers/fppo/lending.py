@@ -64,6 +64,12 @@ CASE = CaseStudy(
     episode_length={**authors(2000), "smoke": 200},
     references=REFERENCES,
     seeds={**authors(10), "smoke": 2},
+    elsewhere={
+        "f-ppo-exact": (
+            world(True, distance="sorted-counts"),
+            "F-PPO with the exact limit of the code's smoothed distance",
+        )
+    },
 )
 
 LENDING = CASE.experiment()

@@ -54,6 +54,8 @@ class CaseStudy:
     seeds: Mapping[str, int]
     constrained: Mapping[str, Trajectories] = field(default_factory=dict)
     """By profile: how constrained policy optimisation learns, where it is compared."""
+    elsewhere: Mapping[str, tuple[World, str]] = field(default_factory=dict)
+    """F-PPO as coded, trained in another world: its name, the world and a description."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
@@ -114,6 +116,10 @@ class CaseStudy:
                 setting = replace(setting, learning=self.constrained[profile])
                 limited = "seeks the reward under a limit on the short-term gap"
                 arms.append(Arm("cpo", variant, setting, train_and_evaluate, limited))
+        for name, (world, description) in self.elsewhere.items():
+            method, _ = self.methods(as_coded=True)["f-ppo"]
+            setting = replace(self.setting(method, profile, "as_coded"), world=world)
+            arms.append(Arm(name, "as_coded", setting, train_and_evaluate, description))
         for name, (policy, description) in self.references.items():
             setting = Setting(self.worlds["reference"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))

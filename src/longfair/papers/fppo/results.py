@@ -31,6 +31,7 @@ EPISODE = "step of an evaluation episode"
 LENDING = Look(
     styles={
         **LEARNERS,
+        "f-ppo-exact": LineStyle("F-PPO, exact distance", BLACK, "X", "-."),
         "threshold-3-2": LineStyle("threshold 3 / 2", GREEN, "^", ":"),
         "static-reward": LineStyle("real thresholds for profit", GREEN, "D", ":"),
     },
