@@ -70,23 +70,23 @@ def sinkhorn_distances(first: FloatArray, second: FloatArray) -> FloatArray:
     rows = len(first)
     distances = np.zeros(rows)
     for row in range(rows):
-        distances[row] = _distance(first[row], second[row])
+        distances[row] = debiased_distance(first[row], second[row])
     return distances
 
 
 @njit(cache=True)
-def _distance(first: FloatArray, second: FloatArray) -> float:
+def debiased_distance(first: FloatArray, second: FloatArray) -> float:
     """Return the distance of two samples (K,): their cost less half of each sample's own."""
     diameter = max(first.max(), second.max()) - min(first.min(), second.min())
     if diameter <= 0.0:
         return 0.0
     schedule = _schedule(diameter)
-    own = 0.5 * (_cost(first, first, schedule) + _cost(second, second, schedule))
-    return _cost(first, second, schedule) - own
+    own = 0.5 * (smoothed_cost(first, first, schedule) + smoothed_cost(second, second, schedule))
+    return smoothed_cost(first, second, schedule) - own
 
 
 @njit(cache=True)
-def _cost(first: FloatArray, second: FloatArray, schedule: FloatArray) -> float:
+def smoothed_cost(first: FloatArray, second: FloatArray, schedule: FloatArray) -> float:
     """Return the smoothed cost of moving one sample (K,) onto the other, by its dual potentials."""
     zero = np.zeros(len(first))
     of_first = _softmin(first, second, zero, schedule[0])

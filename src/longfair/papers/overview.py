@@ -15,7 +15,7 @@ from longfair.papers import registry
 from longfair.papers.elbert import world_results
 from longfair.papers.fairmdp.cross_entropy_results import frontier
 from longfair.papers.fairmdp.exact_results import stored
-from longfair.papers.fppo.checks import sorted_counts
+from longfair.papers.fppo.checks import blind_training
 from longfair.papers.page import Page, Runs
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
@@ -148,7 +148,7 @@ def _findings() -> Iterator[Finding]:
             f"fixed weights have more reward and less bias than {_beaten(attention)}.",
             "elbert/attention",
         )
-    blind = sorted_counts().computed
+    blind = blind_training().computed
     yield Finding(
         "The term that is to close F-PPO's long-term gap in bank loans, as coded, cannot see that "
         f"gap: what it measures is {blind['with_gap']:.2f} with the gap and "

@@ -7,7 +7,7 @@ from longfair.papers.fppo.lending import LENDING
 CHECKS = {
     "fppo-proposition-1": "longfair.papers.fppo.checks:proposition_1",
     "fppo-vacuous-bound": "longfair.papers.fppo.checks:vacuous_bound",
-    "fppo-sorted-counts": "longfair.papers.fppo.checks:sorted_counts",
+    "fppo-blind-training": "longfair.papers.fppo.checks:blind_training",
     "fppo-plotted-distances": "longfair.papers.fppo.checks:plotted_distances",
 }
 EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC)
