@@ -240,7 +240,10 @@ def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
         ({"rule": {"kind": "lowest", **COMPARISON, "margn": 1}}, "'margn': did you mean 'margin'"),
         ({"rule": {"kind": "lowest", **COMPARISON, "margin": -1}}, "margin is -1"),
         ({"rule": {"kind": "lowest", **COMPARISON, "others": []}}, "list of distinct methods"),
-        ({"rule": {"kind": "lowest", **COMPARISON, "others": ["fair"]}}, "which is the method"),
+        (
+            {"rule": {"kind": "lowest", **COMPARISON, "others": ["fair"]}},
+            "without .fair., which is named before",
+        ),
         ({"rule": {"kind": "lowest", **COMPARISON, "among": "some"}}, "among is 'some'"),
         ({"rule": {"kind": "lowest", **COMPARISON, "phase": "curve"}}, "window is None"),
         ({"rule": {"kind": "lowest", **COMPARISON, "window": [0, 1]}}, "only then"),

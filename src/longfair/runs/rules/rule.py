@@ -208,29 +208,40 @@ class RuleFields(Fields):
 
     def others(self, method: str, *, one: bool = False) -> tuple[str, ...]:
         """Read ``others``, the methods that one is compared with, or the only one."""
-        names = tuple(self._method("others", value) for value in self.sequence("others"))
+        names = self.distinct("others", (method,))
         if one and len(names) != 1:
             raise self.wrong("others", list(names), "a list of one method, to have one effect")
+        return names
+
+    def distinct(self, key: str, taken: tuple[str, ...]) -> tuple[str, ...]:
+        """Read a list of methods, none of which is taken."""
+        names = tuple(self._method(key, value) for value in self.sequence(key))
         if not names or len(set(names)) != len(names):
-            raise self.wrong("others", list(names), "a list of distinct methods")
-        if method in names:
-            raise self.wrong("others", list(names), f"without {method!r}, which is the method")
+            raise self.wrong(key, list(names), "a list of distinct methods")
+        for method in taken:
+            if method in names:
+                raise self.wrong(key, list(names), f"without {method!r}, which is named before")
         return names
 
     def quantity(self) -> Quantity:
         """Read ``metric``, ``group``, ``phase`` and ``window``."""
-        metric = self.take("metric")
-        if isinstance(metric, str):
-            metric = dict.fromkeys(self.measures, metric)
-        if not isinstance(metric, dict) or set(metric) != set(self.measures):
-            wanted = f"a name, or one name for each of the measures {list(self.measures)}"
-            raise self.wrong("metric", metric, wanted)
+        metric = self.metric("metric")
         group = self.integer("group", ALL_GROUPS, low=ALL_GROUPS)
         phase = self.choice("phase", PHASES, "final")
         window = self.take("window", None)
         if (phase == "curve") != (window is not None):
             raise self.wrong("window", window, "given with 'phase: curve', and only then")
         return Quantity(metric, group, phase, None if window is None else self._window(window))
+
+    def metric(self, key: str) -> dict[str, str]:
+        """Read the name of a metric, for all measures or one name for each."""
+        metric = self.take(key)
+        if isinstance(metric, str):
+            metric = dict.fromkeys(self.measures, metric)
+        if not isinstance(metric, dict) or set(metric) != set(self.measures):
+            wanted = f"a name, or one name for each of the measures {list(self.measures)}"
+            raise self.wrong(key, metric, wanted)
+        return metric
 
     def _method(self, key: str, value: Any) -> str:
         if not isinstance(value, str):
