@@ -178,7 +178,6 @@ pd.DataFrame.from_dict(rows, orient="index").round(2)
 # six of zero, and only the sizes of the groups differ. So the reward for narrowing the gap, as
 # coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`. Whether
 # training can tell is a question for runs of both, and there are too few of them yet.
-#
 
 # %% [markdown]
 # The smoothing falls from step to step, and stops before the answer has converged. Without it the
