@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.attention import AttentionFPPO
 from longfair.papers.fppo.learning import Trajectories, TrunkPPO
-from longfair.papers.fppo.methods import CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 SITES, ROWS = 5, 8
@@ -47,11 +47,7 @@ REFERENCES: References = {
 CASE = CaseStudy(
     identity="fppo/attention",
     title="Attention allocation: PPO, A-PPO, F-PPO and CPO beside policies that need no training",
-    worlds={
-        "as_coded": world(True),
-        "as_published": world(False),
-        "reference": world(True),
-    },
+    worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     massaged=AttentionFPPO,
     numbers=Numbers(a_ppo=(0.15, 0.05), coded=(0.15, 0.15, 0.1), published=(0.15, 0.1)),
     learning={

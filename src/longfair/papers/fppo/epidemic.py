@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -37,11 +37,7 @@ REFERENCES: References = {
 CASE = CaseStudy(
     identity="fppo/epidemic",
     title="Epidemic control: PPO, A-PPO and F-PPO beside policies that need no training",
-    worlds={
-        "as_coded": world(True),
-        "as_published": world(False),
-        "reference": world(True),
-    },
+    worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     massaged=EpidemicFPPO,
     numbers=Numbers(a_ppo=(0.1, 0.05), coded=(0.25, 0.25, 0.05), published=(0.25, 0.05)),
     learning={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -46,11 +46,8 @@ episodes that no result uses.
 CASE = CaseStudy(
     identity="fppo/lending",
     title="Bank loans: PPO, A-PPO and F-PPO beside policies that need no training",
-    worlds={
-        "as_coded": world(True, distance="sinkhorn"),
-        "as_published": world(False),
-        "reference": world(True),
-    },
+    worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
+    regularised={"as_coded": world(True, distance="sinkhorn")},
     massaged=LendingFPPO,
     numbers=Numbers(a_ppo=(0.25, 0.005), coded=(1.12, 1.0, 0.005), published=(1.0, 0.05)),
     learning={

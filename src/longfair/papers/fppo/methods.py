@@ -41,8 +41,7 @@ class CaseStudy:
     identity: str
     title: str
     worlds: Mapping[str, World]
-    """By variant: what agents see, and how gaps are taken, differ; `reference` is for policies that
-    need no training."""
+    """By variant: what agents see, and how gaps are taken, differ."""
     massaged: type[FPPOL]
     """F-PPO with the massaging of this world."""
     numbers: Numbers
@@ -54,6 +53,8 @@ class CaseStudy:
     seeds: Mapping[str, int]
     constrained: Mapping[str, Trajectories] = field(default_factory=dict)
     """By profile: how constrained policy optimisation learns, where it is compared."""
+    regularised: Mapping[str, World] = field(default_factory=dict)
+    """By variant: F-PPO's world, where it is told another long-term gap; others never read it."""
     elsewhere: Mapping[str, tuple[World, str]] = field(default_factory=dict)
     """F-PPO as coded, trained in another world: its name, the world and a description."""
 
@@ -94,8 +95,9 @@ class CaseStudy:
         As published, a method that massages is also evaluated with massaging, as the text has it.
         """
         massaged = variant == "as_published" and isinstance(method, self.massaged)
+        worlds = {**self.worlds, **self.regularised} if isinstance(method, FPPOL) else self.worlds
         return Setting(
-            self.worlds[variant],
+            worlds[variant],
             method,
             replace(self.learning[profile], massaged_at_evaluation=massaged),
             self.evaluating[profile],
@@ -121,7 +123,7 @@ class CaseStudy:
             setting = replace(self.setting(method, profile, "as_coded"), world=world)
             arms.append(Arm(name, "as_coded", setting, train_and_evaluate, description))
         for name, (policy, description) in self.references.items():
-            setting = Setting(self.worlds["reference"], policy, None, self.evaluating[profile])
+            setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))
         return tuple(arms)
 
