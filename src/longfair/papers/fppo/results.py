@@ -11,7 +11,7 @@ from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.page import Look, Runs
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import final, over_seeds
+from longfair.runs.tidy import ARM, final, of_arm, over_seeds
 
 Readings = Mapping[str, Mapping[str, float]]
 """Metric to method to what a figure shows."""
@@ -190,3 +190,35 @@ def both_distances(runs: Runs) -> pd.DataFrame:
 
 DISTANCES = {"long_term_gap": "the figure's", "distance": "the text's"}
 """Metric of a distance in bank loans to what it is called."""
+
+
+HARDLY_LENDING = 10_100.0
+"""Cash at the end below which a bank hardly lends; it begins with 10,000."""
+
+
+def hardly_lending(runs: Runs, method: str, variant: str) -> tuple[int, int]:
+    """Count the runs in bank loans that end as a bank that hardly lends, and all of them.
+
+    Parameters
+    ----------
+    runs
+        Runs in bank loans.
+    method, variant
+        The arm.
+    """
+    cash = of_arm(runs.results, "end_cash", method, variant)
+    return int((cash < HARDLY_LENDING).sum()), len(cash)
+
+
+def lending_only(runs: Runs) -> Runs:
+    """Leave out the runs of methods that end as a bank that hardly lends.
+
+    Parameters
+    ----------
+    runs
+        Runs in bank loans.
+    """
+    results = runs.results
+    cash = final(results).query("metric == 'end_cash'").set_index([*ARM, "seed"])["value"]
+    keys = pd.MultiIndex.from_frame(results[[*ARM, "seed"]])
+    return runs.showing(results[(cash.reindex(keys) >= HARDLY_LENDING).to_numpy()])
