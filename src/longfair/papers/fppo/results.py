@@ -8,10 +8,10 @@ import pandas as pd
 
 from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
-from longfair.papers.page import Look, Runs
+from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import ARM, final, of_arm, over_seeds
+from longfair.runs.tidy import ARM, Quantities, final, of_arm, over_seeds
 
 Readings = Mapping[str, Mapping[str, float]]
 """Metric to method to what a figure shows."""
@@ -48,8 +48,9 @@ LENDING = Look(
     },
     across=("end_cash", "end_long_term_gap"),
     beside=(),
+    median=True,
 )
-"""How runs in bank loans appear."""
+"""How runs in bank loans appear. Some end lending and some do not, so a mean would be no run."""
 
 ATTENTION = Look(
     styles={
@@ -145,7 +146,7 @@ def beside_figure(
     Returns
     -------
     pandas.DataFrame
-        Index method; for every metric what came out, with its interval, and the paper's number.
+        Index method; for every metric what came out, see `median_and_range`, and the paper's.
     """
     if runs.results.empty:
         return runs.missing
@@ -155,10 +156,57 @@ def beside_figure(
         cells = {}
         for metric, numbers in read.items():
             name = metric.replace("_", " ")
-            cells[name] = runs.number(metric, method, own, digits[metric])
+            values = of_arm(runs.results, metric, method, own)
+            cells[name] = median_and_range(values, digits[metric])
             cells[f"{name}, paper"] = f"{numbers[method]:,.{digits[metric]}f}"
         rows[method] = cells
     return runs.labelled(pd.DataFrame.from_dict(rows, orient="index"))
+
+
+def ranges(runs: Runs, quantities: Quantities) -> pd.DataFrame | Words:
+    """Lay out final metrics of runs of two kinds, of which a mean would say nothing.
+
+    Parameters
+    ----------
+    runs
+        Runs of one experiment.
+    quantities
+        What to show.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index method and variant; per quantity see `median_and_range`, and the number of runs.
+    """
+    if runs.results.empty:
+        return runs.missing
+    lines = {}
+    for method, variant in runs.results[ARM].drop_duplicates().itertuples(index=False):
+        columns = {
+            title: median_and_range(of_arm(runs.results, metric, method, variant), digits)
+            for metric, (title, digits) in quantities.items()
+        }
+        runs_of_arm = runs.last_of(method, variant)["seed"].nunique()
+        lines[method, variant] = columns | {"runs": runs_of_arm}
+    return runs.labelled(pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM))
+
+
+def median_and_range(values: pd.Series[float], digits: int) -> str:
+    """Write runs as in "0.19 (0.17 to 0.21)": the middle one, the lowest and the highest.
+
+    Parameters
+    ----------
+    values
+        One per run; the median of an even number is the lower one in the middle.
+    digits
+        Digits after the point.
+    """
+    if values.empty:
+        return NOT_STORED
+    middle = values.quantile(0.5, interpolation="lower")
+    ends = (values.min(), values.max())
+    low, high = (f"{end:,.{digits}f}" for end in ends)
+    return f"{middle:,.{digits}f} ({low} to {high})" if len(values) > 1 else low
 
 
 def both_distances(runs: Runs) -> pd.DataFrame:

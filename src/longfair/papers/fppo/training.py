@@ -6,6 +6,7 @@ to it, and a run takes minutes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,18 +59,21 @@ def learner(learning: TrunkPPO, setting: Setting, seed: int) -> FairPPO:
     """Return the learner of settings, ready for `learn`."""
     env = setting.world.make(1, setting.episode_length)
     length: int = env.unwrapped.episode_length  # type: ignore[attr-defined]  # of longfair
-    return FairPPO(
-        SharedTrunkPolicy,
-        BatchVecEnv(env),
-        strategy=setting.method,
-        net_arch=learning.hidden,
-        whole_episodes=learning.rollout % length == 0,
-        n_steps=learning.rollout,
-        batch_size=learning.minibatch,
-        n_epochs=learning.epochs,
-        learning_rate=learning.learning_rate,
-        seed=seed,
-    )
+    with warnings.catch_warnings():
+        # A rollout is no multiple of a minibatch in the authors' settings, which is meant.
+        warnings.filterwarnings("ignore", message=".*truncated mini-batch", category=UserWarning)
+        return FairPPO(
+            SharedTrunkPolicy,
+            BatchVecEnv(env),
+            strategy=setting.method,
+            net_arch=learning.hidden,
+            whole_episodes=learning.rollout % length == 0,
+            n_steps=learning.rollout,
+            batch_size=learning.minibatch,
+            n_epochs=learning.epochs,
+            learning_rate=learning.learning_rate,
+            seed=seed,
+        )
 
 
 class RolloutGaps(BaseCallback):

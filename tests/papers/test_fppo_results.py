@@ -1,0 +1,61 @@
+"""What F-PPO's pages read from stored runs."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from longfair.figures import Words
+from longfair.papers import registry
+from longfair.papers.fppo import results as fppo
+from longfair.papers.page import Runs
+
+COLUMNS = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
+METRICS = ("end_cash", "end_long_term_gap")
+
+
+def runs_of(**arms: list[tuple[float, float]]) -> Runs:
+    """Return runs of methods as coded, of which cash and gap at the end are given."""
+    rows = [
+        (method.replace("_", "-"), "as_coded", seed, "final", 700_000, metric, -1, value)
+        for method, seeds in arms.items()
+        for seed, values in enumerate(seeds)
+        for metric, value in zip(METRICS, values, strict=True)
+    ]
+    experiment = registry.experiment("fppo/lending")
+    return Runs(experiment, "book", fppo.LENDING).showing(pd.DataFrame(rows, columns=COLUMNS))
+
+
+TWO_KINDS = runs_of(
+    f_ppo=[(10_000.0, 0.34), (11_500.0, 0.12), (10_001.0, 0.35), (10_100.0, 0.3)],
+    ppo=[(11_474.0, 0.19)],
+)
+
+
+def test_banks_that_hardly_lend_are_counted_and_left_out() -> None:
+    assert fppo.hardly_lending(TWO_KINDS, "f-ppo", "as_coded") == (2, 4)
+    assert fppo.hardly_lending(TWO_KINDS, "ppo", "as_coded") == (0, 1)
+    assert fppo.hardly_lending(TWO_KINDS, "a-ppo", "as_coded") == (0, 0)
+    left = fppo.lending_only(TWO_KINDS)
+    assert sorted(left.last_of("f-ppo", "as_coded")["seed"].unique()) == [1, 3]
+    assert fppo.hardly_lending(left, "f-ppo", "as_coded") == (0, 2)
+    assert len(left.last_of("ppo", "as_coded")) == len(METRICS)
+
+
+def test_runs_of_two_kinds_show_the_middle_one_and_the_ends() -> None:
+    table = fppo.ranges(TWO_KINDS, {"end_cash": ("cash", 0), "end_long_term_gap": ("gap", 2)})
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc[("F-PPO", "as coded"), "cash"] == "10,001 (10,000 to 11,500)"
+    assert table.loc[("F-PPO", "as coded"), "gap"] == "0.30 (0.12 to 0.35)"
+    assert table.loc[("F-PPO", "as coded"), "runs"] == 4
+    assert table.loc[("PPO", "as coded"), "cash"] == "11,474"
+    nothing = TWO_KINDS.showing(TWO_KINDS.results.iloc[:0])
+    assert isinstance(fppo.ranges(nothing, {"end_cash": ("cash", 0)}), Words)
+
+
+def test_the_papers_numbers_stand_beside_the_runs() -> None:
+    read = {"end_cash": {"f-ppo": 11_630.0, "a-ppo": 11_808.0}}
+    table = fppo.beside_figure(TWO_KINDS, read, {"end_cash": 0})
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc["F-PPO", "end cash"] == "10,001 (10,000 to 11,500)"
+    assert table.loc["F-PPO", "end cash, paper"] == "11,630"
+    assert table.loc["A-PPO", "end cash"] == "(not stored)"
