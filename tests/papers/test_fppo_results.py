@@ -38,7 +38,7 @@ def test_banks_that_hardly_lend_are_counted_and_left_out() -> None:
     left = fppo.lending_only(TWO_KINDS)
     assert sorted(left.last_of("f-ppo", "as_coded")["seed"].unique()) == [1, 3]
     assert fppo.hardly_lending(left, "f-ppo", "as_coded") == (0, 2)
-    assert len(left.last_of("ppo", "as_coded")) == len(METRICS)
+    assert len(left.last_of("ppo", "as_coded")) == 1
 
 
 def test_runs_of_two_kinds_show_the_middle_one_and_the_ends() -> None:
