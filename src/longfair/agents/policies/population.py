@@ -88,7 +88,7 @@ class Cost:
         else:
             loss = 1.0 - model.reward(outcome)
         if self.fairness_weight == 0.0:
-            return loss
+            return np.asarray(loss)
         gap = model.disparities(rates, outcome)[..., NOTIONS[self.notion]]
         cost: FloatArray = (1.0 - self.fairness_weight) * loss + self.fairness_weight * gap
         return cost
