@@ -49,6 +49,7 @@ OWN = (
     "fairqcm.recurrent",
     "fairqcm.ledger_dqn",
     "fair_mdp.memory_q_learning",
+    "ucbfair.learner",
 )
 """Modules of `longfair.agents` whose import registers their agents."""
 
