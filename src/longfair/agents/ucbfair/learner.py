@@ -61,7 +61,7 @@ class History(NamedTuple):
 
 @register(
     label="L-UCBFair",
-    style=Style("#882255", "X"),
+    style=Style("#882255", "v"),
     loaded_by="longfair.agents.ucbfair.learner:LUCBFair",
     needs=("disparity",),
     actions=("continuous",),
@@ -140,10 +140,11 @@ class LUCBFair(saving.Saved):
         progress_bar
             Show how far the learning is.
         """
-        from tqdm import trange
+        from rich.progress import track
 
         steps = self.horizon * self.env.num_envs
-        for _ in trange(-(-total_timesteps // steps), disable=not progress_bar):
+        rounds = range(-(-total_timesteps // steps))
+        for _ in track(rounds, "Learning", disable=not progress_bar):
             episodes = self._play()
             self._memory.add(episodes)
             self._raise_price(episodes)

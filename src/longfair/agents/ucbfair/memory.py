@@ -98,20 +98,22 @@ class Judge:
         cap = self.horizon - step if self._remaining else self.horizon
         bonus = np.sqrt(np.maximum(width, 0))
         bonus *= self._bonus
-        return np.clip(products + bonus, 0, cap)
+        values: NDArray[Any] = np.clip(products + bonus, 0, cap)
+        return values
 
     def policy(self, values: NDArray[Any], price: float) -> NDArray[Any]:
         """Return the chances (..., M) of the cells, given values (2, ..., M)."""
-        logits = values[0] + price * values[1] if price else values[0].copy()
-        logits -= logits.max(axis=-1, keepdims=True)
-        logits *= self._sharpness
-        chances = np.exp(logits, out=logits)
+        chances: NDArray[Any] = values[0] + price * values[1]
+        chances -= chances.max(axis=-1, keepdims=True)
+        chances *= self._sharpness
+        np.exp(chances, out=chances)
         chances /= chances.sum(axis=-1, keepdims=True)
         return chances
 
     def worth(self, values: NDArray[Any], price: float) -> NDArray[Any]:
         """Return the values (2, ...) of states, given those of their cells (2, ..., M)."""
-        return np.einsum("...m,j...m->j...", self.policy(values, price), values)
+        worth: NDArray[Any] = np.einsum("...m,j...m->j...", self.policy(values, price), values)
+        return worth
 
 
 class Memory(ABC):

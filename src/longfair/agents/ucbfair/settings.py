@@ -121,7 +121,7 @@ class LUCBFairSettings:
         """
         count, choices = self.episodes, np.log(max(self.cells**2, 2))
         confidence = np.log(choices * 4 * features * horizon * count / FAILURE)
-        theory = {
+        theory: dict[str, Any] = {
             "bonus": features * horizon * float(np.sqrt(confidence)),
             "sharpness": float(count * choices / (2 * (1 + self.largest_price + horizon))),
             "price_step": self.largest_price / (np.sqrt(count) * horizon) or 1.0,

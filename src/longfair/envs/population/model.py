@@ -192,6 +192,11 @@ class PopulationModel:
         thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
         return thresholds
 
+    def acceptance(self, rates: ArrayLike, thresholds: ArrayLike) -> FloatArray:
+        """Return who passes thresholds (..., G) of the feature's own scale; see `Acceptance`."""
+        rate, threshold = (np.asarray(given, dtype=np.float64) for given in (rates, thresholds))
+        return self._accept(rate, threshold)
+
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
         """Return what actions (..., G) do in states (..., G)."""
         rate = np.asarray(rates, dtype=np.float64)
