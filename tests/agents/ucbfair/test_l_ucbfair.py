@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from longfair.agents.register import find
-from longfair.agents.ucbfair import Cells, LUCBFair, LUCBFairSettings, RadialFeatures
+from longfair.agents.ucbfair import (
+    Cells,
+    LearnedFeatures,
+    LUCBFair,
+    LUCBFairSettings,
+    RadialFeatures,
+)
 from longfair.agents.ucbfair.memory import ANEW, MEMORIES, Episodes, Memory
+from longfair.agents.ucbfair.offline_features import OfflineLearning, fit, random_play
 from longfair.envs.elapsed import ElapsedTime
 from longfair.errors import UsageError
 
@@ -308,3 +315,40 @@ def test_bad_input_is_refused_in_one_line() -> None:
         RadialFeatures([[0.1, np.nan]])
     with pytest.raises(UsageError, match="one time for all"):
         learner().predict(np.array([[0.1, 0.2, 0.0], [0.1, 0.2, 0.5]]))
+
+
+# Learned features --------------------------------------------------------------------------------
+
+
+def test_features_learned_from_random_play_explain_rewards_and_next_states() -> None:
+    """Most of the variance of every signal, on transitions that were kept back."""
+    learning = OfflineLearning(size=24, hidden=48, transitions=12_000, epochs=12)
+    env = batch(50, 50)
+    played = random_play(env, learning.transitions, "demographic-parity", seed=0)
+    assert played.states.shape == (12_000, 2)
+    found = fit(played, learning, seed=0)
+    assert found.explained.shape == (2 + 16,)
+    assert found.explained.min() > 0.9
+    shares = found.features(played.states, played.actions)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-9)
+    assert shares.min() >= 0
+
+
+def test_random_play_keeps_the_state_that_a_step_led_to() -> None:
+    """Also at an episode's end, where the next observation is of another episode."""
+    env = batch(3, 4)
+    played = random_play(env, 24, "demographic-parity", seed=1)
+    outcome = env.unwrapped.model.outcome(played.states, played.actions)
+    np.testing.assert_allclose(played.following, outcome.next_rates, atol=1e-6)
+
+
+def test_an_agent_with_learned_features_is_saved_with_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    features = LearnedFeatures(
+        [rng.normal(size=(4, 8)), rng.normal(size=(8, 5))], [rng.normal(size=8), rng.normal(size=5)]
+    )
+    agent = LUCBFair(batch(), settings(), features, seed=0).learn(48)
+    agent.save(tmp_path / "agent.npz")
+    loaded = LUCBFair.load(tmp_path / "agent.npz", env=batch())
+    states = rng.random((5, 2))
+    np.testing.assert_array_equal(loaded.policy_at(1, states)[0], agent.policy_at(1, states)[0])

@@ -92,8 +92,8 @@ class LUCBFair(saving.Saved):
         Steps of all copies together.
     """
 
-    name: ClassVar[str] = "l-ucbfair"
-    revision: ClassVar[int] = 1
+    name: ClassVar[str] = LUCBFairSettings.name
+    revision: ClassVar[int] = LUCBFairSettings.revision
 
     def __init__(
         self,
@@ -183,6 +183,10 @@ class LUCBFair(saving.Saved):
         if deterministic:
             return self.cells.centres[chances.argmax(axis=1)], None
         return self._drawn(chances, self._rng.random((len(seen), 3))), None
+
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """Start the agent's own draws anew."""
+        self._rng = np.random.default_rng(seed)
 
     def policy_at(self, step: int, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return chances of the cells (N, M) and values (2, N) of states (N, S) at a step.

@@ -21,6 +21,8 @@ class LUCBFairSettings:
     """Settings of L-UCBFair. None stands for what Theorem 3.3 asks for."""
 
     PRESETS: ClassVar[tuple[str, ...]] = ("calibrated", "as_published", "as_coded")
+    name: ClassVar[str] = "l-ucbfair"
+    revision: ClassVar[int] = 1
 
     episodes: Count = 2000
     """Episodes K that learning is planned for."""

@@ -47,6 +47,8 @@ class RTD3Settings:
     """Settings of TD3, with the names of Stable-Baselines3, and of its reward."""
 
     PRESETS: ClassVar[tuple[str, ...]] = ("as_published", "as_coded")
+    name: ClassVar[str] = "r-td3"
+    revision: ClassVar[int] = 1
 
     weight: Annotated[str, OneOf("rising", "none")] = "rising"
     """Lambda: ``"rising"``, from 1/H to 1; ``"none"``, always 0."""
@@ -108,10 +110,11 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
         return self.env.reset(seed=seed)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one step."""
+        """Take one step; `info` keeps the environment's reward as `own_reward`."""
         observation, reward, terminated, truncated, info = self.env.step(actions)
         self._step += 1
         weighted = self.weighted(reward, info["disparity"])
+        info["own_reward"] = reward
         self._step[terminated | truncated] = 0
         return observation, weighted, terminated, truncated, info
 
@@ -139,8 +142,8 @@ class RTD3(TD3):
     what you trust.
     """
 
-    name: ClassVar[str] = "r-td3"
-    revision: ClassVar[int] = 1
+    name: ClassVar[str] = RTD3Settings.name
+    revision: ClassVar[int] = RTD3Settings.revision
 
     @classmethod
     def around(
