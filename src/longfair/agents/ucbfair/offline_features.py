@@ -162,7 +162,8 @@ def _network(
     head = nn.Linear(learning.size, outputs, bias=False)
     for part in (*layers, head):
         if isinstance(part, nn.Linear):
-            bound = part.in_features**-0.5
+            # Features are shares of about 1/d, so the head begins d times as large as is usual.
+            bound = part.in_features**-0.5 if part is not head else part.in_features**0.5
             nn.init.uniform_(part.weight, -bound, bound, generator=generator)
             if part.bias is not None:
                 nn.init.uniform_(part.bias, -bound, bound, generator=generator)

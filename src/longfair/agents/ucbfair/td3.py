@@ -20,8 +20,8 @@ sources:
    code).
 5. The released code raises :math:`1 - \Delta` to the 20th power, so small gaps count up to twenty
    times; it is the `exponent`. It has its own learning rate, batch and start: `as_coded`.
-6. N copies of the environment are stepped at once and N gradient steps follow: the ratio of the
-   defaults.
+6. N copies of the environment may be stepped at once; N gradient steps then follow, the ratio of
+   the defaults, unless `gradient_steps` says otherwise.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from longfair.agents.policies.population import NOTIONS, Notion
 from longfair.agents.register import Style, register
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, validate
+from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class RTD3Settings:
     buffer_size: Count = 1_000_000
     action_noise: NonNegative = 0.1
     """Standard deviation, on the scale from -1 to 1 on which the actor acts."""
+    gradient_steps: Annotated[int, Range(-1)] = -1
+    """Gradient steps after every step of all copies; -1: as many as there are copies."""
     hidden: Annotated[tuple[Count, ...], Length(1)] = (400, 300)
 
     def __post_init__(self) -> None:
@@ -182,7 +184,7 @@ class RTD3(TD3):
             tau=0.005,
             gamma=0.99,
             train_freq=(1, "step"),
-            gradient_steps=-1,
+            gradient_steps=chosen.gradient_steps,
             action_noise=noise,
             replay_buffer_kwargs={"handle_timeout_termination": False},
             policy_delay=2,
