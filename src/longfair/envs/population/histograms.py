@@ -37,6 +37,8 @@ class FeatureHistograms(VectorWrapper[Any, Any, Any]):
     A bin in which nobody is has the share 0.
     """
 
+    revision = 1
+
     def __init__(self, env: VectorEnv[Any, Any, Any], bins: int = 32) -> None:
         super().__init__(env)
         model = getattr(env.unwrapped, "model", None)
