@@ -8,8 +8,8 @@ once from every state of a finer grid, for heat maps and for the flow of one ste
 - ``disparity_...``: mean squared gap over the episode, by notion; ``_early`` and ``_late``: over
   the first and the last ten steps; ``share_growing``: share of the starts from which it grows;
 - ``rate``: mean qualification rate by group after the last step; ``late_rate``: over the last fifth
-  of the episode; ``lower_late_rate``: that of the group that has less; ``highest_rate``: the
-  highest after the last step from any start;
+  of the episode; ``lower_rate``, ``lower_late_rate``: those of the group that has less;
+  ``highest_rate``: the highest after the last step from any start;
 - ``gap``, ``late_gap``: mean absolute difference of the rates; ``late_square``: mean squared
   difference over the last 20 steps;
 - ``flow_up``: share of a grid of states from which the first step raises both rates;
@@ -130,6 +130,7 @@ def summaries(course: Course, notion: int, starts: int) -> dict[str, float]:
         "disparity_late": float(late_gap.mean()),
         "disparity_growth": float(late_gap.mean() - early_gap.mean()),
         "share_growing": float((late_gap > early_gap).mean()),
+        "lower_rate": float(rates[-1].mean(axis=0).min()),
         "lower_late_rate": float(late.mean(axis=(0, 1)).min()),
         "highest_rate": float(rates[-1].max()),
         "gap": float(np.abs(difference[-1]).mean()),
