@@ -70,8 +70,8 @@ def accept_everybody() -> CheckResult:
         "largest_gap": float(gap),
     }
     detail = (
-        "Myopic-Fair accepts at least {qualified:.2%} of the qualified and {unqualified:.2%} of the "
-        "unqualified of every group, and leaves a squared gap of at most {largest_gap:.1g}."
+        "Myopic-Fair accepts at least {qualified:.2%} of the qualified and {unqualified:.2%} of "
+        "the unqualified of every group, and leaves a squared gap of at most {largest_gap:.1g}."
     )
     return CheckResult(
         bool(least.min() >= 0.99 and gap <= 1e-4),
