@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,15 @@ def test_an_episode_ends_for_good() -> None:
     np.testing.assert_array_equal(np.flatnonzero(buffer.dones[:11, 0]), [4, 9])
     sample = buffer._get_samples(np.array([4]))
     assert sample.dones.item() == 1
+
+
+@pytest.mark.parametrize(("copies", "steps"), [(1, 15), (2, 12)])
+def test_as_many_gradient_steps_as_steps(copies: int, steps: int) -> None:
+    """One copy plays to the end of its episode before anything is learned."""
+    model = agent(copies, settings=replace(SMALL, learning_starts=0))
+    model.learn(11)
+    assert model.num_timesteps == steps
+    assert model._n_updates == steps
 
 
 def test_it_is_stable_baselines3_s_algorithm() -> None:

@@ -16,12 +16,12 @@ sources:
 3. An episode ends at H for good: nothing is bootstrapped there (released code), because the sum has
    no further terms.
 4. TD3's settings are those of Stable-Baselines3 before 2.3, which the paper's version had, and are
-   written out: defaults changed since. Gaussian noise of 0.1 is added for exploration (released
-   code).
+   written out: defaults changed since. One copy plays an episode, and as many gradient steps follow
+   as it had steps. Gaussian noise of 0.1 is added for exploration (released code).
 5. The released code raises :math:`1 - \Delta` to the 20th power, so small gaps count up to twenty
    times; it is the `exponent`. It has its own learning rate, batch and start: `as_coded`.
-6. N copies of the environment may be stepped at once; N gradient steps then follow, the ratio of
-   the defaults, unless `gradient_steps` says otherwise.
+6. N copies of the environment may be stepped at once. N gradient steps then follow every step of
+   them, the ratio of the defaults, unless `gradient_steps` says otherwise. This is ours.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class RTD3Settings:
     action_noise: NonNegative = 0.1
     """Standard deviation, on the scale from -1 to 1 on which the actor acts."""
     gradient_steps: Annotated[int, Range(-1)] = -1
-    """Gradient steps after every step of all copies; -1: as many as there are copies."""
+    """Gradient steps after an episode of one copy, or after every step of several; -1: as many as
+    they made steps."""
     hidden: Annotated[tuple[Count, ...], Length(1)] = (400, 300)
 
     def __post_init__(self) -> None:
@@ -172,8 +173,11 @@ class RTD3(TD3):
         actions = env.action_space.shape
         assert actions is not None
         noise: Any = NormalActionNoise(np.zeros(actions), np.full(actions, chosen.action_noise))
+        train_freq = (1, "episode")
         if env.num_envs > 1:
+            # Copies need not end their episodes together, so Stable-Baselines3 counts their steps.
             noise = VectorizedActionNoise(noise, env.num_envs)
+            train_freq = (1, "step")
         return cls(
             "MlpPolicy",
             env,
@@ -183,7 +187,7 @@ class RTD3(TD3):
             batch_size=chosen.batch_size,
             tau=0.005,
             gamma=0.99,
-            train_freq=(1, "step"),
+            train_freq=train_freq,
             gradient_steps=chosen.gradient_steps,
             action_noise=noise,
             replay_buffer_kwargs={"handle_timeout_termination": False},

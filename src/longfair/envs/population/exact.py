@@ -18,8 +18,9 @@ the right price two policies may be equally good, and the optimum draws one of t
 that the budget is spent exactly. For any price :math:`\nu` the Lagrangian's value bounds the
 optimum from above.
 
-Grids are not exact. How much a value changes when the grid is made finer bounds the error of the
-finer grid, and `follow` plays a plan in the population itself, which needs no grid.
+Grids are not exact. Where the error halves at least when all distances between knots do, the change
+of a value from a grid to its `finer` one is no less than the error that is left. And `follow` plays
+a plan in the population itself: what it brings is reached for certain.
 """
 
 from __future__ import annotations
@@ -213,14 +214,16 @@ class PlannedThresholds:
         """Return thresholds (N, 2) for rates (N, 2) at a step, counted from 0."""
         planner, plan = self._planner, self._plan
         later = plan.reward[step + 1] + plan.price * plan.fairness[step + 1]
-        chosen = np.empty((len(rates), GROUPS))
-        for number, rate in enumerate(rates):
+        # Episodes from the same start stay together.
+        states, back = np.unique(rates, axis=0, return_inverse=True)
+        chosen = np.empty((len(states), GROUPS))
+        for number, rate in enumerate(states):
             outcome = planner.model.outcome(rate, self._pairs)
             value = planner.model.reward(outcome) + planner.at(later, outcome.next_rates)
             if plan.price:
                 value += plan.price * planner.fairness(rate, outcome)
             chosen[number] = self._pairs[value.argmax()]
-        return chosen
+        return chosen[back.ravel()]
 
 
 class Course(NamedTuple):
@@ -315,8 +318,8 @@ def constrained_optimum(
         )
     bound = loss
     while high.price - low.price > tolerance * max(1e-3, low.price):
-        # Prices of interest span several powers of ten, and the first may be zero.
-        middle = np.sqrt(max(low.price, 1e-4) * high.price)
+        # Prices of interest span several powers of ten, and the first is zero.
+        middle = np.sqrt(low.price * high.price) if low.price else high.price / 10.0
         tried = planner.plan(float(middle))
         loss, disparity = measured(tried)
         bound = max(bound, loss + tried.price * (disparity - budget))

@@ -52,6 +52,9 @@ class Profile:
     """Steps of an episode; the preset's if None."""
 
 
+SHORT = 12
+"""Steps of an episode where seconds count."""
+
 PROFILES = {
     "paper": Profile(UCBLearning(), TD3Learning(), -1, None),
     "book": Profile(UCBLearning(copies=16), TD3Learning(copies=4), 1, None),
@@ -59,7 +62,7 @@ PROFILES = {
         UCBLearning(episodes=32, copies=16, size=12, transitions=2_000),
         TD3Learning(400, copies=4),
         1,
-        12,
+        SHORT,
     ),
 }
 
@@ -314,19 +317,17 @@ def _released(profile: str) -> tuple[Arm, ...]:
     return (*arms, *references(problem, profile))
 
 
-def _of_ucb_alone(identity: str, title: str, arms: Any, authors: str = "") -> Experiment:
-    """Return an experiment of L-UCBFair without the authors' settings."""
+def _of_ucb_alone(identity: str, title: str, arms: Any, steps: int) -> Experiment:
+    """Return an experiment of L-UCBFair without the authors' settings, and its training steps."""
     profiles = ("book", "smoke")
+    smoke = PROFILES["smoke"].ucb.episodes * SHORT
     return Experiment(
         id=f"ucbfair/{identity}",
         title=title,
         arms={profile: arms(profile) for profile in profiles},
         seeds={profile: SEEDS[profile] for profile in profiles},
-        horizon={
-            profile: PROFILES[profile].ucb.episodes * (PROFILES[profile].episode_length or 15)
-            for profile in profiles
-        },
-        authors=authors,
+        horizon={"book": steps, "smoke": smoke},
+        authors="",
     )
 
 
@@ -336,7 +337,7 @@ EXPERIMENTS = (
     ),
     _experiment("synthetic-qr", "Gaussian features, equal qualification rates", SYNTHETIC_QR),
     _experiment("adult", "Adult scores, demographic parity: agents beside the optimum", ADULT),
-    _of_ucb_alone("sweep", "L-UCBFair with one of its numbers changed", _sweep),
-    _of_ucb_alone("worlds", "L-UCBFair in other populations", _worlds),
-    _of_ucb_alone("released", "L-UCBFair as in the released script", _released),
+    _of_ucb_alone("sweep", "L-UCBFair with one of its numbers changed", _sweep, 200_000),
+    _of_ucb_alone("worlds", "L-UCBFair in other populations", _worlds, 200_000),
+    _of_ucb_alone("released", "L-UCBFair as in the released script", _released, 7_500),
 )
