@@ -14,6 +14,7 @@ import pytest
 import environment_pages
 from check_book import read_toc
 from longfair.envs import NAMES, elapsed, environment_id, history, memory, wrappers
+from longfair.envs.population import histograms
 from longfair.envs.lending import LendingParams
 from longfair.envs.population import PopulationParams
 from markdown_table import NOTHING
@@ -178,7 +179,7 @@ def test_observations_of_the_papers_have_the_stated_sizes() -> None:
     assert len(rows) >= 15
     known = {
         name: getattr(module, name)
-        for module in (wrappers, history, memory, elapsed)
+        for module in (wrappers, history, memory, elapsed, histograms)
         for name in vars(module)
         if name[0].isupper()
     }
