@@ -14,9 +14,8 @@ import pytest
 import environment_pages
 from check_book import read_toc
 from longfair.envs import NAMES, elapsed, environment_id, history, memory, wrappers
-from longfair.envs.population import histograms
 from longfair.envs.lending import LendingParams
-from longfair.envs.population import PopulationParams
+from longfair.envs.population import PopulationParams, histograms
 from markdown_table import NOTHING
 from training_speed import training_speed
 
