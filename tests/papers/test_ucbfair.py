@@ -60,6 +60,15 @@ def test_a_run_is_repeated_to_the_bit(name: str, identity: str) -> None:
     assert revisions_of(chosen)["population"] == 1
 
 
+def test_policies_without_draws_are_played_once_for_all_seeds() -> None:
+    """Playing them anew with another seed gives the same numbers."""
+    chosen = arm("maxmin-fair-gd.reference")
+    first, kept = (chosen.work(chosen.config, seed) for seed in (1, 2))
+    measures._PLAYED.clear()
+    assert first.equals(kept)
+    assert first.equals(chosen.work(chosen.config, 3))
+
+
 def test_other_seeds_give_other_runs() -> None:
     chosen = arm("l-ucbfair.calibrated")
     losses = {final(chosen.work(chosen.config, seed), "loss") for seed in (1, 2)}

@@ -159,8 +159,11 @@ class ShortSighted(Policy):
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> FloatArray:
         """Return thresholds (N, 2) in [0, 1] for observations (N, 2 or more)."""
-        rates = np.asarray(observation, np.float64)[:, :2]
-        return self._descended(rates) if self.search == "gd" else self._best_pair(rates)
+        given = np.asarray(observation, np.float64)[:, :2]
+        # Episodes from the same start stay together.
+        rates, back = np.unique(given, axis=0, return_inverse=True)
+        chosen = self._descended(rates) if self.search == "gd" else self._best_pair(rates)
+        return chosen[back.ravel()]
 
     def _best_pair(self, rates: FloatArray) -> FloatArray:
         # From high to low, so that the first of equally good pairs is the strictest.

@@ -35,9 +35,11 @@ from numpy.typing import NDArray
 from longfair.envs.population import PopulationParams, start_grid
 from longfair.envs.population.exact import Planner, Resolution
 from longfair.papers.protocol import Evaluation
+from longfair.papers.setting import Untrained
 from longfair.papers.ucbfair.learning import Training
 from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
+from longfair.runs.keys import canonical_json
 
 FloatArray = NDArray[np.float64]
 
@@ -69,12 +71,9 @@ def population(evaluation: Evaluation) -> pd.DataFrame:
     """Report a policy."""
     trained = evaluation.snapshots.steps[-1]
     notion = NOTIONS.index(notion_of(evaluation))
-    draws = max(1, evaluation.setting.evaluating.final_episodes)
-    starts = start_grid(STARTS)
-    course = played(evaluation, np.repeat(starts, draws, axis=0), 0)
-    heat = played(evaluation, start_grid(GRID), 1)
-    final = summaries(course, notion, len(starts)) | of_grid(heat, notion)
-    curves = along(course, heat, notion, len(starts))
+    course, heat = courses(evaluation)
+    final = summaries(course, notion, STARTS**2) | of_grid(heat, notion)
+    curves = along(course, heat, notion, STARTS**2)
     for training in evaluation.snapshots.policies:
         final |= of_training(training, evaluation)
         curves |= training_curves(training, trained)
@@ -83,6 +82,27 @@ def population(evaluation: Evaluation) -> pd.DataFrame:
     for name, values in by_group(course).items():
         frames += [rows("final", [trained], name, [v], group) for group, v in enumerate(values)]
     return pd.concat(frames, ignore_index=True)
+
+
+_PLAYED: dict[str, tuple[Course, Course]] = {}
+"""Episodes of policies without training, by their settings."""
+
+
+def courses(evaluation: Evaluation) -> tuple[Course, Course]:
+    """Play from the evaluation's starts, as often as it says, and from the finer grid.
+
+    Policies without training draw nothing in a population, which draws nothing either. So a process
+    plays them once for all seeds.
+    """
+    setting = evaluation.setting
+    key = canonical_json(setting)
+    if key in _PLAYED:
+        return _PLAYED[key]
+    starts = np.repeat(start_grid(STARTS), max(1, setting.evaluating.final_episodes), axis=0)
+    found = played(evaluation, starts, 0), played(evaluation, start_grid(GRID), 1)
+    if isinstance(setting.method, Untrained):
+        _PLAYED[key] = found
+    return found
 
 
 def played(evaluation: Evaluation, starts: FloatArray, number: int) -> Course:
