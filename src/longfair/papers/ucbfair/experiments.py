@@ -295,7 +295,9 @@ def _worlds(profile: str) -> tuple[Arm, ...]:
         learned = problem.setting(method, PROFILES[profile].ucb, profile)
         arms.append(Arm(f"l-ucbfair-{name}", "one_change", learned, train_and_evaluate, name))
         arms += [
-            replace(arm, method=f"{arm.method}-{name}") for arm in references(problem, profile)
+            replace(arm, method=f"{arm.method}-{name}")
+            for arm in references(problem, profile)
+            if not arm.method.startswith("maxmin")
         ]
     return tuple(arms)
 
