@@ -35,7 +35,13 @@ from training_speed import training_speed
 
 Row = Mapping[str, Any]
 
-PAPERS = {"fppo": "F-PPO", "elbert": "ELBERT", "fairqcm": "FairQCM", "fairmdp": "Fair MDPs"}
+PAPERS = {
+    "fppo": "F-PPO",
+    "elbert": "ELBERT",
+    "fairqcm": "FairQCM",
+    "ucbfair": "L-UCBFair",
+    "fairmdp": "Fair MDPs",
+}
 """Papers with a chapter, in the order of the book, and how the book calls them."""
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")

@@ -15,7 +15,7 @@ import environment_pages
 from check_book import read_toc
 from longfair.envs import NAMES, elapsed, environment_id, history, memory, wrappers
 from longfair.envs.lending import LendingParams
-from longfair.envs.population import PopulationParams
+from longfair.envs.population import PopulationParams, histograms
 from markdown_table import NOTHING
 from training_speed import training_speed
 
@@ -178,7 +178,7 @@ def test_observations_of_the_papers_have_the_stated_sizes() -> None:
     assert len(rows) >= 15
     known = {
         name: getattr(module, name)
-        for module in (wrappers, history, memory, elapsed)
+        for module in (wrappers, history, memory, elapsed, histograms)
         for name in vars(module)
         if name[0].isupper()
     }

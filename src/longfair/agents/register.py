@@ -49,6 +49,8 @@ OWN = (
     "fairqcm.recurrent",
     "fairqcm.ledger_dqn",
     "fair_mdp.memory_q_learning",
+    "ucbfair.learner",
+    "ucbfair.td3",
 )
 """Modules of `longfair.agents` whose import registers their agents."""
 

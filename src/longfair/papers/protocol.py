@@ -141,6 +141,10 @@ class Evaluation:
         self.snapshots = snapshots
         self._seed = seed
 
+    def seed_of(self, index: int) -> int:
+        """Return an independent seed for what a measure plays itself; give numbers from 10 on."""
+        return stream(self._seed, index)
+
     def curve(self) -> Played | None:
         """Play episodes with all snapshots; None if nothing was learned and nothing is drawn."""
         steps, episodes = self.snapshots.steps, self.setting.evaluating.episodes

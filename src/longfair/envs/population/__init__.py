@@ -8,6 +8,7 @@ from longfair.envs.population.model import (
     GaussianAcceptance,
     Outcome,
     PopulationModel,
+    Slopes,
     SurvivalTable,
     adult_table,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "PopulationModel",
     "PopulationParams",
     "PopulationVectorEnv",
+    "Slopes",
     "SurvivalTable",
     "adult_table",
     "start_grid",

@@ -29,6 +29,9 @@ class Acceptance(Protocol):
     def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return shares (..., G, 2), unqualified first, for rates and thresholds (..., G)."""
 
+    def slopes(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return the derivatives (..., G, 2) of the shares by the group's own threshold."""
+
 
 class GaussianAcceptance:
     """Features are normal with mean 1 for the qualified, -1 for the unqualified, deviation 1."""
@@ -37,6 +40,12 @@ class GaussianAcceptance:
         """Return acceptance shares; they do not depend on the qualification rates."""
         shares: FloatArray = ndtr(_LABEL_MEANS - thresholds[..., None])
         return shares
+
+    def slopes(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return minus the density of each label's feature at the threshold."""
+        distance = _LABEL_MEANS - thresholds[..., None]
+        slopes: FloatArray = -np.exp(-0.5 * distance**2) / np.sqrt(2.0 * np.pi)
+        return slopes
 
 
 _LABEL_MEANS = np.array([-1.0, 1.0])
@@ -71,6 +80,20 @@ class SurvivalTable:
 
     def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return acceptance shares; those of each group depend on the rates of both."""
+        at_edge, past_edge, edge_part = self._edges(rates, thresholds)
+        shares: FloatArray = at_edge + edge_part[..., None] * (past_edge - at_edge)
+        return shares
+
+    def slopes(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+        """Return the slope of the straight piece that begins at or before the threshold."""
+        at_edge, past_edge, _ = self._edges(rates, thresholds)
+        slopes: FloatArray = self._bins * (past_edge - at_edge)
+        return slopes
+
+    def _edges(
+        self, rates: FloatArray, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return shares (..., G, 2) at the edges of the threshold's bin, and its place there."""
         row, row_part = _position((rates - self._first) * self._scale, len(self.knots) - 1)
         edge, edge_part = _position(thresholds * self._bins, self._bins)
         start = (row * self._row_strides).sum(axis=-1)[..., None, None]
@@ -83,8 +106,7 @@ class SurvivalTable:
         lower_step = self._between(index + left + 1, right, second)
         at_edge = upper + first * (lower - upper)
         past_edge = step + first * (lower_step - step)
-        shares: FloatArray = at_edge + edge_part[..., None] * (past_edge - at_edge)
-        return shares
+        return at_edge, past_edge, edge_part
 
     def _between(self, index: Any, stride: Any, part: FloatArray) -> Any:
         near, far = self._flat.take(index), self._flat.take(index + stride)
@@ -130,6 +152,15 @@ class Outcome(NamedTuple):
     """(..., G): qualification rates after the step."""
 
 
+class Slopes(NamedTuple):
+    """Derivatives of a step by the action of each group."""
+
+    reward: FloatArray
+    """(..., G): of the reward. Of a group's own reward it is this over the group's share."""
+    disparities: FloatArray
+    """(..., 4, G): of the squared gaps, in the order of `DISPARITIES`."""
+
+
 class PopulationModel:
     r"""The decision problem without episodes: what an action does in a state.
 
@@ -160,6 +191,11 @@ class PopulationModel:
         """Return the thresholds that actions in [0, 1] stand for, of the same shape."""
         thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
         return thresholds
+
+    def acceptance(self, rates: ArrayLike, thresholds: ArrayLike) -> FloatArray:
+        """Return who passes thresholds (..., G) of the feature's own scale; see `Acceptance`."""
+        rate, threshold = (np.asarray(given, dtype=np.float64) for given in (rates, thresholds))
+        return self._accept(rate, threshold)
 
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
         """Return what actions (..., G) do in states (..., G)."""
@@ -197,6 +233,33 @@ class PopulationModel:
             (rate[..., 0] - rate[..., 1]) ** 2,
         )
         return np.stack(gaps, axis=-1)
+
+    def slopes(self, rates: ArrayLike, actions: ArrayLike) -> Slopes:
+        """Return how a step changes with the actions (..., G)."""
+        rate = np.asarray(rates, dtype=np.float64)
+        outcome = self.outcome(rate, actions)
+        acceptance = self._accept.slopes(rate, self.thresholds(actions)) * self._width
+        qualified = self.shares * rate
+        worth = (
+            self.params.true_positive_weight * qualified * acceptance[..., 1]
+            - self.params.true_negative_weight * (self.shares - qualified) * acceptance[..., 0]
+        )
+        return Slopes(worth, self._disparity_slopes(rate, outcome.acceptance, acceptance))
+
+    def _disparity_slopes(
+        self, rate: FloatArray, acceptance: FloatArray, slopes: FloatArray
+    ) -> FloatArray:
+        """Differentiate `disparities` by the actions: (..., 4, G)."""
+        sign = np.array([1.0, -1.0])
+        accepted = rate * acceptance[..., 1] + (1.0 - rate) * acceptance[..., 0]
+        accepted_slope = rate * slopes[..., 1] + (1.0 - rate) * slopes[..., 0]
+        parity = 2.0 * (accepted[..., :1] - accepted[..., 1:]) * sign * accepted_slope
+        gap = acceptance[..., :1, :] - acceptance[..., 1:, :]
+        by_label = 2.0 * gap * sign[:, None] * slopes
+        opportunity = by_label[..., 1]
+        odds = 0.5 * by_label.sum(axis=-1)
+        parts = np.broadcast_arrays(parity, opportunity, odds, 0.0)
+        return np.stack(parts, axis=-2)
 
     def _worth(self, outcome: Outcome) -> FloatArray:
         params = self.params

@@ -1,0 +1,13 @@
+"""Long-term fairness with unknown dynamics: L-UCBFair and R-TD3 (Yin et al. 2023).
+
+`learner` is L-UCBFair: least-squares value iteration with optimism, a softmax over cells of the
+actions, and a price on unfairness. `features` and `offline_features` are what it is linear in.
+`td3` is R-TD3, Stable-Baselines3's TD3 with a reward whose weight on fairness grows with time.
+"""
+
+from longfair.agents.ucbfair.cells import Cells
+from longfair.agents.ucbfair.features import LearnedFeatures, RadialFeatures
+from longfair.agents.ucbfair.learner import LUCBFair
+from longfair.agents.ucbfair.settings import LUCBFairSettings
+
+__all__ = ["Cells", "LUCBFair", "LUCBFairSettings", "LearnedFeatures", "RadialFeatures"]

@@ -1,0 +1,42 @@
+"""A continuous action space cut into the Voronoi cells of a square grid of centres."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from longfair.settings import Count, checked
+
+FloatArray = NDArray[np.float64]
+
+
+class Cells:
+    """Cells of the box [0, 1]^A: a grid of cubes around their centres.
+
+    Parameters
+    ----------
+    per_action
+        Cells along every action; there are M = per_action^A in all.
+    actions
+        Number of actions A.
+    """
+
+    def __init__(self, per_action: int, actions: int = 2) -> None:
+        self.per_action = checked("per_action", per_action, Count)
+        middles = (np.arange(self.per_action) + 0.5) / self.per_action
+        axes = np.meshgrid(*[middles] * checked("actions", actions, Count), indexing="ij")
+        self.centres = np.stack(axes, axis=-1).reshape(-1, actions)
+
+    def __len__(self) -> int:
+        """Return the number of cells M."""
+        return len(self.centres)
+
+    @property
+    def radius(self) -> float:
+        """Largest distance of an action from the centre of its cell."""
+        return float(np.sqrt(self.centres.shape[1]) * 0.5 / self.per_action)
+
+    def within(self, numbers: NDArray[np.int64], draws: FloatArray) -> FloatArray:
+        """Return actions (N, A) in given cells (N,), uniform if draws (N, A) are, in [0, 1)."""
+        actions: FloatArray = self.centres[numbers] + (draws - 0.5) / self.per_action
+        return actions

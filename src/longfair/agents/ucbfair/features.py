@@ -1,0 +1,152 @@
+r"""What L-UCBFair is linear in: feature maps of states and actions.
+
+A feature map :math:`\phi(s, a) \in \mathbb{R}^d` has non-negative entries that sum to 1, so that
+:math:`\|\phi\| \le 1`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import qmc
+
+from longfair.errors import UsageError
+from longfair.settings import Count, Positive, checked
+
+FloatArray = NDArray[np.float64]
+
+
+class Features(Protocol):
+    """A feature map."""
+
+    @property
+    def size(self) -> int:
+        """Number of features d."""
+
+    def __call__(self, states: FloatArray, actions: FloatArray) -> FloatArray:
+        """Return features (..., d) of states (..., S) and actions (..., A)."""
+
+    def to_saved(self) -> dict[str, NDArray[Any]]:
+        """Return what the map is made of, as arrays."""
+
+
+class RadialFeatures:
+    """Bells around centres in the box of states and actions, normalised to sum 1.
+
+    Parameters
+    ----------
+    centres
+        (d, S + A): where the bells stand.
+    width
+        Standard deviation of a bell.
+
+    Notes
+    -----
+    They know nothing of the problem: nothing is fitted.
+    """
+
+    kind = "radial"
+
+    def __init__(self, centres: ArrayLike, width: float = 0.25) -> None:
+        self.centres = np.array(centres, dtype=np.float64)
+        if self.centres.ndim != 2 or not np.isfinite(self.centres).all():
+            raise UsageError(f"centres of shape {self.centres.shape}: give finite numbers (d, S+A)")
+        self.width = checked("width", width, Positive)
+
+    @classmethod
+    def spread(cls, size: int, numbers: int = 4, width: float = 0.25) -> RadialFeatures:
+        """Return bells that fill the unit box evenly, at the points of a Halton sequence.
+
+        Parameters
+        ----------
+        size
+            Number of features d.
+        numbers
+            Dimension of states and actions together.
+        width
+            As above.
+        """
+        size = checked("size", size, Count)
+        return cls(qmc.Halton(numbers, scramble=False).random(size + 1)[1:], width)
+
+    @property
+    def size(self) -> int:
+        """Number of features d."""
+        return len(self.centres)
+
+    def __call__(self, states: FloatArray, actions: FloatArray) -> FloatArray:
+        """Return features (..., d) of states (..., S) and actions (..., A)."""
+        cut = states.shape[-1]
+        logits = self._logits(states, self.centres[:, :cut]) + self._logits(
+            actions, self.centres[:, cut:]
+        )
+        return softmax(logits)
+
+    def to_saved(self) -> dict[str, NDArray[Any]]:
+        """Return centres and width."""
+        return {"centres": self.centres, "width": np.array(self.width)}
+
+    def _logits(self, points: FloatArray, centres: FloatArray) -> FloatArray:
+        """Return minus the squared distances (..., d), less what is the same for all centres."""
+        logits: FloatArray = (points @ centres.T - 0.5 * (centres**2).sum(axis=1)) / self.width**2
+        return logits
+
+
+class LearnedFeatures:
+    """A network whose softmax output is the feature map; see `offline_features`.
+
+    Parameters
+    ----------
+    weights, biases
+        Of every layer, from the input on: (before, after) and (after,). Between layers stands a
+        rectifier, after the last one the softmax.
+    """
+
+    kind = "learned"
+
+    def __init__(self, weights: list[FloatArray], biases: list[FloatArray]) -> None:
+        if len(weights) != len(biases) or not all(
+            np.isfinite(array).all() for array in (*weights, *biases)
+        ):
+            raise UsageError("layers: give one weight and one bias each, all finite")
+        self.weights = [np.asarray(weight, np.float64) for weight in weights]
+        self.biases = [np.asarray(bias, np.float64) for bias in biases]
+
+    @property
+    def size(self) -> int:
+        """Number of features d."""
+        return len(self.biases[-1])
+
+    def __call__(self, states: FloatArray, actions: FloatArray) -> FloatArray:
+        """Return features (..., d) of states (..., S) and actions (..., A)."""
+        shape = np.broadcast_shapes(states.shape[:-1], actions.shape[:-1])
+        parts = [np.broadcast_to(part, (*shape, part.shape[-1])) for part in (states, actions)]
+        hidden = np.concatenate(parts, axis=-1)
+        for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            hidden = (np.maximum(hidden, 0.0) if number else hidden) @ weight + bias
+        return softmax(hidden)
+
+    def to_saved(self) -> dict[str, NDArray[Any]]:
+        """Return weights and biases by layer."""
+        layers = {f"weight_{number}": weight for number, weight in enumerate(self.weights)}
+        return layers | {f"bias_{number}": bias for number, bias in enumerate(self.biases)}
+
+
+def features_from_saved(kind: str, arrays: dict[str, NDArray[Any]]) -> Features:
+    """Return the feature map that `to_saved` described."""
+    if kind == RadialFeatures.kind:
+        return RadialFeatures(arrays["centres"], float(arrays["width"]))
+    layers = range(len(arrays) // 2)
+    return LearnedFeatures(
+        [arrays[f"weight_{number}"] for number in layers],
+        [arrays[f"bias_{number}"] for number in layers],
+    )
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Return exponentials of logits (..., d), normalised over the last axis."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares: FloatArray = powers / powers.sum(axis=-1, keepdims=True)
+    return shares

@@ -1,0 +1,201 @@
+r"""R-TD3: TD3 with a reward whose weight on fairness grows from step to step.
+
+Yin et al. (2023, Equation 6) minimise
+
+.. math::
+
+    \mathbb{E} \sum_{\tau=1}^{H} (1 - \lambda_\tau) \, \mathcal{L}(s_\tau, a_\tau)
+    + \lambda_\tau \, \Delta(s_\tau, a_\tau), \qquad \lambda_\tau = \tau / H ,
+
+with the TD3 of Stable-Baselines3, which stands here as it is. Implementation details, with their
+sources:
+
+1. The reward of a step is 1 minus the term of the sum (Equation 6, released code). With
+   :math:`\lambda \equiv 0` it is the environment's own: the control "TD3" of Figure 4.
+2. The agent sees the time, or its problem would not be Markov. The released code does not show it.
+3. An episode ends at H for good: nothing is bootstrapped there (released code), because the sum has
+   no further terms.
+4. TD3's settings are those of Stable-Baselines3 before 2.3, which the paper's version had, and are
+   written out: defaults changed since. One copy plays an episode, and as many gradient steps follow
+   as it had steps. Gaussian noise of 0.1 is added for exploration (released code).
+5. The released code raises :math:`1 - \Delta` to the 20th power, so small gaps count up to twenty
+   times; it is the `exponent`. It has its own learning rate, batch and start: `as_coded`.
+6. N copies of the environment may be stepped at once. N gradient steps then follow every step of
+   them, the ratio of the defaults, unless `gradient_steps` says otherwise. This is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+from numpy.typing import NDArray
+from stable_baselines3 import TD3
+from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
+from stable_baselines3.common.vec_env import VecEnv
+
+from longfair.agents.policies.population import NOTIONS, Notion
+from longfair.agents.register import Style, register
+from longfair.errors import UsageError
+from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
+
+
+@dataclass(frozen=True)
+class RTD3Settings:
+    """Settings of TD3, with the names of Stable-Baselines3, and of its reward."""
+
+    PRESETS: ClassVar[tuple[str, ...]] = ("as_published", "as_coded")
+    name: ClassVar[str] = "r-td3"
+    revision: ClassVar[int] = 1
+
+    weight: Annotated[str, OneOf("rising", "none")] = "rising"
+    """Lambda: ``"rising"``, from 1/H to 1; ``"none"``, always 0."""
+    exponent: Count = 1
+    """Power p of the fairness: disparities count as 1 - (1 - Delta)^p."""
+    notion: Notion = "demographic-parity"
+    """The disparity."""
+    learning_rate: Positive = 1e-3
+    batch_size: Count = 100
+    learning_starts: Natural = 100
+    buffer_size: Count = 1_000_000
+    action_noise: NonNegative = 0.1
+    """Standard deviation, on the scale from -1 to 1 on which the actor acts."""
+    gradient_steps: Annotated[int, Range(-1)] = -1
+    """Gradient steps after an episode of one copy, or after every step of several; -1: as many as
+    they made steps."""
+    hidden: Annotated[tuple[Count, ...], Length(1)] = (400, 300)
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    @classmethod
+    def as_published(cls, **changes: Any) -> RTD3Settings:
+        """Return Equation 6 and the defaults of Stable-Baselines3 at the time."""
+        return replace(cls(), **changes)
+
+    @classmethod
+    def as_coded(cls, **changes: Any) -> RTD3Settings:
+        """Return the numbers of the released script."""
+        coded = cls(exponent=20, learning_rate=5e-4, batch_size=128, learning_starts=300)
+        return replace(coded, **changes)
+
+
+class WeightedReward(VectorWrapper[Any, Any, Any]):
+    """Replace the reward by 1 minus the weighted mean of loss and disparity.
+
+    Parameters
+    ----------
+    env
+        A batch of `longfair/Population-v0`, possibly wrapped.
+    settings
+        Weight, exponent and notion.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], settings: RTD3Settings) -> None:
+        length = getattr(env.unwrapped, "episode_length", None)
+        if length is None:
+            raise UsageError(f"{env} has no episode length: give a batch of longfair/Population-v0")
+        super().__init__(env)
+        self._length = int(length)
+        self._settings = settings
+        self._step = np.zeros(self.num_envs)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode in every copy."""
+        if options:
+            raise UsageError("options: all copies start together, so give none")
+        self._step[:] = 0
+        return self.env.reset(seed=seed)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one step; `info` keeps the environment's reward as `own_reward`."""
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        self._step += 1
+        weighted = self.weighted(reward, info["disparity"])
+        info["own_reward"] = reward
+        self._step[terminated | truncated] = 0
+        return observation, weighted, terminated, truncated, info
+
+    def weighted(self, reward: NDArray[Any], disparity: NDArray[Any]) -> NDArray[Any]:
+        """Return the reward (N,) of the step that has just been made."""
+        settings = self._settings
+        gap = 1.0 - (1.0 - disparity[:, NOTIONS[settings.notion]]) ** settings.exponent
+        share = self._step / self._length if settings.weight == "rising" else 0.0
+        kept: NDArray[Any] = 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
+        return kept
+
+
+@register(
+    label="R-TD3",
+    style=Style("#332288", "P"),
+    loaded_by="longfair.agents.ucbfair.td3:RTD3",
+    needs=("disparity",),
+    actions=("continuous",),
+    environments=("longfair/Population-v0",),
+)
+class RTD3(TD3):
+    """Stable-Baselines3's TD3; `around` makes it for an environment and settings.
+
+    Nothing is overridden. Saving and loading are Stable-Baselines3's too, which pickle: load only
+    what you trust.
+    """
+
+    name: ClassVar[str] = RTD3Settings.name
+    revision: ClassVar[int] = RTD3Settings.revision
+
+    @classmethod
+    def around(
+        cls,
+        env: VecEnv,
+        settings: RTD3Settings | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Return an agent ready to learn.
+
+        Parameters
+        ----------
+        env
+            `longfair.envs.sb3.BatchVecEnv` around `WeightedReward` around the environment.
+        settings
+            Settings, the same as those of the reward.
+        seed
+            Seed of the networks, of the draws and of the environment.
+        **kwargs
+            Further arguments of `stable_baselines3.TD3`, such as `tensorboard_log`.
+        """
+        chosen = RTD3Settings() if settings is None else settings
+        actions = env.action_space.shape
+        assert actions is not None
+        noise: Any = NormalActionNoise(np.zeros(actions), np.full(actions, chosen.action_noise))
+        train_freq = (1, "episode")
+        if env.num_envs > 1:
+            # Copies need not end their episodes together, so Stable-Baselines3 counts their steps.
+            noise = VectorizedActionNoise(noise, env.num_envs)
+            train_freq = (1, "step")
+        return cls(
+            "MlpPolicy",
+            env,
+            learning_rate=chosen.learning_rate,
+            buffer_size=chosen.buffer_size,
+            learning_starts=chosen.learning_starts,
+            batch_size=chosen.batch_size,
+            tau=0.005,
+            gamma=0.99,
+            train_freq=train_freq,
+            gradient_steps=chosen.gradient_steps,
+            action_noise=noise,
+            replay_buffer_kwargs={"handle_timeout_termination": False},
+            policy_delay=2,
+            target_policy_noise=0.2,
+            target_noise_clip=0.5,
+            policy_kwargs={"net_arch": list(chosen.hidden)},
+            seed=seed,
+            device="cpu",
+            **kwargs,
+        )

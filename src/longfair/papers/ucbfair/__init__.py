@@ -1,0 +1,12 @@
+"""L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
+
+from longfair.papers.ucbfair.experiments import EXPERIMENTS
+
+CHECKS = {
+    "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
+    "ucbfair-accept-everybody": "longfair.papers.ucbfair.checks:accept_everybody",
+    "ucbfair-bounds": "longfair.papers.ucbfair.theorem:bounds_hold",
+    "ucbfair-not-linear": "longfair.papers.ucbfair.theorem:population_is_not_linear",
+}
+
+__all__ = ["CHECKS", "EXPERIMENTS"]

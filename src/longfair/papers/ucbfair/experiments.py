@@ -1,0 +1,349 @@
+"""What is run for L-UCBFair and R-TD3: worlds, methods, profiles.
+
+Three experiments belong to the paper's figures: Gaussian features with demographic parity and with
+equal qualification (Figures 2 and 3), and Adult scores with demographic parity (Figures 1 and 4).
+The authors' populations and most of their settings are not public, so no run here has them, and
+there is no profile ``paper``. The number of steps is theirs: 2000 episodes of L-UCBFair and 200,000
+steps of R-TD3. In ``book`` 16 episodes share a policy, and four copies share a gradient step. What
+that changes is asked in the experiment ``sweep``, with one episode for each policy and one gradient
+step for each step. R-TD3 as coded, and TD3 without weight on fairness, stand where the released
+script and the paper's Figure 4 have them: with Adult scores.
+
+What stands in for the authors' numbers is changed there and in ``worlds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.agents.ucbfair.td3 import RTD3Settings
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Evaluating, Setting, Untrained, World, Wrapper
+from longfair.papers.ucbfair.learning import TD3Learning, UCBLearning
+from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count, OneOf
+
+HERE = "longfair.papers.ucbfair"
+
+FULL_NAMES = {"dp": "demographic parity", "qr": "qualification"}
+"""Short names of disparities, and how `longfair.envs.population.DISPARITIES` calls them."""
+
+
+@dataclass(frozen=True)
+class Judging(Evaluating):
+    """Policies are played from the 16 states of the paper, and from a finer grid."""
+
+    final_episodes: Count = 10
+    """Episodes from every start; policies without draws give the same each time."""
+    episode_length: Count | None = None
+    measure: str = f"{HERE}.measures:population"
+    notion: Annotated[str, OneOf(*FULL_NAMES)] = "dp"
+    """The disparity that is told as such."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is learned and judged."""
+
+    ucb: UCBLearning
+    td3: TD3Learning
+    gradient_steps: int
+    episode_length: int | None
+    """Steps of an episode; the preset's if None."""
+
+
+SHORT = 12
+"""Steps of an episode where seconds count."""
+
+PROFILES = {
+    "book": Profile(UCBLearning(copies=16), TD3Learning(copies=4), 1, None),
+    "smoke": Profile(
+        UCBLearning(episodes=32, copies=16, size=12, transitions=2_000),
+        TD3Learning(400, copies=4),
+        1,
+        SHORT,
+    ),
+}
+
+SEEDS = {"book": 10, "smoke": 2}
+
+TIMED = (Wrapper("elapsed-time"),)
+HISTOGRAMS = (Wrapper("longfair.envs.population.histograms:FeatureHistograms"),)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A preset of the population and a disparity."""
+
+    preset: str
+    notion: str
+    constant: float
+    """The best constant threshold of those that were tried, on the scale of the feature."""
+    changes: Mapping[str, Any] | None = None
+
+    def world(self, profile: str, wrappers: tuple[Wrapper, ...] = TIMED) -> World:
+        """Return where one acts."""
+        changes = dict(self.changes or {})
+        if (length := PROFILES[profile].episode_length) is not None:
+            changes["episode_length"] = length
+        return World("longfair/Population-v0", {"preset": self.preset}, changes, wrappers)
+
+    def setting(
+        self,
+        method: Any,
+        learning: Any,
+        profile: str,
+        wrappers: tuple[Wrapper, ...] = TIMED,
+    ) -> Setting:
+        """Return settings of a run."""
+        return Setting(self.world(profile, wrappers), method, learning, Judging(notion=self.notion))
+
+    @property
+    def disparity(self) -> str:
+        """Name of the disparity in agents' settings."""
+        return FULL_NAMES[self.notion].replace(" ", "-")
+
+
+SYNTHETIC = Problem("synthetic", "dp", 0.3)
+SYNTHETIC_QR = Problem("synthetic", "qr", 0.3)
+ADULT = Problem("adult", "dp", 0.7)
+ADULT_EASIER = Problem("adult_easier", "dp", 0.7)
+
+
+def references(problem: Problem, profile: str) -> list[Arm]:
+    """Return the paper's baselines, a constant, and the optimum."""
+    policies: dict[str, tuple[str, dict[str, Any], str]] = {}
+    for name in ("myopic", "myopic-fair", "maxmin", "maxmin-fair"):
+        told = {"baseline": name, "notion": problem.disparity}
+        policies[name] = ("short_sighted", told, "best of 31 x 31 pairs of thresholds now")
+        policies[f"{name}-gd"] = (
+            "short_sighted",
+            {**told, "search": "gd"},
+            "gradient descent on the thresholds now",
+        )
+    if problem.preset.startswith("adult"):
+        policies["myopic-fair-121"] = (
+            "short_sighted",
+            {"baseline": "myopic-fair", "notion": problem.disparity, "knots": 121},
+            "best of 121 x 121 pairs of thresholds now",
+        )
+    policies["constant"] = (
+        "constant_threshold",
+        {"threshold": problem.constant},
+        "one threshold for all, always",
+    )
+    knots = {"rates": 13, "thresholds": 7} if profile == "smoke" else {}
+    policies["optimum"] = (
+        "planned",
+        {"price": 0.0, "disparity": FULL_NAMES[problem.notion], **knots},
+        "least loss of all policies, by dynamic programming",
+    )
+    return [
+        Arm(
+            name,
+            "reference",
+            problem.setting(Untrained(f"{HERE}.policies:{function}", told), None, profile),
+            train_and_evaluate,
+            description,
+        )
+        for name, (function, told, description) in policies.items()
+    ]
+
+
+UCB_VARIANTS = {
+    "calibrated": (LUCBFairSettings.calibrated, "Algorithm 1 with numbers under which it learns"),
+    "as_published": (LUCBFairSettings.as_published, "Algorithm 1 with the theorem's numbers"),
+}
+
+
+def ucb_arms(problem: Problem, profile: str) -> list[Arm]:
+    """Return L-UCBFair in its variants."""
+    learning = PROFILES[profile].ucb
+    arms = [
+        Arm(
+            "l-ucbfair",
+            variant,
+            problem.setting(preset(notion=problem.disparity), learning, profile),
+            train_and_evaluate,
+            description,
+        )
+        for variant, (preset, description) in UCB_VARIANTS.items()
+    ]
+    learned = arms[0].config
+    return [
+        *arms,
+        Arm(
+            "l-ucbfair-learned",
+            "calibrated",
+            replace(learned, learning=replace(learning, features="learned")),
+            train_and_evaluate,
+            "Algorithm 1, features learned beforehand from random play",
+        ),
+    ]
+
+
+def td3_arms(problem: Problem, profile: str) -> list[Arm]:
+    """Return R-TD3; with Adult scores also as coded, and TD3 without weight on fairness."""
+    learning, steps = PROFILES[profile].td3, PROFILES[profile].gradient_steps
+    shared = {"notion": problem.disparity, "gradient_steps": steps}
+    variants = {"as_published": (RTD3Settings.as_published, TIMED, "sees the rates and the time")}
+    weights = {"r-td3": ("rising", "Equation 6")}
+    if problem.preset == "adult":
+        variants["as_coded"] = (RTD3Settings.as_coded, HISTOGRAMS, "130 numbers without the time")
+        weights["td3"] = ("none", "no weight on fairness")
+    return [
+        Arm(
+            name,
+            variant,
+            problem.setting(preset(weight=weight, **shared), learning, profile, wrappers),
+            train_and_evaluate,
+            f"{reward}; {seen}",
+        )
+        for name, (weight, reward) in weights.items()
+        for variant, (preset, wrappers, seen) in variants.items()
+    ]
+
+
+def _experiment(identity: str, title: str, problem: Problem) -> Experiment:
+    return Experiment(
+        id=f"ucbfair/{identity}",
+        title=title,
+        arms={
+            profile: (
+                *ucb_arms(problem, profile),
+                *td3_arms(problem, profile),
+                *references(problem, profile),
+            )
+            for profile in PROFILES
+        },
+        seeds=SEEDS,
+        horizon=_horizons(200_000),
+        authors="",  # neither the populations nor most settings are public
+    )
+
+
+def _horizons(book: int) -> dict[str, int]:
+    """Return the steps that every learner of a profile makes at least."""
+    smoke = PROFILES["smoke"]
+    return {
+        "book": book,
+        "smoke": min(smoke.td3.total_steps, smoke.ucb.episodes * SHORT),
+    }
+
+
+# What stands in for the authors' numbers ---------------------------------------------------------
+
+
+def _sweep(profile: str) -> tuple[Arm, ...]:
+    """Change one thing at a time, on Gaussian features with demographic parity."""
+    learning = PROFILES[profile].ucb
+    settings: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+        **{f"cells-{m * m}": ({"cells": m}, {}, f"{m * m} cells of actions") for m in (3, 8, 10)},
+        "budget-001": ({"budget": 0.01}, {}, "mean disparity of at most 0.01"),
+        "ridge-1": ({"ridge": 1.0}, {}, "the theorem's ridge"),
+        "bonus-0": ({"bonus": 0.0}, {}, "no bonus for uncertainty"),
+        "bonus-05": ({"bonus": 0.5}, {}, "ten times the bonus"),
+        "no-price": ({"largest_price": 0.0}, {}, "no constraint"),
+        "frozen": ({"data": "frozen"}, {}, "targets are never refreshed"),
+        "pooled": ({"data": "pooled", "ridge": 0.01}, {}, "one Gram matrix for all steps"),
+        "size-100": ({}, {"size": 100}, "100 features"),
+        "one-copy": ({}, {"copies": 1}, "one episode for each policy, as in Algorithm 1"),
+    }
+    arms = []
+    for name, (changed, learned, description) in settings.items():
+        method = LUCBFairSettings.calibrated(**changed)
+        chosen = replace(learning, **({} if profile == "smoke" else learned))
+        arms.append(
+            Arm(
+                f"l-ucbfair-{name}",
+                "one_change",
+                SYNTHETIC.setting(method, chosen, profile),
+                train_and_evaluate,
+                description,
+            )
+        )
+    every_step = RTD3Settings.as_published(notion=SYNTHETIC.disparity)
+    one_copy = replace(PROFILES[profile].td3, copies=1)
+    return (
+        *arms,
+        Arm(
+            "r-td3-every-step",
+            "one_change",
+            SYNTHETIC.setting(every_step, one_copy, profile),
+            train_and_evaluate,
+            "one gradient step for each step",
+        ),
+        *ucb_arms(SYNTHETIC, profile)[:1],
+        *td3_arms(SYNTHETIC, profile),
+        *references(SYNTHETIC, profile)[-2:],
+    )
+
+
+def _worlds(profile: str) -> tuple[Arm, ...]:
+    """Change the population: other fitness tables, and the clipping of rates."""
+    worlds = {
+        "mild": Problem("synthetic_mild", "dp", -0.4),
+        "adult-easier": ADULT_EASIER,
+        "margin-00001": replace(SYNTHETIC, changes={"rate_margin": 0.00001}),
+    }
+    arms = []
+    for name, problem in worlds.items():
+        method = LUCBFairSettings.calibrated(notion=problem.disparity)
+        learned = problem.setting(method, PROFILES[profile].ucb, profile)
+        arms.append(Arm(f"l-ucbfair-{name}", "one_change", learned, train_and_evaluate, name))
+        arms += [
+            replace(arm, method=f"{arm.method}-{name}")
+            for arm in references(problem, profile)
+            if not arm.method.startswith("maxmin")
+        ]
+    return tuple(arms)
+
+
+def _released(profile: str) -> tuple[Arm, ...]:
+    """Return the released script: 15 steps, 500 episodes, zero-one loss, no constraint."""
+    problem = replace(SYNTHETIC, changes={"episode_length": 15, "true_negative_weight": 1.0})
+    small = profile == "smoke"
+    learning = UCBLearning(500, features="learned", size=10)
+    if small:
+        learning = learning.shortened(32, 15)
+    arms = [
+        Arm(
+            "l-ucbfair",
+            variant,
+            problem.setting(preset(), learning, profile),
+            train_and_evaluate,
+            description,
+        )
+        for variant, preset, description in (
+            ("as_coded", LUCBFairSettings.as_coded, "the released script's numbers"),
+            ("calibrated", LUCBFairSettings.calibrated, "the numbers of the other experiments"),
+        )
+    ]
+    return (*arms, *references(problem, profile))
+
+
+def _change(identity: str, title: str, arms: Any, steps: int) -> Experiment:
+    """Return an experiment that changes something, and its training steps."""
+    return Experiment(
+        id=f"ucbfair/{identity}",
+        title=title,
+        arms={profile: arms(profile) for profile in PROFILES},
+        seeds=SEEDS,
+        horizon=_horizons(steps),
+        authors="",
+    )
+
+
+EXPERIMENTS = (
+    _experiment(
+        "synthetic", "Gaussian features, demographic parity: agents beside the optimum", SYNTHETIC
+    ),
+    _experiment("synthetic-qr", "Gaussian features, equal qualification rates", SYNTHETIC_QR),
+    _experiment("adult", "Adult scores, demographic parity: agents beside the optimum", ADULT),
+    _change("sweep", "L-UCBFair with one of its numbers changed", _sweep, 200_000),
+    _change("worlds", "L-UCBFair in other populations", _worlds, 200_000),
+    _change("released", "L-UCBFair as in the released script", _released, 7_500),
+)

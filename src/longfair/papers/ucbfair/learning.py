@@ -1,0 +1,144 @@
+"""How L-UCBFair and R-TD3 learn: settings, and the runs that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+
+from longfair.agents.policies.population import NOTIONS
+from longfair.papers.protocol import Act, Snapshots
+from longfair.settings import Count, OneOf, validate
+
+if TYPE_CHECKING:
+    from longfair.agents.ucbfair.features import Features
+    from longfair.agents.ucbfair.settings import LUCBFairSettings
+    from longfair.papers.setting import Setting
+    from longfair.runs.checkpoints import Checkpoint
+
+
+class Training(NamedTuple):
+    """What happened in the episodes of training, in their order."""
+
+    loss: Sequence[float]
+    """Mean of 1 minus the reward of an episode's steps."""
+    disparity: Sequence[float]
+    """Mean disparity of an episode's steps."""
+    price: Sequence[float] = ()
+    """The dual variable."""
+    promised: Sequence[float] = ()
+    """Fairness that the agent expected of the episode."""
+
+
+@dataclass(frozen=True)
+class UCBLearning:
+    """How long L-UCBFair learns, and in what it is linear. The method is `LUCBFairSettings`."""
+
+    episodes: Count = 2000
+    """Training episodes K; they replace those of the method's settings."""
+    copies: Count = 1
+    """Episodes played with one policy; 1 in the algorithm."""
+    features: Annotated[str, OneOf("radial", "learned")] = "radial"
+    size: Count = 40
+    """Number of features d."""
+    transitions: Count = 100_000
+    """Steps of random play that features are learned from."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Learn, and keep the last policy, which draws its thresholds."""
+        from longfair.agents.ucbfair.learner import LUCBFair
+
+        method: LUCBFairSettings = replace(setting.method, episodes=self.episodes)
+        env = setting.world.make(self.copies, setting.episode_length)
+        agent = LUCBFair(env, method, self._features(setting, seed), seed)
+        agent.learn(method.episodes * agent.horizon)
+
+        def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
+            agent.set_random_seed(own)
+            return lambda observation, info: agent.predict(observation)[0]
+
+        return Snapshots([agent.num_timesteps], act, [Training(*agent.history)])
+
+    def shortened(self, rollouts: int, episode_length: int) -> UCBLearning:
+        """Return the same for a few fits."""
+        return replace(self, episodes=rollouts * self.copies, transitions=2_000)
+
+    def _features(self, setting: Setting, seed: int) -> Features:
+        from longfair.agents.ucbfair.features import RadialFeatures
+        from longfair.agents.ucbfair.offline_features import OfflineLearning, fit, random_play
+
+        if self.features == "radial":
+            return RadialFeatures.spread(self.size)
+        learning = OfflineLearning(
+            self.size, transitions=self.transitions, notion=setting.method.notion
+        )
+        played = random_play(
+            setting.world.make(50, 50), learning.transitions, learning.notion, seed
+        )
+        return fit(played, learning, seed).features
+
+
+@dataclass(frozen=True)
+class TD3Learning:
+    """How long R-TD3 learns. The method is `RTD3Settings`."""
+
+    total_steps: Count = 200_000
+    copies: Count = 1
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Learn, and keep the last policy; it acts without noise."""
+        import torch
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
+        from longfair.envs.sb3 import BatchVecEnv
+
+        torch.set_flush_denormal(True)
+        env = setting.world.make(self.copies, setting.episode_length)
+        length: int = env.unwrapped.episode_length  # type: ignore[attr-defined]  # of longfair
+        weighted = BatchVecEnv(WeightedReward(env, setting.method))
+        agent = RTD3.around(weighted, setting.method, seed % 2**31)
+        notion = NOTIONS[setting.method.notion]
+
+        class Recording(BaseCallback):
+            """Keeps loss and disparity of every step."""
+
+            rows: list[Any]
+
+            def _on_training_start(self) -> None:
+                self.rows = []
+
+            def _on_step(self) -> bool:
+                arrays = self.locals["infos"].arrays
+                self.rows.append((1.0 - arrays["own_reward"], arrays["disparity"][:, notion]))
+                return True
+
+        recording = Recording()
+        agent.learn(self.total_steps, callback=recording)
+        steps = np.array(recording.rows)
+        whole = steps[: len(steps) // length * length]
+        episodes = whole.reshape(-1, length, 2, self.copies).mean(axis=1)
+        loss, disparity = (np.ravel(episodes[:, kind]).tolist() for kind in range(2))
+
+        def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
+            return lambda observation, info: agent.predict(observation, deterministic=True)[0]
+
+        return Snapshots([agent.num_timesteps], act, [Training(loss, disparity)])
+
+    def shortened(self, rollouts: int, episode_length: int) -> TD3Learning:
+        """Return the same for a few steps after the first random ones."""
+        return replace(self, total_steps=600)

@@ -1,0 +1,52 @@
+"""Policies of the population that learn nothing, as settings name them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from longfair.agents.policies.population import BASELINES, ConstantThresholds, Cost, ShortSighted
+from longfair.envs.population import PopulationModel, PopulationParams
+from longfair.envs.population.exact import PlannedThresholds, Planner, Resolution
+from longfair.papers.setting import World
+from longfair.papers.untrained import params, policy
+
+
+@policy("short-sighted")
+def short_sighted(
+    world: World,
+    seed: int,
+    baseline: str,
+    notion: str = "demographic-parity",
+    search: str = "grid",
+    knots: int = 31,
+) -> Any:
+    """Minimise the cost of the present step, as one of the paper's four baselines does."""
+    named = BASELINES[baseline]
+    cost = Cost(named.fairness_weight, notion, named.worst_group)
+    return ShortSighted(PopulationModel(params(world)), cost, search, knots)
+
+
+@policy("constant-threshold")
+def constant_threshold(world: World, seed: int, threshold: float) -> Any:
+    """Keep one threshold for both groups, on the scale of the feature."""
+    low, high = params(world).threshold_range
+    return ConstantThresholds([(threshold - low) / (high - low)] * 2)
+
+
+@policy("planned")
+def planned(
+    world: World, seed: int, price: float, disparity: str, rates: int = 61, thresholds: int = 41
+) -> Any:
+    """Follow the best plan for a price on fairness, found by dynamic programming."""
+    known: PopulationParams = params(world)
+    return _plan(known, price, disparity, rates, thresholds)
+
+
+@cache
+def _plan(
+    known: PopulationParams, price: float, disparity: str, rates: int, thresholds: int
+) -> PlannedThresholds:
+    """Plan once for all seeds of a process."""
+    planner = Planner(known, disparity, Resolution(rates, thresholds))
+    return PlannedThresholds(planner, planner.plan(price))

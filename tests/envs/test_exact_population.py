@@ -1,0 +1,148 @@
+"""The optimum of the population: against other solvers, against play, within its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from longfair.agents.policies.population import Cost, ShortSighted
+from longfair.envs.elapsed import ElapsedTime
+from longfair.envs.population import DISPARITIES, PopulationModel, PopulationParams, start_grid
+from longfair.envs.population.exact import (
+    PlannedThresholds,
+    Planner,
+    Resolution,
+    constrained_optimum,
+    follow,
+)
+from longfair.errors import UsageError
+
+SYNTHETIC, MILD = PopulationParams.synthetic(), PopulationParams.synthetic_mild()
+COARSE = Resolution(41, 31)
+
+
+@pytest.mark.parametrize(("params", "loss"), [(SYNTHETIC, 0.182), (MILD, 0.046)])
+def test_best_mean_loss_from_the_evaluation_states(params: PopulationParams, loss: float) -> None:
+    """The reference solved each group alone on a finer grid; mean losses to 0.002."""
+    planner = Planner(params, resolution=COARSE)
+    plan = planner.plan()
+    planned = 1 - planner.at(plan.reward[0], start_grid()).mean() / 100
+    played = 1 - follow(planner, plan, start_grid()).reward.mean() / 100
+    assert planned == pytest.approx(loss, abs=2e-3)
+    assert played == pytest.approx(loss, abs=2e-3)
+
+
+def test_both_groups_at_once_are_as_good_as_each_alone() -> None:
+    """Without a price on fairness the groups of Gaussian features do not touch each other."""
+    params = replace(SYNTHETIC, episode_length=12)
+    planner = Planner(params, resolution=COARSE)
+    rates = 1 / (1 + np.exp(-planner.log_odds))
+    outcome = PopulationModel(params).outcome(
+        np.repeat(rates[:, None, None], 2, 2), planner.knots[:, None] * np.ones(2)
+    )
+    landing = outcome.next_rates[..., 0]
+    landing = np.log(landing / (1 - landing))
+    value = np.zeros(len(rates))
+    for _ in range(params.episode_length):
+        following = np.interp(landing, planner.log_odds, value)
+        value = (outcome.true_positives[..., 0] + following).max(axis=1)
+    np.testing.assert_allclose(
+        planner.plan().reward[0], value[:, None] + value[None, :], rtol=0, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("params", [SYNTHETIC, PopulationParams.adult()])
+@pytest.mark.parametrize("disparity", DISPARITIES)
+def test_in_one_step_the_planner_is_short_sighted(params: PopulationParams, disparity: str) -> None:
+    """A price p is a weight p / (1 + p) of the gap; another code finds the same least cost."""
+    params, price = replace(params, episode_length=1), 2.0
+    planner = Planner(params, disparity, Resolution(9, 31))
+    plan = planner.plan(price)
+    cost = Cost(price / (1 + price), disparity.replace(" ", "-"))
+    rates = 1 / (1 + np.exp(-planner.log_odds))
+    states = np.stack(np.meshgrid(rates, rates, indexing="ij"), axis=-1).reshape(-1, 2)
+    chosen = ShortSighted(planner.model, cost).choose(states)
+    least = cost.of(planner.model, states, chosen) * (1 + price)
+    value = plan.reward[0] + price * plan.fairness[0]
+    np.testing.assert_allclose(1 + price - value.ravel(), least, rtol=0, atol=1e-10)
+
+
+def test_two_steps_by_trying_everything() -> None:
+    """Where the second step has only one choice left to make, all first choices are tried."""
+    params = replace(SYNTHETIC, episode_length=2)
+    planner = Planner(params, "equalised odds", Resolution(301, 6))
+    plan = planner.plan(0.5)
+    knots = planner.knots
+    pairs = np.stack(np.meshgrid(knots, knots, indexing="ij"), axis=-1).reshape(-1, 2)
+    start = np.array([0.3, 0.7])
+    best = -np.inf
+    for first in pairs:
+        outcome = planner.model.outcome(start, first)
+        value = planner.model.reward(outcome) + 0.5 * planner.fairness(start, outcome)
+        then = planner.model.outcome(outcome.next_rates, pairs)
+        later = planner.model.reward(then) + 0.5 * planner.fairness(outcome.next_rates, then)
+        best = max(best, value + later.max())
+    planned = planner.at(plan.reward[0] + 0.5 * plan.fairness[0], start)
+    assert planned == pytest.approx(best, abs=2e-4)
+
+
+def test_the_plan_is_followed_in_the_environment() -> None:
+    params = replace(SYNTHETIC, episode_length=20)
+    planner = Planner(params, resolution=Resolution(21, 11))
+    plan = planner.plan(1.0)
+    env = gymnasium.make_vec(
+        "longfair/Population-v0", num_envs=16, params=params.starting_at(start_grid())
+    )
+    env = ElapsedTime(env)  # type: ignore[assignment]  # a vector environment
+    observation, _ = env.reset(seed=0)
+    policy, total = PlannedThresholds(planner, plan), np.zeros(16)
+    for _ in range(20):
+        observation, reward, *_ = env.step(policy.predict(observation)[0].astype(np.float32))
+        total += reward
+    # Observations are single-precision numbers.
+    np.testing.assert_allclose(total, follow(planner, plan, start_grid()).reward, atol=1e-3)
+
+
+def test_a_budget_is_spent_exactly_and_no_price_promises_less() -> None:
+    params = replace(SYNTHETIC, episode_length=30)
+    planner = Planner(params, resolution=Resolution(31, 21))
+    starts = start_grid()
+    free = constrained_optimum(planner, starts, 0.5)
+    assert (free.price, free.share) == (0.0, 0.0)
+    budget = free.disparity / 4
+    found = constrained_optimum(planner, starts, budget)
+    assert found.price > 0
+    assert 0 <= found.share <= 1
+    # Weak duality, with next to no gap, because the optimum may draw between two plans.
+    assert found.bound <= found.loss + 1e-9
+    assert found.loss - found.bound < 1e-4
+    assert found.loss > free.loss + 1e-3
+    played = [follow(planner, plan, starts) for plan in found.plans]
+    for quantity, planned in (("reward", 1 - found.loss), ("fairness", 1 - found.disparity)):
+        kept, spent = (getattr(course, quantity).mean() / 30 for course in played)
+        assert (1 - found.share) * kept + found.share * spent == pytest.approx(planned, abs=5e-3)
+
+
+def test_dearer_fairness_means_less_disparity_and_more_loss() -> None:
+    planner = Planner(replace(SYNTHETIC, episode_length=15), resolution=Resolution(21, 11))
+    plans = [planner.plan(price) for price in (0.0, 0.3, 3.0, 30.0)]
+    fairness = [planner.at(plan.fairness[0], start_grid()).mean() for plan in plans]
+    reward = [planner.at(plan.reward[0], start_grid()).mean() for plan in plans]
+    assert fairness == sorted(fairness)
+    assert reward == sorted(reward, reverse=True)
+
+
+def test_what_cannot_be_done_is_said_in_one_line() -> None:
+    params = replace(SYNTHETIC, episode_length=2)
+    planner = Planner(params, "qualification", Resolution(5, 3))
+    with pytest.raises(UsageError, match="budget=0: with price 1000 the mean disparity is"):
+        constrained_optimum(planner, start_grid(), 0.0)
+    with pytest.raises(UsageError, match="disparity='parity'"):
+        Planner(params, "parity")
+    with pytest.raises(UsageError, match="rates=2"):
+        Resolution(rates=2)
+    with pytest.raises(UsageError, match="observations have 2 numbers"):
+        PlannedThresholds(planner, planner.plan()).predict(np.zeros((1, 2)))
