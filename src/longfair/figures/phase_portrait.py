@@ -51,7 +51,7 @@ def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
     titles = list(dict.fromkeys(flows["panel"]))
     columns = min(3, len(titles))
     rows = -(-len(titles) // columns)
-    figure, panels = canvas(0.7 + 2.5 * columns, 0.6 + 2.7 * rows, columns=columns, rows=rows)
+    figure, panels = canvas(0.7 + 2.5 * columns, 0.5 + 2.4 * rows, columns=columns, rows=rows)
     levels = np.linspace(0.0, max(float(flows["shade"].max()), 1e-6), LEVELS + 1)
     parts = [f"Phase portraits: streamlines of one step over {shade}."]
     with styled():

@@ -86,8 +86,10 @@ class Arm:
 
     @property
     def steps(self) -> int:
-        """Training steps of its runs."""
-        return int(self.numbers["step"].max())
+        """Training steps of its runs. Curves may go over other things, such as evaluation steps."""
+        phase, steps = self.columns["phase"], self.numbers["step"]
+        final = phase.codes == phase.entries.get("final", -1)
+        return int(steps[final].max() if final.any() else steps.max())
 
     @property
     def profiles(self) -> list[str]:

@@ -71,8 +71,9 @@ class LUCBFairSettings:
     def as_published(cls, **changes: Any) -> LUCBFairSettings:
         """Return the numbers of Theorem 3.3, with 1 for the constant that it leaves open.
 
-        The bound of the price is that of the work it builds on, 2 H / gamma: accepting everybody
-        keeps the constraint with gamma = budget * H to spare.
+        The bound of the price is that of the work it builds on, 2 H / gamma: with parity, accepting
+        everybody keeps the constraint with gamma = budget * H to spare. The same bound is taken
+        for the other disparities.
         """
         budget = changes.get("budget", cls.budget)
         literal = cls(
