@@ -1,10 +1,10 @@
 r"""What fairness costs, at a tolerance that the reader chooses: a live world.
 
 The problem is the loan problem with bounded counts, for the paper's Algorithm 1, with demographic
-parity. The best profit is a concave function of the tolerance, made of straight pieces, and at every
-corner of it stands a policy without coins. Between two corners the best policy mixes the occupancies
-:math:`\lambda` and :math:`\lambda'` of their policies. In a state where one lends and the other does
-not, it lends with chance
+parity. The best profit is a concave function of the tolerance, made of straight pieces, and at
+every corner of it stands a policy without coins. Between two corners the best policy mixes the
+occupancies :math:`\lambda` and :math:`\lambda'` of their policies. In a state where one lends and
+the other does not, it lends with chance
 
 .. math::
 
