@@ -1,7 +1,7 @@
 /* Live worlds: small models that the reader moves in the page.
 
    <longfair-world name="..."> holds its data as JSON, written by Python, and a still figure that
-   stays where scripts are off. Every world has three functions:
+   stays where scripts are off. Every world has a title and three functions:
 
      start(data)                   the state to begin with
      numbers(data, state)          the model: what follows from a state; nothing is drawn
@@ -73,32 +73,37 @@
 
   // Charts ----------------------------------------------------------------------------------------
 
-  const MARGIN = { left: 48, right: 12, top: 8, bottom: 40 };
+  const MARGIN = { left: 48, right: 24, top: 8, bottom: 46 };
 
+  /* Round numbers between two bounds, at most so many pieces, and how each is written. */
   function ticks([low, high], most) {
     const power = 10 ** Math.floor(Math.log10((high - low) / most));
     const step = [1, 2, 5, 10].map(factor => factor * power).find(size => (high - low) / size <= most);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     const found = [];
-    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) found.push(n * step);
+    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
+      const text = (n * step + 0).toLocaleString("en-GB", { minimumFractionDigits: digits });
+      found.push([n * step, text.replace("-", "−")]);
+    }
     return found;
   }
 
   /* Axes with their ticks; returns the drawing and where a point of the data lies in it. */
-  function axes({ width, height, x, y, across, up, write = String, words }) {
+  function axes({ width, height, x, y, across, up, words }) {
     const { left, right, top, bottom } = MARGIN;
     const at = (a, b) => [
       left + (a - x[0]) / (x[1] - x[0]) * (width - left - right),
       height - bottom - (b - y[0]) / (y[1] - y[0]) * (height - top - bottom),
     ];
     const parts = [];
-    for (const tick of ticks(y, 5)) {
+    for (const [tick, text] of ticks(y, 6)) {
       const [, row] = at(x[0], tick);
       parts.push(drawn("path", { class: "grid", d: `M${left},${row}H${width - right}` }));
-      parts.push(drawn("text", { x: left - 6, y: row + 4, "text-anchor": "end" }, write(tick)));
+      parts.push(drawn("text", { x: left - 6, y: row + 4, "text-anchor": "end" }, text));
     }
-    for (const tick of ticks(x, 5)) {
+    for (const [tick, text] of ticks(x, 6)) {
       const [column] = at(tick, y[0]);
-      parts.push(drawn("text", { x: column, y: height - bottom + 16, "text-anchor": "middle" }, write(tick)));
+      parts.push(drawn("text", { x: column, y: height - bottom + 22, "text-anchor": "middle" }, text));
     }
     const corner = `M${left},${top}V${height - bottom}H${width - right}`;
     parts.push(drawn("path", { class: "axis", d: corner }));
@@ -113,11 +118,11 @@
 
   /* Width of a chart: two beside each other where there is room, else one below the other. */
   const half = width => width >= 560 ? (width - 16) / 2 : width;
-  const short = number => fixed(Number(number.toPrecision(6)), number % 1 ? (number * 10 % 1 > 1e-6 ? 2 : 1) : 0);
 
   // Lending: a threshold for each group ------------------------------------------------------------
 
   const lending = {
+    title: "Lending with a threshold for each group",
     start: data => [...data.start],
 
     /* One applicant after the other, as LendingVectorEnv has them. */
@@ -180,19 +185,20 @@
         const last = course.served.length - 1;
         const [served, profit] = [course.served[last], course.profit[last]];
         const [rates, bias] = [course.rates[last], course.bias[last]];
-        words.textContent = `After ${whole(served)} applicants the bank has earned ${whole(profit)} loans. `
+        words.textContent = `After ${whole(served)} applicants the bank has earned the amount of `
+          + `${whole(profit)} loans. `
           + `The benefit rate is ${data.groups.map((group, g) => `${fixed(rates[g])} (${group})`).join(" and ")}, `
           + `the bias ${fixed(bias)}.`;
-        const wide = { width: half(width), height: 220, x: [0, served], across: "applicants", write: whole };
-        const left = axes({ ...wide, y: [0, 1], up: "rate and bias so far", write: tick => tick > 1 ? whole(tick) : short(tick),
+        const wide = { width: half(width), height: 220, x: [0, served], across: "applicants" };
+        const left = axes({ ...wide, y: [0, 1], up: "rate and bias so far",
           words: "Benefit rates and bias over the applicants; the numbers are in the table." });
-        const course2 = pick => course.served.map((count, n) => [count, pick(n)]);
+        const along = pick => course.served.map((count, n) => [count, pick(n)]);
         left.svg.append(
-          ...data.groups.map((_, g) => line(left.at, course2(n => course.rates[n][g]), `group-${g}`)),
-          line(left.at, course2(n => course.bias[n]), "bias"));
+          ...data.groups.map((_, g) => line(left.at, along(n => course.rates[n][g]), `group-${g}`)),
+          line(left.at, along(n => course.bias[n]), "bias"));
         const right = axes({ ...wide, y: data.profits, up: "profit so far (loans)",
           words: "Profit over the applicants." });
-        right.svg.append(line(right.at, [[0, 0], ...course2(n => course.profit[n])], "plain"));
+        right.svg.append(line(right.at, [[0, 0], ...along(n => course.profit[n])], "plain"));
         charts.replaceChildren(left.part, right.part);
         numbers.replaceChildren(table(["Group", "Loans", "Benefit rate", "Mean score at the end"],
           data.groups.map((group, g) =>
@@ -206,6 +212,7 @@
   const FAIR = 1e-9; // what rounding leaves of a gap that is none
 
   const histories = {
+    title: "Two days of loans, to be moved",
     start: data => structuredClone(data.histories[0]),
 
     /* Rates of two days, and three ways of adding them up. */
@@ -319,7 +326,7 @@
         for (const { node, group, end } of frame.handles) {
           const [across, up] = histories.points(state, group)[end];
           set(node, { transform: `translate(${frame.at(across, up)})`, "aria-valuenow": up,
-            "aria-valuetext": `${up} loans for ${across} applications` });
+            "aria-valuetext": `${up} of ${across} applications granted` });
         }
         const verdict = value => Math.abs(value) < FAIR ? "fair" : "unfair";
         const rows = [
@@ -339,6 +346,7 @@
   // The price of fairness -----------------------------------------------------------------------
 
   const price = {
+    title: "The price of fairness at a tolerance",
     start: data => data.start,
 
     /* The best policy within a tolerance: between two corners of the frontier their mixture. */
@@ -403,9 +411,10 @@
           const [x, y] = frame.at(lost + 0.5, repaid + 0.5);
           const name = kind(found, state);
           const side = step * { lends: 0.8, gains: 0.9, denies: 0.35, loses: 0.6 }[name];
+          const [left, top] = [x - side / 2, y - side / 2];
           frame.svg.append(name === "coin"
             ? drawn("circle", { class: "situation-coin", cx: x, cy: y, r: step * 0.9 })
-            : drawn("rect", { class: `situation-${name}`, x: x - side / 2, y: y - side / 2, width: side, height: side }));
+            : drawn("rect", { class: `situation-${name}`, x: left, y: top, width: side, height: side }));
         }
         return frame.part;
       }
@@ -413,18 +422,20 @@
       return (tolerance, found, width) => {
         control.show(tolerance);
         const lost = 1 - found.profit / free.profit;
-        words.textContent = `The best policy with a gap of at most ${fixed(tolerance, 3)} earns ${fixed(found.profit, 4)}, `
-          + `${fixed(100 * lost, 1)} % less than without a constraint.`;
+        words.textContent = `The best policy with a gap of at most ${fixed(tolerance, 3)} earns `
+          + `${fixed(found.profit, 4)}, ${fixed(100 * lost, 1)} % less than without a constraint.`;
         const low = price.numbers(data, 0).profit;
-        const frame = axes({ width, height: 220, x: [0, most], y: [low, free.profit], write: short,
-          across: "tolerance", up: "profit of the best policy", words: "The best profit over the tolerance, a concave line." });
+        const frame = axes({ width, height: 220, x: [0, most], y: [low, free.profit],
+          across: "tolerance", up: "profit of the best policy",
+          words: "The best profit over the tolerance, a concave line." });
         const kept = data.gap.flatMap((gap, n) => gap > 0 ? [[gap, data.profit[n]]] : []);
         frame.svg.append(line(frame.at, [[0, low], ...kept], "plain"));
         const [cx, cy] = frame.at(found.gap, found.profit);
         frame.svg.append(drawn("circle", { class: "dot", cx, cy, r: 6 }));
         charts.replaceChildren(frame.part);
         policies.replaceChildren(...data.groups.map((_, g) => map(found, g, Math.min(half(width), 420))));
-        const count = name => data.states.filter((_, state) => found.lends[state] >= 0 && kind(found, state) === name).length;
+        const visited = data.states.flatMap((_, state) => found.lends[state] >= 0 ? [state] : []);
+        const count = name => visited.filter(state => kind(found, state) === name).length;
         const coins = found.coins.map(state => {
           const [group, repaid, not] = data.states[state];
           return `${data.groups[group]}, ${repaid} repaid, ${not} not: lends with ${fixed(found.lends[state], 3)}`;
@@ -451,7 +462,7 @@
       if (!world) throw new Error(`longfair-world ${name}: give one of ${Object.keys(LongfairWorld.worlds)}`);
       this.data = JSON.parse(this.querySelector("script").textContent);
       for (const part of this.children) part.hidden = true; // the still figure
-      const place = element("div");
+      const place = element("div", { role: "group", "aria-label": world.title });
       this.append(place);
       let state = world.start(this.data);
       const show = world.view(place, this.data, next => {

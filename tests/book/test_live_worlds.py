@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -30,6 +31,8 @@ PLACES = {
     "price": "notebooks/fairmdp/exact",
 }
 NAMES = list(PLACES)
+VISIBLE = 3.0
+"""The ratio that WCAG asks of lines and marks."""
 LOUD = {"error", "warning", "assert"}
 """Kinds of console messages that say that something is wrong."""
 WIDTHS = {"desktop": (1440, 900), "phone": (390, 844)}
@@ -82,6 +85,13 @@ def numbers(chromium: Any, book: Path, name: str, states: list[Any]) -> list[Any
     found: list[Any] = page.evaluate(script, [name, states])
     page.close()
     return found
+
+
+def light(colour: str) -> float:
+    """Relative luminance of `rgb(...)`, as WCAG defines it."""
+    parts = np.array([float(part) for part in re.findall(r"[\d.]+", colour)[:3]]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def same(script: Any, python: Any) -> None:
@@ -203,7 +213,7 @@ def test_words_and_table_of_lending_are_its_numbers(chromium: Any, book: Path) -
     page.locator("longfair-world input").first.press("ArrowLeft")
     said = page.locator("longfair-world [role=status]").inner_text()
     rates = course.rates[-1, 0]
-    assert f"earned {course.profit[-1, 0]:,.0f} loans" in said
+    assert f"earned the amount of {course.profit[-1, 0]:,.0f} loans" in said
     for rate, group in zip(rates, live_lending.GROUPS, strict=True):
         assert f"{rate:.2f} ({group})" in said
     assert f"bias {course.bias[-1, 0]:.2f}" in said
@@ -220,7 +230,7 @@ def test_a_point_is_dragged(chromium: Any, book: Path) -> None:
     rows = page.locator("longfair-world tbody tr")
     before = [text.split("\t")[1:] for text in rows.all_inner_texts()]
     point = page.get_by_role("slider", name="red, after the first day")
-    assert point.get_attribute("aria-valuetext") == "0 loans for 5 applications"
+    assert point.get_attribute("aria-valuetext") == "0 of 5 applications granted"
     above = page.get_by_role("slider", name="red, after both days").bounding_box()
     box = point.bounding_box()
     x, y = (box[at] + box[size] / 2 for at, size in (("x", "width"), ("y", "height")))
@@ -228,7 +238,7 @@ def test_a_point_is_dragged(chromium: Any, book: Path) -> None:
     page.mouse.down()
     page.mouse.move(x, above["y"] + above["height"] / 2, steps=5)
     page.mouse.up()
-    assert point.get_attribute("aria-valuetext") == "1 loans for 5 applications"
+    assert point.get_attribute("aria-valuetext") == "1 of 5 applications granted"
     after = [text.split("\t")[1:] for text in rows.all_inner_texts()]
     assert [verdict for _, verdict in before] == ["fair", "fair", "unfair"]
     assert [verdict for _, verdict in after] == ["unfair", "unfair", "unfair"]
@@ -264,7 +274,7 @@ def test_points_stay_where_they_mean_something(chromium: Any, book: Path) -> Non
 
 @pytest.mark.parametrize("size", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_and_keeps_its_colours_apart(
+def test_it_fits_the_screen_and_its_lines_stand_out(
     chromium: Any, book: Path, name: str, scheme: str, size: str
 ) -> None:
     width, height = WIDTHS[size]
@@ -277,6 +287,11 @@ def test_it_fits_and_keeps_its_colours_apart(
         box = chart.bounding_box()
         assert box["x"] >= world["x"]
         assert box["x"] + box["width"] <= world["x"] + world["width"]
-    if folder := os.environ.get("LONGFAIR_PICTURES"):
-        page.locator("longfair-world").screenshot(path=f"{folder}/{name}-{size}-{scheme}.png")
+    ground = light(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    for kind in ("group-0", "group-1", "plain", "bias", "situation-lends", "situation-loses"):
+        for mark in page.locator(f"longfair-world .{kind}").all()[:1]:
+            colours = mark.evaluate("e => [getComputedStyle(e).stroke, getComputedStyle(e).fill]")
+            found = light(next(colour for colour in colours if colour != "none"))
+            low, high = sorted([ground, found])
+            assert (high + 0.05) / (low + 0.05) >= VISIBLE, kind
     page.close()
