@@ -171,9 +171,9 @@ pd.DataFrame(
 # %% [markdown]
 # ### Move it yourself
 #
-# Begin with A. Move the red point of the first day only: both groups keep their rate over both days,
-# and so does the bias. Which notions change their mind? Then look for a history that the squared
-# gaps call fair and the bias does not, or the reverse.
+# Begin with A. Move the red point of the first day only: both groups keep their rate over both
+# days, and so does the bias. Which notions change their mind? Then look for the reverse of A, a
+# history that the bias calls fair and the squared gaps do not.
 #
 # ```{include} ../../book/_generated/world_histories.md
 # ```

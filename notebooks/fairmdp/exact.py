@@ -189,8 +189,8 @@ folded(tidy.optima_table(numbers).round(5), "The best rewards, by tolerance")
 # %% [markdown]
 # ### Move it yourself
 #
-# Here is the whole frontier of the problem that you solved above. At a corner the best policy tosses
-# no coin. Between two corners it mixes their policies, which differ in one situation.
+# Here is the whole frontier of the problem that you solved above. At a corner the best policy
+# tosses no coin. Between two corners it mixes their policies, which differ in one situation.
 #
 # ```{include} ../../book/_generated/world_price.md
 # ```

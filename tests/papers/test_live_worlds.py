@@ -12,6 +12,7 @@ from longfair.agents.finite.linear_program import solve
 from longfair.envs.lending import LendingVectorEnv
 from longfair.errors import UsageError
 from longfair.papers.elbert import live_lending
+from longfair.papers.elbert.histories import three_notions
 from longfair.papers.fairmdp import live_price
 from longfair.papers.fairmdp.exact import discounted_steps, finite_problem
 from longfair.papers.live_worlds import WORLDS, LiveWorld
@@ -64,6 +65,13 @@ def test_some_thresholds_earn_more_and_are_less_unfair_than_the_first() -> None:
     course = live_lending.follow([live_lending.START, (2, 1)])
     assert course.profit[-1, 1] > course.profit[-1, 0]
     assert course.bias[-1, 1] < course.bias[-1, 0]
+
+
+def test_a_history_can_be_fair_over_both_days_and_not_day_by_day() -> None:
+    """The page asks for one."""
+    judged = three_notions([[0, 5], [5, 0]], [[1, 5], [5, 1]])
+    assert judged["ELBERT bias"] == 0.0
+    assert judged["squared sum"] > 1.0
 
 
 def test_neighbouring_corners_differ_in_one_situation() -> None:
