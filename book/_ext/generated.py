@@ -29,6 +29,7 @@ from longfair.figures import Figure
 from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
 from longfair.figures.worlds import worlds
 from longfair.papers import overview
+from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
 from markdown_table import table
 from training_speed import training_speed
@@ -131,6 +132,23 @@ def findings() -> str:
 def overview_figure() -> Figure:
     """Draw the landing page's picture."""
     return worlds(overview.points())
+
+
+def live_world(world: LiveWorld) -> str:
+    """Write a world's element with its data, around the figure that shows where scripts are off."""
+    drawn = still(world)
+    return (
+        f"```{{raw}} html\n{world.opening()}\n```\n\n"
+        f"```{{image}} /book/_generated/world_{world.name}.png\n:alt: {drawn.alt_text}\n"
+        f":class: dark-light\n:width: {round(drawn.figure.get_figwidth() * 100)}px\n```\n\n"
+        "```{raw} html\n</longfair-world>\n```\n"
+    )
+
+
+@cache
+def still(world: LiveWorld) -> Figure:
+    """Draw a world's figure."""
+    return world.still()
 
 
 def answered(rows: Sequence[Row]) -> str:
@@ -331,6 +349,7 @@ def fragments(root: Path, repository: str) -> dict[str, str]:
         own = [row for row in rows if row["paper"] == paper]
         parts |= {f"claims_{paper}": board(own, "paper"), f"asked_{paper}": board(own, "here")}
     parts |= {f"room_{name}": room(name) for name in ROOMS}
+    parts |= {f"world_{world.name}": live_world(world) for world in WORLDS}
     return parts | coverage(root) | environment_pages.fragments(root)
 
 
@@ -345,6 +364,7 @@ def write(app: Sphinx) -> None:
     numbers = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     pictures = environment_pages.pictures()
     pictures |= {"worlds.png": drawn.png(), "worlds.csv": numbers.encode()}
+    pictures |= {f"world_{world.name}.png": still(world).png() for world in WORLDS}
     for name, content in (files | pictures).items():
         path = folder / name
         if not path.exists() or path.read_bytes() != content:

@@ -169,6 +169,16 @@ pd.DataFrame(
 ).round(4)
 
 # %% [markdown]
+# ### Move it yourself
+#
+# Begin with A. Move the red point of the first day only: both groups keep their rate over both
+# days, and so does the bias. Which notions change their mind? Then look for the reverse of A, a
+# history that the bias calls fair and the squared gaps do not.
+#
+# ```{include} ../../book/_generated/world_histories.md
+# ```
+
+# %% [markdown]
 # ### How much does the number one hundred matter?
 #
 # Not much: A and B are told apart from small crowds on. Look at crowds of one, at the left edge.

@@ -187,6 +187,15 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(6)
 folded(tidy.optima_table(numbers).round(5), "The best rewards, by tolerance")
 
 # %% [markdown]
+# ### Move it yourself
+#
+# Here is the whole frontier of the problem that you solved above. At a corner the best policy
+# tosses no coin. Between two corners it mixes their policies, which differ in one situation.
+#
+# ```{include} ../../book/_generated/world_price.md
+# ```
+
+# %% [markdown]
 # ## Two definitions of one gap
 #
 # The paper defines the value of a group with the discount: an early loan counts more than a late

@@ -1,0 +1,484 @@
+/* Live worlds: small models that the reader moves in the page.
+
+   <longfair-world name="..."> holds its data as JSON, written by Python, and a still figure that
+   stays where scripts are off. Every world has a title and three functions:
+
+     start(data)                   the state to begin with
+     numbers(data, state)          the model: what follows from a state; nothing is drawn
+     view(place, data, choose)     builds controls that call choose(state), and returns a function
+                                   (state, numbers, width) that draws
+
+   A test compares `numbers` with Python. A further world is a further entry of `worlds`. The script
+   is no module, because a page that is opened from a disk may not load modules. */
+"use strict";
+
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+
+  // Parts of a page -------------------------------------------------------------------------------
+
+  function element(name, attributes = {}, ...children) {
+    return filled(document.createElement(name), attributes, children);
+  }
+
+  function drawn(name, attributes = {}, ...children) {
+    return filled(document.createElementNS(SVG, name), attributes, children);
+  }
+
+  function filled(node, attributes, children) {
+    set(node, attributes);
+    node.append(...children);
+    return node;
+  }
+
+  function set(node, attributes) {
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  }
+
+  const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+  const whole = number => number.toLocaleString("en-GB").replace("-", "−");
+
+  let labels = 0;
+
+  /* A slider with a label and its value in words. */
+  function slider(text, range, inWords, chosen) {
+    const id = `longfair-slider-${labels++}`;
+    const output = element("output", { for: id });
+    const input = element("input", { id, type: "range", ...range });
+    const label = element("label", { for: id }, `${text}: `, output);
+    input.addEventListener("input", () => chosen(Number(input.value)));
+    const show = value => {
+      input.value = value;
+      output.textContent = inWords(value);
+      input.setAttribute("aria-valuetext", inWords(value));
+    };
+    return { part: element("div", {}, label, input), show };
+  }
+
+  function table(head, rows) {
+    const first = element("tr", {}, ...head.map(cell => element("th", { scope: "col" }, cell)));
+    const body = rows.map(([name, ...cells]) =>
+      element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(cell => element("td", {}, cell))));
+    return element("table", {}, element("thead", {}, first), element("tbody", {}, ...body));
+  }
+
+  function legend(entries) {
+    return element("ul", { class: "legend" }, ...entries.map(([kind, text]) => element("li", {},
+      drawn("svg", { width: 28, height: 10, "aria-hidden": "true" },
+        drawn("path", { class: `line ${kind}`, d: "M0,5H28" })), text)));
+  }
+
+  /* What a world says in words, also to a screen reader whenever it changes. */
+  const spoken = () => element("p", { class: "words", role: "status", "aria-live": "polite" });
+
+  // Charts ----------------------------------------------------------------------------------------
+
+  const MARGIN = { left: 48, right: 24, top: 8, bottom: 46 };
+
+  /* Round numbers between two bounds, at most so many pieces, and how each is written. */
+  function ticks([low, high], most) {
+    const power = 10 ** Math.floor(Math.log10((high - low) / most));
+    const step = [1, 2, 5, 10].map(factor => factor * power).find(size => (high - low) / size <= most);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    const found = [];
+    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
+      const text = (n * step + 0).toLocaleString("en-GB", { minimumFractionDigits: digits });
+      found.push([n * step, text.replace("-", "−")]);
+    }
+    return found;
+  }
+
+  /* Axes with their ticks; returns the drawing and where a point of the data lies in it. */
+  function axes({ width, height, x, y, across, up, words }) {
+    const { left, right, top, bottom } = MARGIN;
+    const at = (a, b) => [
+      left + (a - x[0]) / (x[1] - x[0]) * (width - left - right),
+      height - bottom - (b - y[0]) / (y[1] - y[0]) * (height - top - bottom),
+    ];
+    const parts = [];
+    for (const [tick, text] of ticks(y, 6)) {
+      const [, row] = at(x[0], tick);
+      parts.push(drawn("path", { class: "grid", d: `M${left},${row}H${width - right}` }));
+      parts.push(drawn("text", { x: left - 6, y: row + 4, "text-anchor": "end" }, text));
+    }
+    for (const [tick, text] of ticks(x, 6)) {
+      const [column] = at(tick, y[0]);
+      parts.push(drawn("text", { x: column, y: height - bottom + 22, "text-anchor": "middle" }, text));
+    }
+    const corner = `M${left},${top}V${height - bottom}H${width - right}`;
+    parts.push(drawn("path", { class: "axis", d: corner }));
+    parts.push(drawn("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, across));
+    const role = { role: "img", "aria-label": words, width, height };
+    const svg = drawn("svg", role, ...parts);
+    return { svg, at, part: element("div", { class: "chart" }, element("p", {}, up), svg) };
+  }
+
+  const path = points => `M${points.map(point => point.join(",")).join("L")}`;
+  const line = (at, points, kind) => drawn("path", { class: `line ${kind}`, d: path(points.map(p => at(...p))) });
+
+  /* Width of a chart: two beside each other where there is room, else one below the other. */
+  const half = width => width >= 560 ? (width - 16) / 2 : width;
+
+  // Lending: a threshold for each group ------------------------------------------------------------
+
+  const lending = {
+    title: "Lending with a threshold for each group",
+    start: data => [...data.start],
+
+    /* One applicant after the other, as LendingVectorEnv has them. */
+    numbers(data, thresholds) {
+      const bytes = Uint8Array.from(atob(data.draws), character => character.charCodeAt(0));
+      const draws = new DataView(bytes.buffer);
+      const uniform = place => (draws.getUint16(2 * place, true) + 0.5) / data.levels;
+      const applicants = bytes.length / 6;
+      const top = data.repay.length - 1;
+      const distribution = data.initial.map(row => [...row]);
+      const [supply, demand, loans] = [[0, 0], [0, 0], [0, 0]];
+      const course = { served: [], profit: [], rates: [], bias: [], scores: [], loans };
+      let profit = 0;
+      for (let served = 0; served < applicants; served++) {
+        const group = uniform(3 * served) >= data.groupLimit ? 1 : 0;
+        const own = distribution[group];
+        let score = 0;
+        for (let limit = own[0]; score < top && uniform(3 * served + 1) >= limit; limit += own[score]) score++;
+        const repays = uniform(3 * served + 2) < data.repay[score] ? 1 : 0;
+        demand[group] += repays;
+        if (score >= thresholds[group]) {
+          loans[group]++;
+          supply[group] += repays;
+          profit += data.profit[repays];
+          const target = repays ? Math.min(score + 1, top) : Math.max(score - 1, 0);
+          const mass = Math.min(own[score], data.massShift);
+          own[score] -= mass;
+          own[target] += mass;
+        }
+        if ((served + 1) % data.every === 0) {
+          const rates = supply.map((given, g) => given / demand[g]);
+          course.served.push(served + 1);
+          course.profit.push(profit);
+          course.rates.push(rates);
+          course.bias.push(Math.abs(rates[0] - rates[1]));
+          course.scores.push(distribution.map(row => row.reduce((sum, part, c) => sum + part * c, 0)));
+        }
+      }
+      return course;
+    },
+
+    view(place, data, choose) {
+      const top = data.repay.length;
+      const inWords = limit => limit === 0 ? "to everybody" : limit === top ? "to nobody" : `from score ${limit}`;
+      let now = data.start;
+      const sliders = data.groups.map((group, g) =>
+        slider(`Lend to the ${group} group`, { min: 0, max: top, step: 1 }, inWords,
+          limit => choose(now.map((old, other) => other === g ? limit : old))));
+      const charts = element("div", { class: "charts" });
+      const [words, numbers] = [spoken(), element("div")];
+      const names = legend([
+        ...data.groups.map((group, g) => [`group-${g}`, `benefit rate, ${group}`]),
+        ["bias", "bias, their distance"],
+      ]);
+      const controls = element("div", { class: "controls" }, ...sliders.map(one => one.part));
+      place.append(controls, words, names, charts, numbers);
+      return (thresholds, course, width) => {
+        now = thresholds;
+        sliders.forEach((one, g) => one.show(thresholds[g]));
+        const last = course.served.length - 1;
+        const [served, profit] = [course.served[last], course.profit[last]];
+        const [rates, bias] = [course.rates[last], course.bias[last]];
+        words.textContent = `After ${whole(served)} applicants the bank has earned the amount of `
+          + `${whole(profit)} loans. `
+          + `The benefit rate is ${data.groups.map((group, g) => `${fixed(rates[g])} (${group})`).join(" and ")}, `
+          + `the bias ${fixed(bias)}.`;
+        const wide = { width: half(width), height: 220, x: [0, served], across: "applicants" };
+        const left = axes({ ...wide, y: [0, 1], up: "rate and bias so far",
+          words: "Benefit rates and bias over the applicants; the numbers are in the table." });
+        const along = pick => course.served.map((count, n) => [count, pick(n)]);
+        left.svg.append(
+          ...data.groups.map((_, g) => line(left.at, along(n => course.rates[n][g]), `group-${g}`)),
+          line(left.at, along(n => course.bias[n]), "bias"));
+        const right = axes({ ...wide, y: data.profits, up: "profit so far (loans)",
+          words: "Profit over the applicants." });
+        right.svg.append(line(right.at, [[0, 0], ...along(n => course.profit[n])], "plain"));
+        charts.replaceChildren(left.part, right.part);
+        numbers.replaceChildren(table(["Group", "Loans", "Benefit rate", "Mean score at the end"],
+          data.groups.map((group, g) =>
+            [group, whole(course.loans[g]), fixed(rates[g]), fixed(course.scores[last][g])])));
+      };
+    },
+  };
+
+  // Two histories: what three notions say -----------------------------------------------------------
+
+  const FAIR = 1e-9; // what rounding leaves of a gap that is none
+
+  const histories = {
+    title: "Two days of loans, to be moved",
+    start: data => structuredClone(data.histories[0]),
+
+    /* Rates of two days, and three ways of adding them up. */
+    numbers(_, { supply, demand }) {
+      const gaps = supply.map((row, day) => row[0] / demand[day][0] - row[1] / demand[day][1]);
+      const total = (rows, group) => rows.reduce((sum, row) => sum + row[group], 0);
+      const rates = [0, 1].map(group => total(supply, group) / total(demand, group));
+      return {
+        gaps,
+        rates,
+        signed: gaps[0] + gaps[1],
+        squared: gaps[0] ** 2 + gaps[1] ** 2,
+        bias: Math.abs(rates[0] - rates[1]),
+      };
+    },
+
+    /* The two points of a group: where it stands after the first day, and after both. */
+    points({ supply, demand }, group) {
+      const first = [demand[0][group], supply[0][group]];
+      return [first, [first[0] + demand[1][group], first[1] + supply[1][group]]];
+    },
+
+    /* The history in which one point is as near as it may be to where the reader wants it: on each
+       day at least one person applies, and nobody gets a loan who did not. */
+    moved(data, state, group, end, [across, up]) {
+      const kept = (value, low, high) => Math.min(Math.max(value, low), high);
+      let [[a, b], [c, d]] = histories.points(state, group);
+      if (end) {
+        c = kept(across, a + 1, data.most);
+        d = kept(up, b, b + c - a);
+      } else {
+        a = kept(across, 1, c - 1);
+        b = kept(up, Math.max(0, d - (c - a)), Math.min(a, d));
+      }
+      const next = structuredClone({ supply: state.supply, demand: state.demand });
+      [next.demand[0][group], next.supply[0][group]] = [a, b];
+      [next.demand[1][group], next.supply[1][group]] = [c - a, d - b];
+      return next;
+    },
+
+    view(place, data, choose) {
+      const buttons = data.histories.map(history => {
+        const button = element("button", { type: "button" }, `History ${history.name}`);
+        button.addEventListener("click", () => choose(structuredClone(history)));
+        return button;
+      });
+      const names = legend(data.groups.flatMap((group, g) => [
+        [`group-${g}`, `${group}, day by day`],
+        [`broad group-${g}`, `${group}, both days together`],
+      ]));
+      const [ground, words, verdicts] = [element("div"), spoken(), element("div")];
+      const help = element("p", {}, "Drag a point, or go to it with the tab key and move it with the "
+        + "arrow keys: to the right for more applications, upwards for more loans.");
+      place.append(help, element("div", {}, ...buttons), names, ground, words, verdicts);
+      let [now, frame] = [null, null];
+
+      function build(width) {
+        const size = Math.min(width, 460);
+        const space = [0, data.most];
+        frame = axes({ width: size, height: size * 0.85, x: space, y: space, across: "applications so far",
+          up: "loans so far", words: "Loans over applications of two groups, with points to move." });
+        frame.width = width;
+        frame.svg.setAttribute("role", "group"); // an image could hold no points
+        frame.broad = data.groups.map((_, g) => drawn("path", { class: `line broad group-${g}` }));
+        frame.lines = data.groups.map((_, g) => drawn("path", { class: `line group-${g}` }));
+        // The square is larger and comes first, so that both can be seen and taken where they meet.
+        frame.handles = [1, 0].flatMap(g => [0, 1].map(end => handle(g, end)));
+        frame.svg.append(...frame.broad, ...frame.lines, ...frame.handles.map(one => one.node));
+        ground.replaceChildren(frame.part);
+      }
+
+      function handle(group, end) {
+        const shape = group ? drawn("rect", { class: "shape", x: -10, y: -10, width: 20, height: 20 })
+          : drawn("circle", { class: "shape", r: 7 });
+        const day = end ? "after both days" : "after the first day";
+        const node = drawn("g", { class: `point group-${group}`, tabindex: 0, role: "slider",
+          "aria-roledescription": "point", "aria-label": `${data.groups[group]}, ${day}`,
+          "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": data.most },
+          drawn("circle", { class: "target", r: group ? 22 : 12 }), shape);
+        const go = to => choose(histories.moved(data, now, group, end, to));
+        const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+        node.addEventListener("keydown", event => {
+          const step = steps[event.key];
+          if (!step) return;
+          event.preventDefault();
+          const [across, up] = histories.points(now, group)[end];
+          go([across + step[0], up + step[1]]);
+        });
+        node.addEventListener("pointerdown", event => {
+          node.setPointerCapture(event.pointerId);
+          node.focus();
+          event.preventDefault();
+        });
+        node.addEventListener("pointermove", event => {
+          if (!node.hasPointerCapture(event.pointerId)) return;
+          const box = frame.svg.getBoundingClientRect();
+          const [[x0, y0], [x1, y1]] = [frame.at(0, 0), frame.at(1, 1)];
+          go([(event.clientX - box.x - x0) / (x1 - x0), (event.clientY - box.y - y0) / (y1 - y0)].map(Math.round));
+        });
+        return { node, group, end };
+      }
+
+      return (state, found, width) => {
+        now = state;
+        if (frame?.width !== width) build(width);
+        data.groups.forEach((_, g) => {
+          const [first, both] = histories.points(state, g);
+          set(frame.lines[g], { d: path([[0, 0], first, both].map(p => frame.at(...p))) });
+          set(frame.broad[g], { d: path([[0, 0], both].map(p => frame.at(...p))) });
+        });
+        for (const { node, group, end } of frame.handles) {
+          const [across, up] = histories.points(state, group)[end];
+          set(node, { transform: `translate(${frame.at(across, up)})`, "aria-valuenow": up,
+            "aria-valuetext": `${up} of ${across} applications granted` });
+        }
+        const verdict = value => Math.abs(value) < FAIR ? "fair" : "unfair";
+        const rows = [
+          ["Day by day, gaps with their signs", found.signed],
+          ["Day by day, squared gaps", found.squared],
+          ["Both days together (ELBERT's bias)", found.bias],
+        ];
+        words.textContent = `Day by day: ${verdict(found.signed)} with signs, ${verdict(found.squared)} squared. `
+          + `Both days together: ${verdict(found.bias)}, `
+          + `${data.groups.map((group, g) => `${group} ${fixed(found.rates[g])}`).join(" and ")}.`;
+        verdicts.replaceChildren(table(["Notion", "Unfairness", "Calls it"],
+          rows.map(([name, value]) => [name, fixed(value), verdict(value)])));
+      };
+    },
+  };
+
+  // The price of fairness -----------------------------------------------------------------------
+
+  const price = {
+    title: "The price of fairness at a tolerance",
+    start: data => data.start,
+
+    /* The best policy within a tolerance: between two corners of the frontier their mixture. */
+    numbers(data, tolerance) {
+      const last = data.gap.length - 1;
+      const gap = Math.min(tolerance, data.gap[last]);
+      let corner = 0;
+      while (corner < last - 1 && data.gap[corner + 1] <= gap) corner++;
+      const share = (gap - data.gap[corner]) / (data.gap[corner + 1] - data.gap[corner]);
+      const mixed = (one, other) => (1 - share) * one + share * other;
+      const lends = [...data.lends];
+      for (const change of data.changes.slice(0, corner)) {
+        for (const [state, after] of change) lends[state] = after;
+      }
+      const coins = [];
+      for (const [state, after, weight, weightAfter] of data.changes[corner]) {
+        const visits = mixed(weight, weightAfter);
+        const loans = mixed(lends[state] === 1 ? weight : 0, after === 1 ? weightAfter : 0);
+        lends[state] = visits > 0 ? loans / visits : -1;
+        if (lends[state] > 0 && lends[state] < 1) coins.push(state);
+      }
+      return {
+        gap,
+        profit: mixed(data.profit[corner], data.profit[corner + 1]),
+        rates: data.groups.map((_, g) => mixed(data.rates[corner][g], data.rates[corner + 1][g])),
+        lends,
+        coins,
+      };
+    },
+
+    view(place, data, choose) {
+      const last = data.gap.length - 1;
+      const free = price.numbers(data, data.gap[last]);
+      const most = Math.ceil(data.gap[last] * 1000) / 1000;
+      const control = slider("Largest gap allowed between the groups' lending rates",
+        { min: 0, max: most, step: 0.001 }, tolerance => fixed(tolerance, 3), choose);
+      const charts = element("div", { class: "charts" });
+      const policies = element("div", { class: "charts" });
+      const [words, numbers] = [spoken(), element("div")];
+      const key = element("p", {}, "Each square is a situation: loans repaid upwards, loans not repaid to the right. "
+        + "Large: the bank lends. Small: it denies. With a frame: it decides otherwise than without a constraint. "
+        + "A round spot: it tosses a coin.");
+      place.append(control.part, words, charts, key, policies, numbers);
+
+      function kind(found, state) {
+        const [chance, before] = [found.lends[state], free.lends[state]];
+        if (chance > 0 && chance < 1) return "coin";
+        if (chance === 1) return before === 0 ? "gains" : "lends";
+        return before === 1 ? "loses" : "denies";
+      }
+
+      function map(found, group, width) {
+        const own = data.states.flatMap(([g], state) => g === group && found.lends[state] >= 0 ? [state] : []);
+        const size = Math.max(...data.states.map(([, repaid]) => repaid)) + 1;
+        const counted = own.filter(state => found.lends[state] > 0).length;
+        const frame = axes({ width, height: width, x: [0, size], y: [0, size], across: "not repaid",
+          up: `${data.groups[group]}: loans repaid`,
+          words: `Policy for the ${data.groups[group]}: the bank lends in ${counted} of ${own.length} situations.` });
+        const step = frame.at(1, 0)[0] - frame.at(0, 0)[0];
+        for (const state of own) {
+          const [, repaid, lost] = data.states[state];
+          const [x, y] = frame.at(lost + 0.5, repaid + 0.5);
+          const name = kind(found, state);
+          const side = step * { lends: 0.8, gains: 0.9, denies: 0.35, loses: 0.6 }[name];
+          const [left, top] = [x - side / 2, y - side / 2];
+          frame.svg.append(name === "coin"
+            ? drawn("circle", { class: "situation-coin", cx: x, cy: y, r: step * 0.9 })
+            : drawn("rect", { class: `situation-${name}`, x: left, y: top, width: side, height: side }));
+        }
+        return frame.part;
+      }
+
+      return (tolerance, found, width) => {
+        control.show(tolerance);
+        const lost = 1 - found.profit / free.profit;
+        words.textContent = `The best policy with a gap of at most ${fixed(tolerance, 3)} earns `
+          + `${fixed(found.profit, 4)}, ${fixed(100 * lost, 1)} % less than without a constraint.`;
+        const low = price.numbers(data, 0).profit;
+        const frame = axes({ width, height: 220, x: [0, most], y: [low, free.profit],
+          across: "tolerance", up: "profit of the best policy",
+          words: "The best profit over the tolerance, a concave line." });
+        const kept = data.gap.flatMap((gap, n) => gap > 0 ? [[gap, data.profit[n]]] : []);
+        frame.svg.append(line(frame.at, [[0, low], ...kept], "plain"));
+        const [cx, cy] = frame.at(found.gap, found.profit);
+        frame.svg.append(drawn("circle", { class: "dot", cx, cy, r: 6 }));
+        charts.replaceChildren(frame.part);
+        policies.replaceChildren(...data.groups.map((_, g) => map(found, g, Math.min(half(width), 420))));
+        const visited = data.states.flatMap((_, state) => found.lends[state] >= 0 ? [state] : []);
+        const count = name => visited.filter(state => kind(found, state) === name).length;
+        const coins = found.coins.map(state => {
+          const [group, repaid, not] = data.states[state];
+          return `${data.groups[group]}, ${repaid} repaid, ${not} not: lends with ${fixed(found.lends[state], 3)}`;
+        });
+        numbers.replaceChildren(table(["What", "Value"], [
+          ["Gap", fixed(found.gap, 4)],
+          ...data.groups.map((group, g) => [`Lending rate, ${group}`, fixed(found.rates[g], 4)]),
+          ["Situations with a loan only for the constraint", String(count("gains"))],
+          ["Situations denied only for the constraint", String(count("loses"))],
+          ["Tosses a coin", coins.join("; ") || "nowhere"],
+        ]));
+      };
+    },
+  };
+
+  // The element -----------------------------------------------------------------------------------
+
+  class LongfairWorld extends HTMLElement {
+    static worlds = { lending, histories, price };
+
+    connectedCallback() {
+      const name = this.getAttribute("name");
+      const world = LongfairWorld.worlds[name];
+      if (!world) throw new Error(`longfair-world ${name}: give one of ${Object.keys(LongfairWorld.worlds)}`);
+      this.data = JSON.parse(this.querySelector("script").textContent);
+      for (const part of this.children) part.hidden = true; // the still figure
+      const place = element("div", { role: "group", "aria-label": world.title });
+      this.append(place);
+      let state = world.start(this.data);
+      const show = world.view(place, this.data, next => {
+        state = next;
+        draw();
+      });
+      let width = place.clientWidth;
+      const draw = () => show(state, world.numbers(this.data, state), width);
+      draw();
+      new ResizeObserver(() => {
+        if (place.clientWidth === width) return; // drawing changes the height, which must not draw
+        width = place.clientWidth;
+        draw();
+      }).observe(place);
+    }
+  }
+
+  customElements.define("longfair-world", LongfairWorld);
+})();
