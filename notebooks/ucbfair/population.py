@@ -193,10 +193,9 @@ adult.say(
     f"{adult.mean('gap', 'myopic'):.2f}. The term that is to make decisions fair drives the groups "
     "further apart.",
     "Does its violation of parity grow? From the first ten steps to the last ten it changes by "
-    f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} with 31 knots for a threshold, "
-    f"{adult.mean('disparity_growth', 'myopic-fair-121'):+.4f} with 121 and "
-    f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by descent. It grows from "
-    f"{adult.mean('share_growing', 'myopic-fair') * 16:.0f} of the 16 starts.",
+    f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} by the grid and "
+    f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by descent. By the grid it grows "
+    f"from {adult.mean('share_growing', 'myopic-fair') * 16:.0f} of the 16 starts.",
     f"The optimum has a mean loss of {adult.mean('loss', 'optimum'):.3f} where Myopic-Fair has "
     f"{adult.mean('loss', 'myopic-fair'):.3f} and one constant threshold "
     f"{adult.mean('loss', 'constant'):.3f}. The optimum's mean squared gap in acceptance is "

@@ -92,6 +92,15 @@ def lowest(*others: str, margin: float = 0.0, among: Any = "all") -> LowestRule:
     return LowestRule(BIAS, "fair", others or ("greedy",), among, margin)
 
 
+def test_steps_are_those_of_training() -> None:
+    """A curve may go over the steps of an evaluation, or over states."""
+    tables = (
+        rows("fair", 0.1 + SPREAD, step=0),
+        rows("fair", 0.1 + SPREAD, step=255, phase="curve", metric="at_bias"),
+    )
+    assert verdict_of(BoundRule(BIAS, "fair", high=0.5), *tables).steps == 0
+
+
 # --- the words, as functions of an interval ---------------------------------------------------
 
 

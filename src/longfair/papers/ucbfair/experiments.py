@@ -125,10 +125,10 @@ def references(problem: Problem, profile: str) -> list[Arm]:
             "gradient descent on the thresholds now",
         )
     if problem.preset.startswith("adult"):
-        policies["myopic-fair-121"] = (
+        policies["myopic-fair-61"] = (
             "short_sighted",
-            {"baseline": "myopic-fair", "notion": problem.disparity, "knots": 121},
-            "best of 121 x 121 pairs of thresholds now",
+            {"baseline": "myopic-fair", "notion": problem.disparity, "knots": 61},
+            "best of 61 x 61 pairs of thresholds now",
         )
     policies["constant"] = (
         "constant_threshold",

@@ -24,7 +24,7 @@ POPULATION = Look(
         "myopic-gd": LineStyle("Myopic, by descent", VERMILION, "D", ":"),
         "myopic-fair": LineStyle("Myopic-Fair", ORANGE, "s", ":"),
         "myopic-fair-gd": LineStyle("Myopic-Fair, by descent", ORANGE, "D", ":"),
-        "myopic-fair-121": LineStyle("Myopic-Fair, 121 knots", ORANGE, "h", ":"),
+        "myopic-fair-61": LineStyle("Myopic-Fair, 61 knots", ORANGE, "h", ":"),
         "maxmin": LineStyle("Maxmin", BLUE, "s", ":"),
         "maxmin-gd": LineStyle("Maxmin, by descent", BLUE, "D", ":"),
         "maxmin-fair": LineStyle("Maxmin-Fair", SKY, "s", ":"),
