@@ -61,7 +61,7 @@ class History(NamedTuple):
 
 @register(
     label="L-UCBFair",
-    style=Style("#999933", "v"),
+    style=Style("#999933", "d"),
     loaded_by="longfair.agents.ucbfair.learner:LUCBFair",
     needs=("disparity",),
     actions=("continuous",),

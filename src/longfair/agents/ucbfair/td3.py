@@ -132,7 +132,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
 
 @register(
     label="R-TD3",
-    style=Style("#332288", "P"),
+    style=Style("#332288", "h"),
     loaded_by="longfair.agents.ucbfair.td3:RTD3",
     needs=("disparity",),
     actions=("continuous",),
