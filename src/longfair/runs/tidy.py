@@ -6,7 +6,7 @@ beside its experiments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,9 @@ ArmName = tuple[str, str]
 
 Quantities = Mapping[str, tuple[str, int]]
 """Metric to column title and number of digits."""
+
+Write = Callable[["pd.Series[float]", int], str]
+"""Writes one value per run with a number of digits."""
 
 # What is stored ---------------------------------------------------------------------------------
 
@@ -326,7 +329,9 @@ def _text(value: Any, interval: tuple[Any, Any] | None, form: str) -> str:
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
-def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
+def final_table(
+    results: pd.DataFrame, quantities: Quantities, write: Write | None = None
+) -> pd.DataFrame:
     """Lay out final metrics for reading.
 
     Parameters
@@ -335,11 +340,13 @@ def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
         As from `Store.load`.
     quantities
         What to show; metrics of single groups are called `rate_0`, `rate_1` and so on.
+    write
+        Writes the runs' values with so many digits; by default their mean with its interval.
 
     Returns
     -------
     pandas.DataFrame
-        Index `method`, `variant`; mean with its interval per quantity, empty text where it was not
+        Index `method`, `variant`; what is written per quantity, empty text where it was not
         measured, and the number of seeds.
     """
     lines: dict[ArmName, dict[str, Any]] = {}
@@ -347,8 +354,13 @@ def final_table(results: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
         line: dict[str, Any] = {}
         for metric, (title, digits) in quantities.items():
             values = part.loc[part["metric"] == metric, "value"]
-            name = f"{method} {variant} {metric}"
-            line[title] = written(estimate(values, name=name), digits) if len(values) else ""
+            if values.empty:
+                line[title] = ""
+            elif write is not None:
+                line[title] = write(values, digits)
+            else:
+                name = f"{method} {variant} {metric}"
+                line[title] = written(estimate(values, name=name), digits)
         lines[str(method), str(variant)] = line | {"seeds": part["seed"].nunique()}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from scipy.stats import qmc
 
 from longfair.errors import UsageError
@@ -82,7 +83,8 @@ class RadialFeatures:
         logits = self._logits(states, self.centres[:, :cut]) + self._logits(
             actions, self.centres[:, cut:]
         )
-        return softmax(logits)
+        features: FloatArray = softmax(logits, axis=-1)
+        return features
 
     def to_saved(self) -> dict[str, NDArray[Any]]:
         """Return centres and width."""
@@ -126,7 +128,8 @@ class LearnedFeatures:
         hidden = np.concatenate(parts, axis=-1)
         for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             hidden = (np.maximum(hidden, 0.0) if number else hidden) @ weight + bias
-        return softmax(hidden)
+        features: FloatArray = softmax(hidden, axis=-1)
+        return features
 
     def to_saved(self) -> dict[str, NDArray[Any]]:
         """Return weights and biases by layer."""
@@ -143,10 +146,3 @@ def features_from_saved(kind: str, arrays: dict[str, NDArray[Any]]) -> Features:
         [arrays[f"weight_{number}"] for number in layers],
         [arrays[f"bias_{number}"] for number in layers],
     )
-
-
-def softmax(logits: FloatArray) -> FloatArray:
-    """Return exponentials of logits (..., d), normalised over the last axis."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares: FloatArray = powers / powers.sum(axis=-1, keepdims=True)
-    return shares

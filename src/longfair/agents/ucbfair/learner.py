@@ -193,13 +193,7 @@ class LUCBFair(saving.Saved):
 
         The step is counted from 0.
         """
-        memory = self._memory
-        centres = memory.at_centres(states)
-        products = np.moveaxis(centres @ self.estimates.weights[step].T, -1, 0)
-        width = ((centres @ self.estimates.inverse[step]) * centres).sum(axis=-1)
-        values = memory.judge.values(step, products, width)
-        chances = memory.judge.policy(values, self.price)
-        return chances, (chances * values).sum(axis=-1)
+        return self._memory.policy(step, self._memory.at_centres(states), self.price)
 
     def _drawn(self, chances: FloatArray, draws: FloatArray) -> FloatArray:
         """Return actions (N, A), given uniform draws (N, 1 + A)."""
@@ -236,9 +230,7 @@ class LUCBFair(saving.Saved):
         """Move the price by how much less fairness was promised than is wanted."""
         wanted = (1.0 - self.settings.budget) * self.horizon
         missing = (wanted - episodes.promised[0, 1]).sum()
-        assert self.settings.price_step is not None
-        raised = self.price + self.settings.price_step * missing
-        self.price = float(np.clip(raised, 0.0, self.settings.largest_price))
+        self.price = self.settings.raised(self.price, missing)
 
     def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
         arrays = {**self.estimates._asdict(), **self.features.to_saved()}

@@ -148,6 +148,24 @@ class Memory(ABC):
         """Return the features (..., M, d) of all cells in states (..., S)."""
         return self.features(states[..., None, :], self.cells.centres)
 
+    def policy(self, step: int, centres: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
+        """Return chances of the cells (N, M) and values (2, N) of states at a step.
+
+        Parameters
+        ----------
+        step
+            Number of the step, from 0 on.
+        centres
+            (N, M, d): from `at_centres`.
+        price
+            Nu.
+        """
+        products = np.moveaxis(centres @ self.estimates.weights[step].T, -1, 0)
+        width = _width(centres, self.estimates.inverse[step])
+        values = self.judge.values(step, products, width)
+        chances = self.judge.policy(values, price)
+        return chances, (chances * values).sum(axis=-1)
+
     @abstractmethod
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes."""
@@ -155,6 +173,12 @@ class Memory(ABC):
     @abstractmethod
     def fit(self, price: float) -> None:
         """Work the estimates out anew, for a price on unfairness."""
+
+
+def _width(centres: NDArray[Any], inverse: NDArray[Any]) -> NDArray[Any]:
+    """Return features times inverse times features (..., M), of features (..., M, d)."""
+    width: NDArray[Any] = ((centres @ inverse) * centres).sum(axis=-1)
+    return width
 
 
 class PerStepMemory(Memory):
@@ -183,9 +207,8 @@ class PerStepMemory(Memory):
         self._signals[:, :, new] = episodes.signals
         for step, states in enumerate(episodes.states):
             centres = self.at_centres(states)
-            inverse = self.estimates.inverse[step]
             self._centres[step, new] = centres
-            self._width[step, new] = ((centres @ inverse) * centres).sum(axis=-1)
+            self._width[step, new] = _width(centres, self.estimates.inverse[step])
         self.count = new.stop
 
     def fit(self, price: float) -> None:
@@ -227,9 +250,7 @@ class PerStepMemory(Memory):
         inverse = self.estimates.inverse[step]
         inverse[:] = np.linalg.inv(gram)
         centres = self._centres[step, : self.count]
-        self._width[step, : self.count] = ((centres @ inverse.astype(np.float32)) * centres).sum(
-            axis=-1
-        )
+        self._width[step, : self.count] = _width(centres, inverse.astype(np.float32))
         return np.zeros((0, size))
 
 
@@ -291,7 +312,7 @@ class PooledMemory(Memory):
         inverse = np.linalg.inv(self._gram)
         self.estimates.inverse[:] = inverse
         centres = self.at_centres(following)
-        width = ((centres @ inverse) * centres).sum(axis=-1).astype(np.float32)
+        width = _width(centres, inverse).astype(np.float32)
         flat = centres.astype(np.float32).reshape(-1, size).T
         solve = np.linalg.inv(self.settings.ridge * np.eye(size) + weight * (played.T @ played)) @ (
             weight * played.T

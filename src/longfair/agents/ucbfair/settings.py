@@ -133,6 +133,11 @@ class LUCBFairSettings:
             self, **{name: value for name, value in theory.items() if getattr(self, name) is None}
         )
 
+    def raised(self, price: float, missing: float) -> float:
+        """Return the price after a step by the fairness that is missing, or below 0 to spare."""
+        assert self.price_step is not None
+        return float(np.clip(price + self.price_step * missing, 0.0, self.largest_price))
+
 
 FAILURE = 0.05
 """Chance p with which the theorem's bounds may fail."""

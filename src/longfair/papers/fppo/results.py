@@ -11,7 +11,7 @@ from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import ARM, Quantities, final, of_arm, over_seeds
+from longfair.runs.tidy import ARM, Quantities, final, final_table, of_arm, over_seeds
 
 Readings = Mapping[str, Mapping[str, float]]
 """Metric to method to what a figure shows."""
@@ -180,15 +180,8 @@ def ranges(runs: Runs, quantities: Quantities) -> pd.DataFrame | Words:
     """
     if runs.results.empty:
         return runs.missing
-    lines = {}
-    for method, variant in runs.results[ARM].drop_duplicates().itertuples(index=False):
-        columns = {
-            title: median_and_range(of_arm(runs.results, metric, method, variant), digits)
-            for metric, (title, digits) in quantities.items()
-        }
-        runs_of_arm = runs.last_of(method, variant)["seed"].nunique()
-        lines[method, variant] = columns | {"runs": runs_of_arm}
-    return runs.labelled(pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM))
+    table = final_table(runs.results, quantities, write=median_and_range)
+    return runs.labelled(table).rename(columns={"seeds": "runs"})
 
 
 def median_and_range(values: pd.Series[float], digits: int) -> str:

@@ -166,22 +166,14 @@ def run(problem: MixtureProblem, settings: LUCBFairSettings, seed: int) -> Learn
     everywhere = np.arange(states, dtype=np.float64)[:, None]
     centres = memory.at_centres(everywhere)
     for episode in range(settings.episodes):
-        chances, promised = [], []
-        for step in range(horizon):
-            inverse = memory.estimates.inverse[step]
-            products = np.moveaxis(centres @ memory.estimates.weights[step].T, -1, 0)
-            width = ((centres @ inverse) * centres).sum(axis=-1)
-            values = memory.judge.values(step, products, width)
-            chances.append(memory.judge.policy(values, price))
-            promised.append((chances[-1] * values).sum(axis=-1))
+        policies = [memory.policy(step, centres, price) for step in range(horizon)]
+        chances, promised = (list(part) for part in zip(*policies, strict=True))
         means = np.array([chance @ cells.centres[:, 0] for chance in chances])
         reward, fairness = problem.worth(means) @ problem.start
         lost[:, episode] = best - reward, problem.wanted - fairness, price
         played = _episode(problem, cells, chances, promised, rng)
         memory.add(played)
-        assert chosen.price_step is not None
-        price += chosen.price_step * (problem.wanted - played.promised[0, 1, 0])
-        price = float(np.clip(price, 0.0, chosen.largest_price))
+        price = chosen.raised(price, problem.wanted - played.promised[0, 1, 0])
         memory.fit(price)
     return Learned(*lost)
 
