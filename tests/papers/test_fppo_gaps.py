@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from longfair.agents.ppo.massaging.lending import gaps_of_decisions
 from longfair.errors import UsageError
 from longfair.metrics.distances import score_distance, sorted_count_distance
 from longfair.metrics.sinkhorn import sinkhorn_distance
@@ -86,8 +87,8 @@ def test_lending_tells_the_label_as_coded_only() -> None:
     told = np.stack([info["applicant_demand"] for info in infos])
     assert np.array_equal(told[:-1], of_all(infos, "demand"))
     held = np.stack([info["window_demand"] for info in infos])
-    recounted = of_all(infos, "demand")[-window - 1 :].sum(axis=0)
-    assert held[-2] == pytest.approx(of_all(infos, "demand")[-window - 2 : -1].sum(axis=0))
+    recounted = of_all(infos, "demand")[-window:].sum(axis=0)
+    assert held[-2] == pytest.approx(of_all(infos, "demand")[-window - 1 : -1].sum(axis=0))
     # The last step ended the episode.
     assert recounted.any()
     assert not held[-1].any()
@@ -103,6 +104,16 @@ def test_lending_tells_the_label_as_coded_only() -> None:
     accepted = chance * np.stack(taken)[..., None]
     supply = np.stack([info["window_supply"] for info in infos])
     assert supply[40] == pytest.approx(accepted[20:40].sum(axis=0))
+
+
+def test_lending_massaging_foresees_the_gap_that_training_is_told() -> None:
+    rng = np.random.default_rng(4)
+    coded = made("Lending", LendingGaps, window=20, as_coded=True)
+    _, taken, infos = played(coded, lambda _: rng.integers(0, 2, COPIES))
+    facts = ("window_supply", "window_demand", "applicant_demand")
+    foreseen = [gaps_of_decisions(*(info[name] for name in facts)) for info in infos[:-1]]
+    chosen = np.take_along_axis(np.stack(foreseen), np.stack(taken)[..., None], axis=2)[..., 0]
+    assert of_all(infos, "short_term_gap") == pytest.approx(chosen)
 
 
 @pytest.mark.parametrize("as_coded", [True, False])

@@ -125,8 +125,9 @@ class LendingGaps(Gaps):
     `"sorted-counts"` is the same without the library's smoothing.
 
     For massaging: `window_supply` and `window_demand` (N, G), true positives and positives of the
-    window, and `applicant_demand` (N, G), what the present applicant adds. As coded that is the
-    hidden outcome; otherwise all three are expectations given the scores, and no label is read.
+    window without the present applicant, and `applicant_demand` (N, G), what the applicant adds. As
+    coded that is the hidden outcome; otherwise all three are expectations given the scores, and no
+    label is read.
 
     Parameters
     ----------
@@ -159,19 +160,22 @@ class LendingGaps(Gaps):
         self._scores = len(self._repay)
         self._rates = Window(window + as_coded, (copies, 2 * self._groups), np.float64)
         self._seen = Window(window, (copies, self._groups * self._scores), np.float64)
-        self._expected = Window(window, (copies, 2 * self._groups), np.float64)
+        self._told = Window(window, (copies, 2 * self._groups), np.float64)
         self._applicant = np.zeros((copies, self._groups, self._scores))
 
     def _forget(self, copies: Any) -> None:
-        for window in (self._rates, self._seen, self._expected):
+        for window in (self._rates, self._seen, self._told):
             window.forget(copies)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        self._rates.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+        outcome = np.concatenate([info["supply"], info["demand"]], axis=1)
+        self._rates.add(outcome)
         self._seen.add(self._applicant.reshape(len(self._applicant), -1))
-        if not self.as_coded:
+        if self.as_coded:
+            self._told.add(outcome)
+        else:
             demand = self._applicant @ self._repay
-            self._expected.add(np.concatenate([demand * self._accepted, demand], axis=1))
+            self._told.add(np.concatenate([demand * self._accepted, demand], axis=1))
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step; see `FairVectorEnv.step`."""
@@ -193,10 +197,10 @@ class LendingGaps(Gaps):
         self._applicant = group[:, :, None] * score[:, None, :]
         if self.as_coded:
             repays = self.env.unwrapped.repays  # type: ignore[attr-defined]  # checked above
-            window, adds = self._rates, group * repays[:, None]
+            adds = group * repays[:, None]
         else:
-            window, adds = self._expected, self._applicant @ self._repay
-        supply, demand = _halves(window.total.copy())
+            adds = self._applicant @ self._repay
+        supply, demand = _halves(self._told.total.copy())
         return {"window_supply": supply, "window_demand": demand, "applicant_demand": adds}
 
 

@@ -50,7 +50,7 @@ class LendingFPPO(FPPOL):
     """
 
     name: ClassVar[str] = "f-ppo-lending"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
     threshold: Probability = 0.5
     decay: Positive = 0.985
