@@ -11,7 +11,7 @@ from toy_experiment import halves, toy_experiment
 
 from longfair.papers import registry
 from longfair.runs import board
-from longfair.runs.claims import load_claims
+from longfair.runs.claims import CheckResult, load_claims
 from longfair.runs.experiment import plan
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
@@ -87,6 +87,26 @@ def test_changed_code_of_a_check_judges_its_claims_alone(
     exact = [claim for claim in CLAIMS if claim.rule.checks]
     assert judged == [len(CLAIMS), len(exact)]
     assert 0 < len(exact) < len(CLAIMS)
+
+
+def test_a_check_is_run_again_only_if_its_own_code_changed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[str] = []
+
+    def counted() -> CheckResult:
+        runs.append("run")
+        return halves()
+
+    monkeypatch.setitem(CHECKS, "halves", counted)
+    first = verdicts(store)
+    monkeypatch.setattr(board, "library_stamp", lambda room: f"other code of {room}")
+    second = verdicts(Store(store.root))
+    assert runs == ["run"]
+    assert [verdict.estimate for verdict in first] == [verdict.estimate for verdict in second]
+    monkeypatch.setattr(board, "source_digest", lambda check: f"other code of {check.__name__}")
+    verdicts(Store(store.root))
+    assert len(runs) == 2
 
 
 def test_the_code_of_a_check_is_where_it_is_written() -> None:

@@ -3,7 +3,8 @@
 A verdict follows from the claim with its rule, the stored runs of its experiment, and the code that
 judges: this room, and for an exact claim what its check reaches. The index of the store remembers
 verdicts under a digest of all three, so the second look at the board costs nothing, a new run costs
-the claims of its experiment, and an edit elsewhere in the library costs nothing.
+the claims of its experiment, and an edit elsewhere in the library costs nothing. What a check found
+is remembered by itself, because some checks compute for seconds what no rule changes.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from longfair.runs.claims import Asked, Check, Claim
+from longfair.runs.claims import Asked, Check, CheckResult, Claim
 from longfair.runs.evidence import Evidence
 from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
@@ -60,7 +61,8 @@ def verdicts(
     }
     known = {claim.id: store.index.answer(questions[claim.id]) for claim in chosen}
     waiting = [claim for claim in chosen if known[claim.id] is None]
-    judged = judge_by_settings(waiting, store, evidence, checks, profile=profile)
+    remembered = {name: _remembered(check, store) for name, check in checks.items()}
+    judged = judge_by_settings(waiting, store, evidence, remembered, profile=profile)
     store.index.remember(
         {questions[name]: [_plain(verdict) for verdict in found] for name, found in judged.items()}
     )
@@ -160,6 +162,21 @@ def _code(claim: Claim, checks: Mapping[str, Check]) -> str:
     """Say which code judges a claim: this room, and what the executable checks reach."""
     reached = (source_digest(checks[name]) for name in claim.rule.checks if name in checks)
     return " ".join((library_stamp("runs"), *reached))
+
+
+def _remembered(check: Check, store: Store) -> Check:
+    """Return the check, which is run only if the code that it reaches changed."""
+
+    def answered() -> CheckResult:
+        shape = [part.name for part in fields(CheckResult)]
+        question = sha256(f"{check.__module__}.{check.__name__} {source_digest(check)} {shape}")
+        kept = store.index.answer(question)
+        if kept is None:
+            kept = asdict(check())
+            store.index.remember({question: kept})
+        return CheckResult(**kept)
+
+    return answered
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
