@@ -115,6 +115,13 @@ def proportional_to_incidents(
     return policies.ProportionalToIncidents(weights, slice(sites, 2 * sites), rows)
 
 
+@policy("proportional-to-excess")
+def proportional_to_excess(world: World, seed: int, target: float, rows: int) -> Any:
+    """Divide the units by recent incidents above a target."""
+    sites = _sites(world)
+    return policies.ProportionalToExcess(target, slice(sites, 2 * sites), rows)
+
+
 def _sites(world: World) -> int:
     return int(world.make(1).single_action_space.shape[0])  # type: ignore[index]  # a box
 

@@ -12,6 +12,7 @@ from scipy.stats import poisson
 from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import (
     ConstantAllocation,
+    ProportionalToExcess,
     ProportionalToIncidents,
     VaccinateThenWaste,
     VaccinationLottery,
@@ -93,6 +94,18 @@ def test_proportional_to_weighted_recent_incidents() -> None:
     np.testing.assert_allclose(agent.predict(extreme)[0], [[3.0, -3.0]])
 
 
+def test_proportional_to_incidents_above_a_target() -> None:
+    agent = ProportionalToExcess(1.5, slice(1, 4), rows=2)
+    # Two rows of four columns; incidents are the last three: means (4.5, 3, 1) and (1, 0, 1.5).
+    seen = np.array(
+        [[9.0, 9.0, 4.0, 0.0, 9.0, 0.0, 2.0, 2.0], [9.0, 1.0, 0.0, 2.0, 9.0, 1.0, 0.0, 1.0]]
+    )
+    logits = agent.predict(seen)[0]
+    np.testing.assert_allclose(np.exp(logits[0, :2] - logits[0, 0]), [1.0, 0.5], rtol=1e-6)
+    assert logits[0, 2] == -3.0, "below the target: nothing while others are above"
+    np.testing.assert_allclose(logits[1], [3.0, 3.0, 3.0], err_msg="nobody is above: all alike")
+
+
 def lottery_by_hand(
     graph: networkx.Graph, group: list[int], states: str, drawn: int, weight: float
 ) -> int:
@@ -159,6 +172,7 @@ def test_schedule_protects_one_group_and_then_wastes_on_the_ill_of_the_other() -
         (lambda: ConstantAllocation((0, 0)), "units"),
         (lambda: ConstantAllocation((-1, 2)), "units"),
         (lambda: ProportionalToIncidents((0.0, 1.0), slice(2), 1), "weights"),
+        (lambda: ProportionalToExcess(-1.0, slice(2), 1), "target"),
         (lambda: VaccinationLottery(np.eye(2), (0, 1), (0.5, 0.6), 0.0), "chances"),
     ],
 )

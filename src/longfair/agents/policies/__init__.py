@@ -10,6 +10,7 @@ from longfair.agents.policies.attention import (
     ConstantAllocation,
     EqualLogits,
     GaussianLogits,
+    ProportionalToExcess,
     ProportionalToIncidents,
     ProportionalToRates,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "LaggingGroupBestCredit",
     "LeastServedThere",
     "Policy",
+    "ProportionalToExcess",
     "ProportionalToIncidents",
     "ProportionalToRates",
     "Rotation",

@@ -166,3 +166,39 @@ class ProportionalToIncidents(Policy):
         logits += self._limit - logits.max(axis=1, keepdims=True)
         limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
         return limited
+
+
+class ProportionalToExcess(Policy):
+    """Divide the units in proportion to the recent incidents above a target.
+
+    Parameters
+    ----------
+    target
+        Mean incidents per step up to which a site gets no unit while others are above theirs.
+    incidents
+        Columns of the observation's rows that hold the incidents of every site.
+    rows
+        Rows of the observation: past steps, oldest first.
+    limit
+        Logits lie in [-`limit`, `limit`].
+
+    Notes
+    -----
+    It holds the rates of incidents near one level at all sites, as a thermostat would, and knows
+    nothing of how rates rise and fall.
+    """
+
+    def __init__(self, target: float, incidents: slice, rows: int, limit: float = 3.0) -> None:
+        self._target = checked("target", target, NonNegative)
+        self._incidents = incidents
+        self._rows = checked("rows", rows, Count)
+        self._limit = checked("limit", limit, Positive)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) for observations (N, rows * columns)."""
+        history = observation.reshape(len(observation), self._rows, -1)
+        excess = history[:, :, self._incidents].mean(axis=1) - self._target
+        logits = np.log(np.maximum(excess, np.exp(-2.0 * self._limit)))
+        logits += self._limit - logits.max(axis=1, keepdims=True)
+        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
+        return limited

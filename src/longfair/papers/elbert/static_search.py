@@ -71,6 +71,15 @@ def attention_family(preset: str) -> Family:
     return Family(bounds, policy, attention.world(preset), 1024, copies=32)
 
 
+def excess_family(preset: str) -> Family:
+    """Divide the units by recent incidents above a target."""
+
+    def policy(point: NDArray[np.float64]) -> Untrained:
+        return Untrained("proportional-to-excess", {"target": point[0], "rows": attention.ROWS})
+
+    return Family([(0.0, 5.0)], policy, attention.world(preset), 1024, copies=32)
+
+
 def infectious_family(preset: str) -> Family:
     """Draw the group by lottery: chance of group 1, and weight of infected neighbours."""
 
@@ -101,6 +110,7 @@ def lending_family(preset: str) -> Family:
 
 FAMILIES = {
     "attention": attention_family,
+    "attention-excess": excess_family,
     "infectious": infectious_family,
     "infectious-waste": waste_family,
     "lending": lending_family,

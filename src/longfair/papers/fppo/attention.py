@@ -37,12 +37,20 @@ REFERENCES: References = {
         Untrained("proportional-to-incidents", {"logarithms": (0.0,) * SITES, "rows": ROWS}),
         "units in proportion to recent incidents, to discover the most",
     ),
+    "above-target": (
+        Untrained("proportional-to-excess", {"target": 1.48, "rows": ROWS}),
+        "units in proportion to recent incidents above a target; the target is found by search",
+    ),
     "static-reward": (
         Untrained("proportional-to-incidents", {"logarithms": STATIC, "rows": ROWS}),
         "units in proportion to weighted recent incidents, best for the reward, found by search",
     ),
 }
-"""Policies that need no training."""
+"""Policies that need no training.
+
+The target was found by `longfair.papers.elbert.static_search` for the reward alone, on episodes
+that no result uses.
+"""
 
 CASE = CaseStudy(
     identity="fppo/attention",

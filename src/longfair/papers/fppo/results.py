@@ -61,6 +61,7 @@ ATTENTION = Look(
         "proportional": LineStyle("oracle", SKY, "P", ":"),
         "discovery": LineStyle("recent incidents", BLACK, "v", ":"),
         "static-reward": LineStyle("weighted incidents", GREEN, "D", ":"),
+        "above-target": LineStyle("incidents above a target", GREEN, "^", ":"),
     },
     axes={
         "at_short_term_gap": "short-term gap",
