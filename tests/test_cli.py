@@ -362,7 +362,7 @@ def test_verify_against_names_arms_with_other_numbers(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "results").mkdir()
-    comparison = Comparison(["a"], ["b"], [], ["c", "d"])
+    comparison = Comparison(["a"], ["b"], [], ["c", "d"], ["e"])
     different = Outcome(comparison, ["c"], 1, {"c": {"Lending": 1}})
     monkeypatch.setattr(verification, "against", lambda *_, **__: different)
     code, out, err = command("verify", "--against", "abc")
@@ -371,6 +371,7 @@ def test_verify_against_names_arms_with_other_numbers(
         err
     )
     assert "2 arms with changed code probed, 1 differ; 1 with the same source" in out
+    assert "1 without a result" in one_line(out)
 
 
 def test_the_version_is_printed(command: Command) -> None:

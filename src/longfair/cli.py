@@ -299,7 +299,7 @@ def verify(
         str | None, typer.Option(help="A commit: prove that no number changed since.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --against: probe unchanged source too.")
+        bool, typer.Option("--all", help="With --against: probe all arms.")
     ] = False,
     sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
     seconds: Annotated[float, typer.Option(help="With --sample: runs of so much work.")] = 20.0,
@@ -379,7 +379,8 @@ def _verify_against(revision: str, folder: Store, everything: bool) -> int:
     _line(
         f"{len(parts.to_probe)} arms with changed code probed, {len(outcome.different)} differ; "
         f"{len(parts.untouched)} with the same source, {len(parts.declared)} declared to differ, "
-        f"{len(parts.new)} in one state only; {outcome.without} longer settings have no probe"
+        f"{len(parts.new)} in one state only, {len(parts.at_rest)} without a result; "
+        f"{outcome.without} longer settings have no probe"
     )
     return 1 if outcome.different else 0
 

@@ -111,28 +111,39 @@ def test_a_damaged_ledger_is_explained(tmp_path: Path) -> None:
         ledger.read(tmp_path)
 
 
+def test_arms_with_results_are_named_as_arms_are(store: Store) -> None:
+    assert verify.stored_arms(store) == set(verify.arms_by_name(ALL)) & verify.stored_arms(store)
+    assert "toy/lending/smoke/fair.as_coded" in verify.stored_arms(store)
+
+
 def test_arms_are_sorted_by_what_must_be_proven() -> None:
     before = {
         "same": Described("s", "{}", {"a": 1}),
-        "edited": Described("s", "{}", {"a": 1}),
+        "e/book/edited": Described("s", "{}", {"a": 1}),
+        "e/paper/edited": Described("s", "{}", {"a": 1}),
+        "e/smoke/edited": Described("s", "{}", {"a": 1}),
         "raised": Described("s", "{}", {"a": 1}),
-        "declared first": Described("s", "{}", {"a": 1}),
+        "e/book/declared first": Described("s", "{}", {"a": 1}),
         "other settings": Described("s", "{}", {"a": 1}),
         "gone": Described("s", "{}", {"a": 1}),
     }
     after = {
         "same": before["same"],
-        "edited": before["edited"]._replace(source="t"),
+        "e/book/edited": before["e/book/edited"]._replace(source="t"),
+        "e/paper/edited": before["e/paper/edited"]._replace(source="t"),
+        "e/smoke/edited": before["e/smoke/edited"]._replace(source="t"),
         "raised": Described("t", "{}", {"a": 2}),
-        "declared first": Described("t", "{}", {"a": 1, "b": 1}),
+        "e/book/declared first": Described("t", "{}", {"a": 1, "b": 1}),
         "other settings": before["other settings"]._replace(settings="[]"),
         "new": before["gone"],
     }
-    assert verify.compared(before, after) == verify.Comparison(
+    stored = {"e/book/edited", "e/book/declared first", "raised"}
+    assert verify.compared(before, after, stored) == verify.Comparison(
         untouched=["same"],
         declared=["other settings", "raised"],
         new=["gone", "new"],
-        to_probe=["declared first", "edited"],
+        to_probe=["e/book/declared first", "e/book/edited", "e/smoke/edited"],
+        at_rest=["e/paper/edited"],
     )
 
 

@@ -23,7 +23,14 @@ from longfair.runs.keys import canonical_json, package_versions
 from longfair.runs.machine import class_of, this_machine
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
-from longfair.runs.verify import Comparison, Described, compared, described, proof_of
+from longfair.runs.verify import (
+    Comparison,
+    Described,
+    compared,
+    described,
+    proof_of,
+    stored_arms,
+)
 
 MODULE = "longfair.papers.probe"
 
@@ -54,7 +61,7 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     store
         Its ledger gets a line if every probe gave the same bits.
     everything
-        Probe also the arms whose source is the same text.
+        Probe also the arms whose source is the same text, and longer settings without a result.
 
     Returns
     -------
@@ -70,8 +77,10 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     with _checked_out(revision) as (commit, tree):
         told = _ask(tree, revision, "describe")
         before = {name: Described(*parts) for name, parts in told.items()}
-        comparison = compared(before, after)
-        names = comparison.to_probe + (comparison.untouched if everything else [])
+        comparison = compared(before, after, stored_arms(store))
+        names = comparison.to_probe
+        if everything:
+            names = names + comparison.at_rest + comparison.untouched
         then, now = (
             _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
             for path, arms in ((tree, before), (_own_tree(), after))

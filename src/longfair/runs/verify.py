@@ -16,7 +16,7 @@ import json
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -302,6 +302,8 @@ class Comparison(NamedTuple):
     """Arms that only one of the states has."""
     to_probe: list[str]
     """Arms whose code changed although they declare the same: to be proven."""
+    at_rest: list[str]
+    """The same with longer settings than smoke, and no stored result that could go stale."""
 
 
 def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
@@ -312,17 +314,34 @@ def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
     }
 
 
-def compared(before: Mapping[str, Described], after: Mapping[str, Described]) -> Comparison:
-    """Sort arms by what must be proven of them."""
-    comparison = Comparison([], [], sorted(set(before) ^ set(after)), [])
+def stored_arms(store: Store) -> set[str]:
+    """Name the arms that a store has results of, as ``<experiment>/<profile>/<arm>``."""
+    return {entry.path.rsplit(".", 2)[0] for entry in store.index.entries()}
+
+
+def compared(
+    before: Mapping[str, Described], after: Mapping[str, Described], stored: Collection[str]
+) -> Comparison:
+    """Sort arms by what must be proven of them.
+
+    Parameters
+    ----------
+    before, after
+        Both states, as from `described`.
+    stored
+        Arms that have results, as from `stored_arms`. The smoke runs stand for the others.
+    """
+    comparison = Comparison([], [], sorted(set(before) ^ set(after)), [], [])
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
         if then.settings != now.settings or _raised(then.revisions, now.revisions):
             comparison.declared.append(name)
         elif then.source == now.source:
             comparison.untouched.append(name)
-        else:
+        elif name in stored or name.split("/")[-2] == "smoke":
             comparison.to_probe.append(name)
+        else:
+            comparison.at_rest.append(name)
     return comparison
 
 
