@@ -109,7 +109,12 @@ def test_run_then_list_then_claims(command: Command) -> None:
     }
     assert rows["smoke"]["missing"] == 6
     code, out, err = command("list")
-    assert "toy/lending" in out
+    assert "toy" in out
+    assert "15 of 15" in out
+    assert "0 of 6" in out
+    assert "toy/lending" in command("list", "toy")[1]
+    assert "greedy.as_coded" in command("list", "toy/lending")[1]
+    assert json.loads(command("list", "--json", "toy")[1]) == list(rows.values())
 
     code, out, err = command("claims", "--json")
     assert (code, err) == (0, "")
@@ -199,7 +204,7 @@ def test_stale_results_are_judged_but_named(
         (["run", "toy/lending", "--workers", "abc"], "Invalid value for '--workers'"),
         (["run", "toy/lending", "--store", ""], "'' is not a folder: give a path"),
         (["run", "toy/lending", "--store", "a\0b"], "is not a folder: give a path"),
-        (["list", "extra"], r"Got unexpected extra argument\(s\) \(extra\)"),
+        (["list", "toi"], "unknown paper or experiment 'toi': did you mean 'toy'"),
         (["list", "--unknown"], "No such option: --unknown"),
         (["bench", "nope"], "No such command 'nope'"),
         (["verify", "--sample", "-1"], "Invalid value for '--sample'"),

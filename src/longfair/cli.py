@@ -139,14 +139,41 @@ def _options(
 
 
 @app.command("list")
-def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List experiments and their profiles, and what the store holds of them."""
+def list_experiments(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Papers or experiments; an overview if none.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell how many runs are stored: of every paper, of a paper's experiments, or of one's methods.
+
+    A number is that of fresh runs; stale and damaged ones are added where there are any.
+    """
+    from longfair.papers import registry
+    from longfair.runs.listing import require_names, tables
+
+    names = names or []
+    require_names(names, registry.experiments())
+    folder = _existing(store)
+    if as_json:
+        _print_json(_all_profiles(names, folder))
+        return
+    for table in tables(names, folder, registry.experiments()):
+        _print_table(table.title, table.rows)
+    more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
+    _line(f"fresh runs of all that are declared; store: {folder.root}{more}")
+
+
+def _all_profiles(names: Sequence[str], folder: Store) -> list[dict[str, Any]]:
+    """Return one row for every profile of the experiments that names choose."""
     from longfair.papers import registry
     from longfair.runs.experiment import plan
 
-    folder = _existing(store)
     rows = []
     for experiment in registry.experiments().values():
+        if names and not {experiment.id, experiment.id.partition("/")[0]} & set(names):
+            continue
         for profile in experiment.arms:
             states = folder.states_of(plan(experiment, profile))
             counts = Counter(state.status for _, state in states)
@@ -163,12 +190,7 @@ def list_experiments(store: StoreOption = None, as_json: JsonOption = False) -> 
                     **{name: counts[name] for name in ("fresh", "stale", "missing", "damaged")},
                 }
             )
-    if as_json:
-        _print_json(rows)
-        return
-    hidden = ("title", "methods", "variants")
-    _print_table("runs", [{k: v for k, v in row.items() if k not in hidden} for row in rows])
-    _line(f"store: {folder.root}; 'longfair list --json' tells methods and variants too")
+    return rows
 
 
 @app.command("agents")

@@ -10,6 +10,10 @@ class UsageError(ValueError):
     """Bad input: the message is one line saying what was given, what is allowed, what to do."""
 
 
+_FEW = 20
+"""As many names fit into one line."""
+
+
 def near_misses(name: str, allowed: Iterable[str]) -> str:
     """Say which allowed names come close to a name that is not allowed.
 
@@ -23,9 +27,11 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     Returns
     -------
     str
-        One clause for the end of an error message.
+        One clause for the end of an error message. Few allowed names are all told, many counted.
     """
     names = sorted(allowed)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
+    if len(names) > _FEW:
+        return f"{hint}allowed are {len(names)} names" + ("" if close else f", as {names[0]!r}")
     return f"{hint}allowed: {', '.join(names) if names else 'nothing yet'}"

@@ -1,0 +1,116 @@
+"""What a store holds of the runs that experiments declare: by paper, by experiment, by method."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from longfair.errors import UsageError, near_misses
+from longfair.runs.experiment import Experiment, plan
+from longfair.runs.store import Store
+
+Row = dict[str, str]
+"""What the row is about, and for every profile how many of its runs are fresh."""
+
+
+class Table(NamedTuple):
+    """Rows that belong together."""
+
+    title: str
+    rows: list[Row]
+
+
+class _Held(NamedTuple):
+    """The state of one run."""
+
+    experiment: str
+    profile: str
+    arm: str
+    status: str
+
+
+def tables(
+    names: Sequence[str], store: Store, experiments: Mapping[str, Experiment]
+) -> list[Table]:
+    """Count runs by their state.
+
+    Parameters
+    ----------
+    names
+        Papers, whose experiments are listed, and experiments, whose methods are. None: one row for
+        every paper.
+    store
+        Where the results are.
+    experiments
+        All experiments by id.
+
+    Returns
+    -------
+    list of Table
+        One, or one for every name.
+    """
+    if not names:
+        held = _held(store, experiments.values())
+        return [Table("papers", _rows([(_paper(one.experiment), one) for one in held]))]
+    found = []
+    for name in names:
+        if name in experiments:
+            held = _held(store, [experiments[name]])
+            found.append(Table(name, _rows([(one.arm, one) for one in held])))
+        else:
+            own = [experiment for key, experiment in experiments.items() if _paper(key) == name]
+            held = _held(store, own)
+            found.append(Table(name, _rows([(one.experiment, one) for one in held])))
+    return found
+
+
+def require_names(names: Sequence[str], experiments: Mapping[str, Experiment]) -> None:
+    """Check that names are those of papers and experiments.
+
+    Raises
+    ------
+    UsageError
+        If one is not; the message names the near misses.
+    """
+    known = list(dict.fromkeys(_paper(name) for name in experiments)) + list(experiments)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown paper or experiment {name!r}: {near_misses(name, known)}")
+
+
+def _paper(experiment: str) -> str:
+    return experiment.partition("/")[0]
+
+
+def _held(store: Store, experiments: Iterable[Experiment]) -> list[_Held]:
+    return [
+        _Held(experiment.id, profile, run.arm.name, state.status)
+        for experiment in experiments
+        for profile in experiment.arms
+        for run, state in store.states_of(plan(experiment, profile))
+    ]
+
+
+def _rows(held: Sequence[tuple[str, _Held]]) -> list[Row]:
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for about, one in held:
+        counts[about][one.profile][one.status] += 1
+    profiles = sorted(dict.fromkeys(one.profile for _, one in held), key=_order)
+    return [
+        {"runs of": about, **{profile: _cell(found[profile]) for profile in profiles}}
+        for about, found in counts.items()
+    ]
+
+
+def _order(profile: str) -> tuple[int, str]:
+    """Return where a profile's column stands: the book's first, the smoke runs last."""
+    return (("book", "paper").index(profile), "") if profile in ("book", "paper") else (2, profile)
+
+
+def _cell(counts: Counter[str]) -> str:
+    """Write a count as in "188 of 210, 2 stale"."""
+    if not counts:
+        return "none"
+    others = [f"{counts[name]:,} {name}" for name in ("stale", "damaged") if counts[name]]
+    return ", ".join([f"{counts['fresh']:,} of {counts.total():,}", *others])

@@ -1,0 +1,19 @@
+"""Error messages name what was meant, in one line."""
+
+from __future__ import annotations
+
+from longfair.errors import near_misses
+
+
+def test_few_names_are_all_told() -> None:
+    assert near_misses("bok", ["paper", "book"]) == "did you mean 'book'? allowed: book, paper"
+    assert near_misses("x", []) == "allowed: nothing yet"
+
+
+def test_many_names_are_counted_and_the_near_ones_told() -> None:
+    names = [f"claim-{number}" for number in range(190)]
+    told = near_misses("clam-7", names)
+    assert "'claim-7'" in told
+    assert told.endswith("allowed are 190 names")
+    assert len(told) < 100
+    assert near_misses("nothing of the kind", names) == "allowed are 190 names, as 'claim-0'"
