@@ -17,9 +17,12 @@ import pytest
 
 import longfair.papers
 from longfair.cli import main
-from longfair.papers import registry, verification
+from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
 from longfair.runs.verify import Comparison
+
+LOADED = (claim_sheet, rerunning)
+"""Commands import these, which stand beside the papers that the toy paper takes the place of."""
 
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
@@ -361,6 +364,45 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert "is in the manifest and missing" in one_line(err)
     assert command("verify", "--write")[0] == 0
     assert command("verify")[0] == 0
+
+
+def test_show_tells_everything_about_a_claim(command: Command) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    code, out, err = command("show", "toy-1")
+    assert (code, err) == (0, "")
+    assert "repeat: longfair rerun toy-1" in out
+    assert "reproduced" in out
+    told = json.loads(command("show", "toy-1", "--json")[1])
+    assert told["verdicts"][0]["verdict"] == "reproduced"
+    assert ("fair", 5) in {(row["method"], row["fresh"]) for row in told["runs"]}
+    assert any("rules" in name for name in told["code"])
+    code, _, err = command("show", "toy-9")
+    assert code == 2
+    assert "unknown claim 'toy-9': did you mean 'toy-" in one_line(err)
+
+
+def test_rerun_executes_again_and_says_what_differs(command: Command, tmp_path: Path) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    stored = sorted((tmp_path / "results").rglob("*.parquet"))
+    times = [path.stat().st_mtime_ns for path in stored]
+    code, out, _ = command("rerun", "toy-1", "--runs", "2", "--into", str(tmp_path / "own"))
+    assert code == 0
+    assert out.count("every bit agrees") == 2
+    assert "toy-1: comes out again" in out
+    assert len(list((tmp_path / "own").rglob("*.parquet"))) == 2
+    assert [path.stat().st_mtime_ns for path in stored] == times
+    code, out, _ = command("rerun", "toy-2")
+    assert "ok   halves" in out
+    code, _, err = command("rerun", "toy-1", "--into", str(tmp_path / "results"))
+    assert code == 2
+    assert "is the store itself" in one_line(err)
+
+
+def test_rerun_without_stored_runs_says_so(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    code, _, err = command("rerun", "toy-1")
+    assert code == 2
+    assert "no fresh run" in one_line(err)
 
 
 def test_verify_against_names_arms_with_other_numbers(

@@ -250,8 +250,9 @@ executed((0.45, 0.5, 0.55), band, "as_coded", seed=0, copies=32).round(3)
 # From such loans the policy learns that lending does not pay, and its chances fall. If they leave
 # the band before the losses have sunk in, the run recovers. So it matters where chances stand when
 # massaging begins, and that is chance. We wrote the loop a second time, on the unchanged PPO of
-# Stable-Baselines3, for the first rollouts after massaging begins: there, too, runs fall or rise by
-# where they stand. Whether as many of the authors' own runs would fall is not settled.
+# Stable-Baselines3, for the first rollouts: until massaging begins, its chances spread as ours do,
+# and after it runs fall or rise by where they stand. How many of the authors' own runs would fall is
+# not known; they show one, which did not.
 #
 # Among the runs that do lend, F-PPO looks like this:
 

@@ -301,6 +301,111 @@ def claims(
     _line(f"claims whose rule was changed after its runs: {', '.join(sorted(changed)) or 'none'}")
 
 
+@app.command()
+def show(
+    claim: Annotated[str, typer.Argument(help="Id of a claim, such as elbert-01.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell everything about a claim: words, rule, verdicts, runs, code, and how to repeat it."""
+    from longfair.papers import registry
+    from longfair.papers.claim_sheet import sheet
+
+    (chosen,) = registry.select_claims([claim])
+    told = sheet(chosen, _existing(store))
+    if as_json:
+        _print_json(told)
+        return
+    paper = told["paper"]
+    cited = f"{paper['authors']}, {paper['title']}, doi:{paper['doi']}" if "doi" in paper else ""
+    _line(f"{told['id']}: {told['statement']}")
+    _line(f"asked {'by the paper' if told['asked'] == 'paper' else 'here'}: {told['place']}")
+    _line(f"paper: {cited or paper['id']}")
+    _line(f"rule: {told['rule']['words']}")
+    for event, commit in enumerate(told["rule"]["commits"]):
+        _line(
+            f"rule {'changed' if event else 'written'} {commit['date']} by {commit['commit'][:12]}"
+        )
+    for change in told["changed"]:
+        _line(f"marked {change['date']}: was {change['was']}; now {change['now']}. {change['why']}")
+    if told["note"]:
+        _line(f"note: {told['note']}")
+    _print_table(
+        "verdicts",
+        [
+            {
+                "variant": row["variant"],
+                "measure": row["measure"],
+                "settings": row["settings"],
+                "verdict": row["verdict"],
+                "estimate": _short(row["estimate"]),
+                "interval": " to ".join(_short(end) for end in row["interval"] or ()),
+                "runs": row["seeds"],
+                "steps": "" if row["steps"] is None else f"{row['steps']:,}",
+            }
+            for row in told["verdicts"]
+        ],
+    )
+    for row in told["verdicts"]:
+        _line(f"{row['variant'].replace('_', ' ')}: {row['detail']}")
+    if told["runs"]:
+        _print_table("runs it is judged on", told["runs"])
+    _line(f"code: {', '.join(told['code'])}")
+    for command in told["commands"]:
+        _line(f"repeat: {command}")
+
+
+def _short(number: float | None) -> str:
+    return "" if number is None else f"{number:.4g}"
+
+
+@app.command("rerun")
+def rerun_claim(
+    claim: Annotated[str, typer.Argument(help="Id of a claim, such as elbert-01.")],
+    number: Annotated[int, typer.Option("--runs", min=1, help="How many, cheapest first.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="All runs it is judged on.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time. [default: cores]")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(parser=_folder, metavar="PATH", help="Keep the new results in this folder."),
+    ] = None,
+    store: StoreOption = None,
+) -> None:
+    """Execute again what a claim is judged on, and compare with what is stored.
+
+    The new results go into a folder of their own, never into the store. An exact claim is computed
+    again. Exit code 1 if anything comes out otherwise.
+    """
+    import tempfile
+
+    from longfair.papers import registry
+    from longfair.papers.claim_sheet import core_seconds
+    from longfair.papers.rerunning import again, check_again, stored_runs
+    from longfair.runs.store import Store
+
+    (chosen,) = registry.select_claims([claim])
+    folder = _existing(store)
+    if into is not None and into.resolve() == folder.root.resolve():
+        raise UsageError(f"--into {into} is the store itself: give another folder")
+    sound = check_again(chosen, _line)
+    if chosen.experiment is not None:
+        runs = stored_runs(chosen, folder)
+        if not runs:
+            raise UsageError(f"claim {claim}: the store has no fresh run that it is judged on")
+        few = runs if everything else runs[:number]
+        hours = [sum(core_seconds(run, folder) for run in part) / 3600 for part in (few, runs)]
+        _line(
+            f"{len(few)} of {len(runs)} runs, {hours[0]:.2f} of {hours[1]:.2f} core hours; "
+            "--runs N takes more of them, --all takes all"
+        )
+        with tempfile.TemporaryDirectory() as own:
+            for result in again(few, folder, Store(into or own), workers, _out()):
+                sound &= result.sound
+                _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
+    _line(f"{claim}: {'comes out again' if sound else 'does not come out again'}")
+    raise typer.Exit(0 if sound else 1)
+
+
 @bench_app.command("env")
 def bench_environments(quick: QuickOption = False, as_json: JsonOption = False) -> None:
     """Measure steps per second of the environments."""

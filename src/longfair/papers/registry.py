@@ -194,7 +194,8 @@ def _lazily(name: str, place: str) -> Check:
         return result
 
     check.__name__ = name
-    check.__module__ = place.partition(":")[0]  # whose code it runs; see `runs.sources`
+    # Whose code it runs; see `runs.sources`.
+    check.__module__, _, check.__qualname__ = place.partition(":")
     return check
 
 

@@ -209,8 +209,21 @@ def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
         Every bit must agree on the same class of processor, see the module elsewhere.
     """
     use_one_thread()
-    stored, provenance = files.read(store.path(run))
     table = checked(run.arm.work(run.arm.config, run.seed), run.name)
+    return held_against(store, run, table, judge)
+
+
+def held_against(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> Rerun:
+    """Compare what a second execution of a stored run gave with what is stored.
+
+    Parameters
+    ----------
+    store, run, judge
+        As for `rerun`.
+    table
+        The result of the second execution.
+    """
+    stored, provenance = files.read(store.path(run))
     again = pa.Table.from_pandas(table, SCHEMA, preserve_index=False)
     if files.content_digest(stored) == files.content_digest(again):
         return Rerun(run.name, True, "every bit agrees")
