@@ -630,7 +630,7 @@ def _cell(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _print_json(rows: Sequence[dict[str, Any]]) -> None:
+def _print_json(rows: Sequence[dict[str, Any]] | dict[str, Any]) -> None:
     print(json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False))
 
 

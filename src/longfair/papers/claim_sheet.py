@@ -122,7 +122,7 @@ def code_of(claim: Claim) -> list[str]:
         for arm in next(iter(experiment.arms.values())):
             if _is_about(claim, arm):
                 method = getattr(arm.config, "method", None)
-                parts = [arm.work, *([] if method is None else [type(method)])]
+                parts: list[Any] = [arm.work, *([] if method is None else [type(method)])]
                 found += [f"{part.__module__}.{part.__qualname__}" for part in parts]
     return list(dict.fromkeys(found))
 
