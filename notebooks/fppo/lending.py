@@ -76,8 +76,14 @@ loans.say(
     f"As coded, {lost} of {ran} runs of F-PPO end as a bank that hardly lends: nobody gets a loan, "
     "so the groups' decisions are equal, the profit is gone, and the scores stay where they were. "
     "The paper shows one run, which did not end so.",
-    "As published, where massaging reads no label and flips no tie, "
-    f"{lost_exact} of {ran_exact} runs end so.",
+    *(
+        [
+            "As published, where massaging reads no label and flips no tie, "
+            f"{lost_exact} of {ran_exact} runs end so."
+        ]
+        if ran_exact
+        else []
+    ),
     "PPO, which aims at profit alone, brings the figure's long-term gap to "
     f"{loans.number('end_long_term_gap', 'ppo', 'as_coded')} with short-term gaps of "
     f"{loans.number('late_short_term_gap', 'ppo', 'as_coded')}. A-PPO, which looks at the "
