@@ -257,8 +257,8 @@ executed((0.45, 0.5, 0.55), band, "as_coded", seed=0, copies=32).round(3)
 # the band before the losses have sunk in, the run recovers. So it matters where chances stand when
 # massaging begins, and that is chance. We wrote the loop a second time, on the unchanged PPO of
 # Stable-Baselines3, for the first rollouts: until massaging begins, its chances spread as ours do,
-# and after it runs fall or rise by where they stand. How many of the authors' own runs would fall is
-# not known; they show one, which did not.
+# and after it runs fall or rise by where they stand. How many of the authors' own runs would fall
+# is not known; they show one, which did not.
 #
 # Among the runs that do lend, F-PPO looks like this:
 
