@@ -19,19 +19,20 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export PYTHONHASHSEED := 0
+# Kernels, workers and commands load modules compiled once, also where the shell forbids to keep them.
+unexport PYTHONDONTWRITEBYTECODE
 # Notebook kernels use a profile of their own, which scripts/run_notebooks.py writes.
 export IPYTHONDIR := $(CURDIR)/_build/ipython
 
-# Notebooks are run once more and the cells tagged nbval-check-output compared with what is stored.
-NBVAL := --nbval-lax --nbval-sanitize-with tests/notebooks/sanitize.cfg \
-	--nbval-cell-timeout 300 --nbval-kernel-startup-timeout 120
+# nbval compares cells tagged nbval-check-output, as the stage before executed them, with the stored.
+NBVAL := -p executed_notebooks --nbval-lax --nbval-sanitize-with tests/notebooks/sanitize.cfg
 
 VENV := .venv/bin/python
 STAGE := @$(PYTHON) scripts/stage.py
 INSTALL := $(STAGE) run "environment" $(PYTHON) scripts/install.py
-BUILD := $(STAGE) run "pages" $(VENV) scripts/build_book.py
+BUILD := "pages" $(VENV) scripts/build_book.py
 
-.PHONY: help setup book test results bench notebooks lock clean
+.PHONY: help setup book pdf test results bench notebooks lock clean
 
 help: ## list the tasks
 	@echo "longfair: make TASK, where TASK is one of"
@@ -46,19 +47,25 @@ book: ## set up, run notebooks whose source changed, build _build/html/index.htm
 	$(STAGE) start book
 	$(INSTALL)
 	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --write --stale --jobs $(JOBS)
-	$(BUILD)
+	$(STAGE) run $(BUILD)
 	$(STAGE) end "open _build/html/index.html"
+
+pdf: book ## build the book, then print it whole, into _build/html/whole.pdf
+	$(STAGE) start pdf
+	$(STAGE) run "one page" $(VENV) scripts/print_book.py
+	$(STAGE) end "open _build/html/whole.pdf, or whole.html beside it"
 
 test: ## set up, then style, types, results, notebooks, book, unit and browser tests
 	$(STAGE) start test
 	$(INSTALL)
 	$(STAGE) run "style" $(VENV) -m ruff check .
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
-	$(STAGE) run "types" $(VENV) -m mypy
-	$(STAGE) run "results" $(VENV) -m longfair verify --sample 4 --seconds 20
-	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
-	$(BUILD)
-	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile $(NBVAL) tests notebooks
+	$(STAGE) run "types" $(VENV) -m mypy \
+		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 20
+	$(STAGE) run $(BUILD) \
+		-- "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
+	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(NBVAL) \
+		tests notebooks
 	$(STAGE) end "every check passed"
 
 results: ## run EXPERIMENTS (elbert/lending) with PROFILE (book) into results/
@@ -87,6 +94,6 @@ lock: ## resolve requirements.in into requirements.lock and requirements.hashes
 	$(STAGE) end "now make test, and bring environment.yml in step"
 
 clean: ## remove what the tasks built; .venv and results/ stay
-	@rm -rf _build conf.py book/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	@rm -rf _build conf.py book/_generated book/api book/claims .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	@find src tests scripts book notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "make clean finished: _build and the caches are gone; .venv and results/ stay"

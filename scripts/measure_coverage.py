@@ -18,6 +18,7 @@ from scipy.stats import bootstrap, trim_mean
 
 from longfair.runs import statistics
 from longfair.runs.rules.earliest import first_reached
+from longfair.runs.rules.trade_offs import frontier, hypervolume
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -171,22 +172,67 @@ def lead(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Float
     return lambda w: first_reached(slow, w, LEVEL) - first_reached(fast, w, LEVEL)
 
 
-def crossings(seeds: int, repeats: int) -> list[dict[str, object]]:
-    """Simulate by how much one mean curve reaches a level before another."""
+UNFAIRNESS = np.array([0.02, 0.05, 0.17, 0.10, 0.0])
+REWARD = np.array([0.18, 0.185, 0.147, 0.168, 0.0])
+"""Means of five methods; the first two are one family, and the last one does not vary."""
+
+
+def points(generator: np.random.Generator, seeds: int) -> Floats:
+    """Draw unfairness and reward of every method and seed, (2, methods, seeds)."""
+    means = np.stack([UNFAIRNESS, REWARD])[..., None]
+    return means * (1 + 0.1 * generator.normal(size=(*means.shape[:2], seeds)))
+
+
+def above(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
+    """Draw methods; return the reward of the first above the frontier of the last three."""
+    drawn = points(generator, seeds)[:, [0, 2, 3, 4]]
+
+    def effect(weights: Floats) -> Floats:
+        unfairness, reward = drawn @ weights.T
+        higher: Floats = reward[0] - frontier(unfairness[0], unfairness[1:], reward[1:])
+        return higher
+
+    return effect
+
+
+def area(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
+    """Draw methods; return by how much the first two cover more than the others."""
+    drawn = points(generator, seeds)
+
+    def effect(weights: Floats) -> Floats:
+        unfairness, reward = drawn @ weights.T
+        own = hypervolume(unfairness[:2], reward[:2], 0.2, 0.0)
+        larger: Floats = own - hypervolume(unfairness[2:], reward[2:], 0.2, 0.0)
+        return larger
+
+    return effect
+
+
+PERCENTILES = {
+    "first to reach a level": ("learning curves", lead),
+    "reward at equal unfairness": ("normal points", above),
+    "hypervolume": ("normal points", area),
+}
+"""Statistics without a standard error: what is drawn, and how."""
+
+
+def by_percentiles(statistic: str, seeds: int, repeats: int) -> list[dict[str, object]]:
+    """Simulate a statistic that has percentiles of resamples only."""
+    distribution, draw = PERCENTILES[statistic]
     many = 100_000
-    truth = float(lead(np.random.default_rng(0), many)(np.full(many, 1 / many)))
+    truth = float(draw(np.random.default_rng(0), many)(np.full(many, 1 / many)))
     generator = np.random.default_rng(seeds)
     hits: dict[str, list[bool]] = {}
     for _ in range(repeats):
-        point = lead(generator, seeds)
+        point = draw(generator, seeds)
         expanded, plain = percentile(point, seeds), _percentile(point, seeds)
         for kind, found in (("expanded percentile", expanded), ("percentile", plain)):
             low, high = found.interval or (np.nan, np.nan)
             hits.setdefault(kind, []).append(low <= truth <= high)
     return [
         {
-            "statistic": "first to reach a level",
-            "distribution": "learning curves",
+            "statistic": statistic,
+            "distribution": distribution,
             "seeds": seeds,
             "interval": kind,
             "coverage": round(float(np.mean(inside)), 4),
@@ -208,8 +254,9 @@ def main() -> None:
         for seeds in SEEDS:
             lines += measured(name, seeds, repeats)
             print(f"{name}, {seeds} seeds", flush=True)
-    for seeds in SEEDS:
-        lines += crossings(seeds, repeats)
+    for statistic in PERCENTILES:
+        for seeds in SEEDS:
+            lines += by_percentiles(statistic, seeds, repeats)
     pd.DataFrame(lines).to_csv(FILE, index=False)
 
 

@@ -3,7 +3,8 @@
 The direction is always from `.py` to `.ipynb`. jupytext's own two-way synchronisation goes by file
 times, which mean nothing after a clone, and can overwrite an edit.
 
-    --check   run into `_build/notebooks`; the committed files stay as they are (default)
+    --check   run into `_build/notebooks`; the committed files stay as they are (default).
+              `executed_notebooks` then compares the outputs
     --write   run and refresh the committed `.ipynb`; with --stale only where its cells are not
               those of the `.py`
 
@@ -162,6 +163,7 @@ def execute(source: Path, unfinished: Path, profile: str | None) -> None:
         cwd=str(source.parent),
         kernel_name="python3",
         progress_bar=False,
+        request_save_on_cell_execute=False,  # twice a cell, megabytes each; it is saved at the end
         execution_timeout=CELL_SECONDS,
     )
 
@@ -179,10 +181,15 @@ def below(folder: Path, source: Path) -> Path:
     return (folder / source.relative_to(NOTEBOOKS)).with_suffix(".ipynb")
 
 
+def executed_copy(notebook: Path) -> Path:
+    """Path of what --check made of a notebook."""
+    return below(CHECKED, notebook)
+
+
 def run_all(todo: Sequence[Path], write: bool, profile: str | None, jobs: int) -> list[Outcome]:
     """Execute notebooks, `jobs` at a time, and say of each how it went."""
     outcomes = []
-    targets = [s.with_suffix(".ipynb") if write else below(CHECKED, s) for s in todo]
+    targets = [s.with_suffix(".ipynb") if write else executed_copy(s) for s in todo]
     unfinished = [below(CHECKED / "unfinished", s) for s in todo]
     with ProcessPoolExecutor(jobs) as pool:
         for outcome in pool.map(partial(run, profile=profile), todo, targets, unfinished):
@@ -223,6 +230,8 @@ def main(command_line: Sequence[str] | None = None) -> int:
             print(f"{source.relative_to(ROOT)}: its .ipynb has other cells: make notebooks")
         if apart:
             return 1
+        for source in todo:  # nobody shall compare the outputs of an earlier run
+            executed_copy(source).unlink(missing_ok=True)
     outcomes = run_all(todo, options.write, options.profile, options.jobs)
     return int(any(outcome.error for outcome in outcomes))
 

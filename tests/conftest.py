@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -17,6 +18,30 @@ os.environ.setdefault("MPLBACKEND", "agg")
 # A deadline fails on a busy machine; random examples fail on somebody else's.
 hypothesis.settings.register_profile("longfair", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("longfair")
+
+TESTS = Path(__file__).parent
+LONGEST = (
+    "book/test_browser.py",
+    "agents/cpo/test_cpo.py",
+    "runs/test_runner.py",
+    "readme/test_readme.py",
+    "papers/test_elbert_worlds.py",
+    "test_cli.py",
+    "book/test_live_worlds.py",
+    "papers/test_outside_package.py",
+    "papers/test_ucbfair.py",
+    "papers/test_fairmdp_exact.py",
+    "papers/test_fppo.py",
+    "papers/test_elbert_extensions.py",
+    "papers/test_fairmdp_memory_learner.py",
+)
+"""Files that take longest. They come first, so that processes that share the tests end together."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the longest files first; nothing else moves."""
+    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 import longfair
 
 ROOT = Path(longfair.__file__).parent
-SHARED = {"errors", "settings"}
+SHARED = {"compiling", "errors", "settings"}
 ARROWS: dict[str, set[str]] = {
     "cli": {"papers", "runs"},
     "__main__": {"cli"},
@@ -25,6 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "metrics": set(),
     "figures": set(),
     "runs": set(),
+    "compiling": set(),
     "errors": set(),
     "settings": set(),
 }

@@ -27,10 +27,9 @@ LOADED = (claim_sheet, rerunning)
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
-    "steps", "instances", "horizon", "profile", "settings", "measure", "variant", "verdict",
-    "fragile", "two_kinds", "verdict_99", "verdict_999", "error", "better",
-    "enough_seeds", "changed",
-    "stale", "detail", "measured",
+    "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
+    "verdict", "fragile", "two_kinds", "verdict_99", "verdict_999", "error", "better",
+    "enough_seeds", "changed", "stale", "detail", "measured",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
@@ -141,6 +140,22 @@ def test_run_then_list_then_claims(command: Command) -> None:
     code, out, _ = command("claims")
     assert "reproduced" in out
     assert "toy-1 (as coded): our settings: (1) reproduced: bias of fair is" in out
+    sentences = {claim.id: claim.statement for claim in registry.claims()}
+    assert f"toy-1  {sentences['toy-1']}" in out.splitlines()
+    (line,) = [one for one in out.splitlines() if one.startswith("    reproduced ")]
+    assert line.split("  ")[-1].startswith("as coded, our settings, ")
+    assert ", reported 0.1, 5 runs, 100 steps" in line
+    assert "\x1b" not in out
+
+
+def test_verdicts_have_colours_on_a_terminal(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for told in (command("claims")[1], command("show", "toy-1")[1]):
+        assert "\x1b[32mreproduced" in told
 
 
 def test_claims_without_results_are_not_attempted(command: Command, tmp_path: Path) -> None:
@@ -375,7 +390,13 @@ def test_show_tells_everything_about_a_claim(command: Command) -> None:
     told = json.loads(command("show", "toy-1", "--json")[1])
     assert told["verdicts"][0]["verdict"] == "reproduced"
     assert ("fair", 5) in {(row["method"], row["fresh"]) for row in told["runs"]}
-    assert any("rules" in name for name in told["code"])
+    assert any("rules" in part["file"] and part["first"] < part["last"] for part in told["code"])
+    assert told["rule"]["words"]
+    assert "rule: " in out
+    fair = [row["value"] for row in told["numbers"] if row["method"] == "fair"]
+    assert fair
+    assert len(set(fair)) > 1
+    assert told["verdicts"][0]["core_hours"] > 0
     code, _, err = command("show", "toy-9")
     assert code == 2
     assert "unknown claim 'toy-9': did you mean 'toy-" in one_line(err)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -15,6 +16,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+import longfair
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -51,6 +54,7 @@ RANGES = [
     Requirement(text)
     for group in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
     for text in group
+    if not text.startswith("longfair[")
 ]
 
 
@@ -142,15 +146,22 @@ def test_this_python_is_one_the_package_supports() -> None:
 def test_version_of_the_package_is_the_same_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PROJECT["version"] == metadata.version("longfair")
+    assert longfair.__version__ == PROJECT["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## \[({re.escape(PROJECT['version'])}|Unreleased)\]", changelog, re.M)
 
 
-def test_address_of_the_repository_is_the_same_everywhere() -> None:
+def test_address_of_the_repository_stands_in_one_place() -> None:
     book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    address = book["repository"]["url"]
-    assert citation["repository-code"] == PROJECT["urls"]["Repository"] == address
+    address = book["repository"]["url"] or "github.com/longfair"
+    named = subprocess.run(
+        ["git", "grep", "-l", "--fixed-strings", address.removeprefix("https://")],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert set(named.stdout.split()) <= {"_config.yml", "tests/test_pins.py"}
 
 
 def test_nothing_names_a_place_to_download_packages_from() -> None:

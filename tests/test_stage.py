@@ -35,6 +35,51 @@ def test_failing_stage_stops_the_task(capfd: pytest.CaptureFixture[str]) -> None
     assert capfd.readouterr().out.splitlines()[-1].startswith("make test FAILED in stage 'types'")
 
 
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_stages_run_beside_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each waits for what the other writes."""
+    waits = "import pathlib, sys, time\n"
+    waits += "mine, other = map(pathlib.Path, sys.argv[1:])\nmine.touch()\n"
+    waits += "while not other.exists(): time.sleep(0.01)\nprint('met')"
+    ways = [str(tmp_path / "one"), str(tmp_path / "two")]
+    stage.main(["start", "test"])
+    command = ["run", "types", *python(waits), *ways, "--", "pages", *python(waits), *ways[::-1]]
+    assert stage.main(command) == 0
+    assert stage.main(["end", "done"]) == 0
+    out = capfd.readouterr().out.splitlines()
+    assert {"=== make test: types, pages", "types: met", "pages: met"} <= set(out)
+    assert [line.split(":")[0] for line in out if line.startswith("---")] == [
+        "--- types",
+        "--- pages",
+    ]
+    assert out[-2].startswith("stages: types ")
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_failing_stage_of_several_fails(place: int, capfd: pytest.CaptureFixture[str]) -> None:
+    codes = ["import sys; print('wrong', file=sys.stderr); sys.exit(3)", "print('fine')"]
+    first, second = python(codes[place]), python(codes[1 - place])
+    stage.main(["start", "test"])
+    assert stage.main(["run", "one", *first, "--", "two", *second]) == 3
+    out = capfd.readouterr().out
+    name = ["one", "two"][place]
+    assert f"make test FAILED in stage '{name}'" in out
+    assert f"{name}: wrong" in out
+    assert out.count("FAILED") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["types"], ["types", "mypy", "--"], ["a", "b", "--", "c"]])
+def test_a_stage_without_a_command_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.main(["start", "test"])
+    assert stage.main(["run", *words]) == 2
+    assert "a stage is a name and a command" in capsys.readouterr().err
+
+
 def test_unknown_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert stage.main(["walk"]) == 2
     assert "Usage" in capsys.readouterr().err

@@ -101,11 +101,13 @@ def picture(name: str) -> str:
         """\
         ## Two policies
 
+        ````{{container}} longfair-picture
         ```{{image}} {file}.png
         :alt: {alt}
         :class: dark-light
         :width: {width}px
         ```
+        ````
 
         *{caption}*
 

@@ -7,28 +7,28 @@ else than `longfair claims` does.
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import inspect
 import json
-import pkgutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
 from sphinx.application import Sphinx
 
+import api_pages
+import earlier_board
 import environment_pages
+import stored_runs
+from claim_board import board, headlines, summary
 from longfair.figures import Figure
 from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
 from longfair.figures.worlds import worlds
-from longfair.papers import overview
+from longfair.papers import overview, registry
+from longfair.papers.claim_sheet import environment_of
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
 from markdown_table import table
@@ -44,8 +44,6 @@ PAPERS = {
     "fairmdp": "Fair MDPs",
 }
 """Papers with a chapter, in the order of the book, and how the book calls them."""
-ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
-LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
 
 
 def claims() -> list[Row]:
@@ -63,24 +61,17 @@ def badge(verdict: str) -> str:
     return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
 
 
-def board(rows: Sequence[Row], asked: str) -> str:
+def claims_of(rows: Sequence[Row], asked: str) -> str:
     """Write the claims that a paper makes, or that are asked here, as the notebooks show them."""
     chosen = [row for row in rows if row["asked"] == asked]
     if not chosen:
         return "None is registered yet.\n"
     changed = len({row["id"] for row in chosen if row["changed"]})
     judged = len({row["id"] for row in chosen})
-    marks = f", {changed} of them by a rule that was changed after its runs" * bool(changed)
+    marks = f", {changed} of them by a rule that was written or changed after its runs"
     table = claim_box(chosen)._repr_html_()
-    return f"{judged} are judged{marks}.\n\n```{{raw}} html\n{table}\n```\n"
-
-
-def headlines(rows: Iterable[Row]) -> list[Row]:
-    """Keep the first verdict of every claim, variant and measure: what stands beside it is ours."""
-    first: dict[tuple[str, str, str], Row] = {}
-    for row in rows:
-        first.setdefault((row["id"], row["variant"], row["measure"]), row)
-    return list(first.values())
+    said = f"{judged} are judged{marks * bool(changed)}."
+    return f"{said}\n\n```{{raw}} html\n{table}\n```\n"
 
 
 def found(rows: Sequence[Row]) -> str:
@@ -118,11 +109,13 @@ def findings() -> str:
     )
     drawn = overview_figure()
     picture = (
-        f"```{{image}} /book/_generated/worlds.png\n:alt: {drawn.alt_text}\n"
-        f":class: dark-light\n:width: {round(drawn.figure.get_figwidth() * 100)}px\n```"
+        f"````{{container}} longfair-picture\n```{{image}} /book/_generated/worlds.png\n"
+        f":alt: {drawn.alt_text}\n"
+        f":class: dark-light\n:width: {round(drawn.figure.get_figwidth() * 100)}px\n```\n````"
     )
     sentences = [
-        f"1. {found.sentence} [The evidence](../notebooks/{found.notebook}.ipynb)"
+        f"1. {found.sentence} [The evidence](../notebooks/{found.notebook}.ipynb), "
+        f"[the verdict](claims/{found.claim}.md)"
         for found in overview.findings()
     ]
     return "\n\n".join([picture, f"*{caption}*", "\n".join(sentences)]) + "\n"
@@ -198,157 +191,32 @@ def coverage(root: Path) -> dict[str, str]:
     return {"coverage": "\n".join(parts), "coverage_two_kinds": kinds_told}
 
 
-def seeds(numbers: Iterable[int]) -> str:
-    """Write seed numbers, a gapless range as its ends."""
-    ordered = sorted(set(numbers))
-    if len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
-        return f"{ordered[0]} to {ordered[-1]}"
-    return ", ".join(map(str, ordered))
-
-
-def hours(seconds: Iterable[float]) -> str:
-    """Write a sum of seconds in hours, or in seconds where an hour is too coarse."""
-    total = sum(seconds)
-    return f"{total / 3600:.2g} h" if total >= 360 else f"{total:.2g} s"
-
-
-def stored_results() -> str:
-    """Write what is stored, one row per method of an experiment and profile."""
-    from longfair.runs.store import Store
-
-    store = Store()
-    tables = [store.provenance(experiment=name) for name in store.experiments()]
-    runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"profile": []})
-    runs = runs[runs["profile"] != "smoke"]  # never committed, so another reader's page has none
-    if runs.empty:
-        return "Nothing is stored yet.\n"
-    head = ["Experiment", "Profile", "Method", "Variant", "Seeds", "Steps", "Wall", "Cores busy"]
-    rows = [
-        [
-            *(str(part).replace("_", " ") for part in key),
-            seeds(group["seed"]),
-            f"{group['steps'].max():,}",
-            hours(group["wall_seconds"]),
-            hours(group["core_seconds"]),
-        ]
-        for key, group in runs.groupby(["experiment", "profile", "method", "variant"])
-    ]
-    return table(head, rows) + "\n" + made_on(runs)
-
-
-def made_on(runs: pd.DataFrame) -> str:
-    """Write on which machines, interpreters and commits stored runs were made."""
-    machines = [
-        f"{processor}, {cores} cores, {system}, Python {python}"
-        for processor, cores, system, python in sorted(
-            runs[["processor", "cores", "system", "python"]].drop_duplicates().itertuples(False)
-        )
-    ]
-    commits = sorted({f"`{commit[:10]}`" for commit in runs["commit"].dropna()})
-    lines = [
-        f"Together {hours(runs['core_seconds'][runs['same_as'].isna()])} of one core"
-        f"{', runs that experiments share counted once' * bool(runs['same_as'].notna().any())}.",
-        f"Made on {'; '.join(machines)}.",
-    ]
-    versions = {
-        ", ".join(f"{name} {version}" for name, version in sorted(own.items()))
-        for own in runs["versions"]
-    }
-    lines.append(f"Made with {'; '.join(sorted(versions))}.")
-    if commits:
-        lines.append(f"Made at commit {', '.join(commits)}.")
-    return "\n\n".join(lines) + "\n"
-
-
-def notebooks(root: Path) -> str:
-    """Write what every notebook holds."""
-    rows = []
-    for path in sorted((root / "notebooks").rglob("*.ipynb")):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        code = [part for part in content["cells"] if part["cell_type"] == "code"]
-        tags = [part["metadata"].get("tags", []) for part in code]
-        kinds = [set(out.get("data", {})) for part in code for out in part["outputs"]]
-        name = path.relative_to(root / "notebooks").with_suffix("").as_posix()
-        rows.append(
-            [
-                f"[{name}](../notebooks/{name}.ipynb)",
-                len(code),
-                sum("nbval-check-output" in own for own in tags),
-                sum("image/png" in kind for kind in kinds),
-            ]
-        )
-    return table(["Notebook", "Code cells", "Checked cells", "Figures"], rows)
-
-
-def this_build(root: Path) -> str:
-    """Write the versions that built the book."""
-    from longfair.runs.machine import commit_of
-
-    commit = commit_of(root)
-    rows = [["Python", sys.version.split()[0]]]
-    rows += [[name, importlib.metadata.version(name).split("+")[0]] for name in LIBRARIES]
-    if commit.name:
-        changed = " with uncommitted changes" if commit.dirty else ""
-        rows.append(["commit", f"`{commit.name[:10]}`{changed}"])
-    return table(["What", "Version"], rows)
-
-
-def first_sentence(thing: object) -> str:
-    """Take the first line of a docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0].rstrip(".")
-
-
-def public_names(module: ModuleType) -> list[str]:
-    """List the public functions and classes that a module defines itself."""
-    return [
-        name
-        for name, thing in vars(module).items()
-        if not name.startswith("_")
-        and (inspect.isclass(thing) or inspect.isfunction(thing))
-        and thing.__module__ == module.__name__
-    ]
-
-
-def room(name: str) -> str:
-    """Write the modules of a room, what each is for and what it offers."""
-    package = importlib.import_module(f"longfair.{name}")
-    rows = []
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if any(part.startswith("_") for part in found.name.split(".")):
-            continue
-        module = importlib.import_module(found.name)
-        names = ", ".join(f"`{public}`" for public in public_names(module))
-        if names:
-            short = found.name.removeprefix(f"{package.__name__}.")
-            rows.append([f"`{short}`", first_sentence(module), names])
-    return table(["Module", "What it is for", "Names"], rows)
-
-
-def shell(*lines: str) -> str:
-    """Write commands as a code block."""
-    return "\n".join(["```text", *lines, "```", ""])
-
-
-def fragments(root: Path, repository: str) -> dict[str, str]:
+def fragments(root: Path) -> dict[str, str]:
     """Everything that is generated: name of the fragment to its Markdown."""
     rows = claims()
-    folder = repository.rstrip("/").rsplit("/", 1)[-1]
+    runs = stored_runs.stored_runs()
     parts = {
         "found": found(rows),
         "findings": findings(),
         "together": together(rows),
-        "status_results": stored_results(),
-        "status_notebooks": notebooks(root),
-        "status_build": this_build(root),
-        "clone": shell(f"git clone {repository}", f"cd {folder}", "make book", "make test"),
+        "earlier_board": earlier_board.fragment(root, headlines(rows)),
+        "status_results": stored_runs.status(runs, PAPERS),
+        "status_machines": stored_runs.made_on(runs),
+        "status_notebooks": stored_runs.notebooks(root),
+        "status_build": stored_runs.this_build(root),
+        "hyperparameters": stored_runs.hyperparameters(runs),
         "training_speed": training_speed(root),
         "training_speed_fppo": training_speed(root, "fppo"),
-        "colab": shell(f"!git clone {repository}", f"%cd {folder}", "%pip install --quiet ."),
     }
+    environments = {claim.id: environment_of(claim) for claim in registry.claims()}
+    parts["claims"] = (
+        f"{summary(rows)}\n\n```{{raw}} html\n{board(rows, PAPERS, environments)}\n```\n"
+    )
     for paper in PAPERS:
         own = [row for row in rows if row["paper"] == paper]
-        parts |= {f"claims_{paper}": board(own, "paper"), f"asked_{paper}": board(own, "here")}
-    parts |= {f"room_{name}": room(name) for name in ROOMS}
+        parts[f"claims_{paper}"] = claims_of(own, "paper")
+        parts[f"asked_{paper}"] = claims_of(own, "here")
+    parts |= {f"room_{name}": api_pages.room(name) for name in api_pages.ROOMS}
     parts |= {f"world_{world.name}": live_world(world) for world in WORLDS}
     return parts | coverage(root) | environment_pages.fragments(root)
 
@@ -358,8 +226,7 @@ def write(app: Sphinx) -> None:
     root = Path(app.srcdir)
     folder = root / "book" / "_generated"
     folder.mkdir(exist_ok=True)
-    repository = app.config.html_theme_options["repository_url"]
-    files = {f"{name}.md": text.encode() for name, text in fragments(root, repository).items()}
+    files = {f"{name}.md": text.encode() for name, text in fragments(root).items()}
     drawn = overview_figure()
     numbers = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     pictures = environment_pages.pictures()

@@ -113,6 +113,28 @@
     return { svg, at, part: element("div", { class: "chart" }, element("p", {}, up), svg) };
   }
 
+  /* Let a point of a chart be moved, by arrow keys in steps and by a pointer to a place of the data. */
+  function movable(node, chart, by, to) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    node.addEventListener("keydown", event => {
+      if (!steps[event.key]) return;
+      event.preventDefault();
+      by(steps[event.key]);
+    });
+    node.addEventListener("pointerdown", event => {
+      node.setPointerCapture(event.pointerId);
+      node.focus();
+      event.preventDefault();
+    });
+    node.addEventListener("pointermove", event => {
+      if (!node.hasPointerCapture(event.pointerId)) return;
+      const box = chart.svg.getBoundingClientRect();
+      const [[x0, y0], [x1, y1]] = [chart.at(0, 0), chart.at(1, 1)];
+      to([(event.clientX - box.x - x0) / (x1 - x0), (event.clientY - box.y - y0) / (y1 - y0)]);
+    });
+    return node;
+  }
+
   const path = points => `M${points.map(point => point.join(",")).join("L")}`;
   const line = (at, points, kind) => drawn("path", { class: `line ${kind}`, d: path(points.map(p => at(...p))) });
 
@@ -293,25 +315,9 @@
           "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": data.most },
           drawn("circle", { class: "target", r: group ? 22 : 12 }), shape);
         const go = to => choose(histories.moved(data, now, group, end, to));
-        const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-        node.addEventListener("keydown", event => {
-          const step = steps[event.key];
-          if (!step) return;
-          event.preventDefault();
-          const [across, up] = histories.points(now, group)[end];
-          go([across + step[0], up + step[1]]);
-        });
-        node.addEventListener("pointerdown", event => {
-          node.setPointerCapture(event.pointerId);
-          node.focus();
-          event.preventDefault();
-        });
-        node.addEventListener("pointermove", event => {
-          if (!node.hasPointerCapture(event.pointerId)) return;
-          const box = frame.svg.getBoundingClientRect();
-          const [[x0, y0], [x1, y1]] = [frame.at(0, 0), frame.at(1, 1)];
-          go([(event.clientX - box.x - x0) / (x1 - x0), (event.clientY - box.y - y0) / (y1 - y0)].map(Math.round));
-        });
+        const at = () => histories.points(now, group)[end];
+        movable(node, frame, step => go(at().map((count, axis) => count + step[axis])),
+          place => go(place.map(Math.round)));
         return { node, group, end };
       }
 
@@ -451,10 +457,133 @@
     },
   };
 
+  // A population: where two thresholds lead -------------------------------------------------------
+
+  const population = {
+    title: "A population under a threshold for each group",
+    start: data => ({ rates: [...data.start], positions: [...data.positions] }),
+
+    /* Qualification rates after one step, for a group that is accepted as the pair says. */
+    following(data, rate, [unqualified, qualified]) {
+      const fit = (label, share) => data.rejected[label] + (data.fitness[label] - data.rejected[label]) * share;
+      const grown = rate * fit(1, qualified);
+      const after = grown / (grown + (1 - rate) * fit(0, unqualified));
+      return Math.min(Math.max(after, data.margin), 1 - data.margin);
+    },
+
+    numbers(data, { rates, positions }) {
+      const accepted = positions.map((position, g) => data.accepted[position][g]);
+      const found = { rates: [rates], loss: [], gap: [] };
+      for (let step = 0; step < data.steps; step++) {
+        const now = found.rates[step];
+        const worth = now.map((rate, g) => data.shares[g] * rate * accepted[g][1]);
+        const lets = now.map((rate, g) => rate * accepted[g][1] + (1 - rate) * accepted[g][0]);
+        found.loss.push(1 - worth[0] - worth[1]);
+        found.gap.push((lets[0] - lets[1]) ** 2);
+        found.rates.push(now.map((rate, g) => population.following(data, rate, accepted[g])));
+      }
+      return found;
+    },
+
+    view(place, data, choose) {
+      const most = data.thresholds.length - 1;
+      const inWords = position => position === 0 ? "nearly everybody is accepted"
+        : position === most ? "nearly nobody is accepted" : `from ${fixed(data.thresholds[position], 1)} on`;
+      let [now, frame] = [null, null];
+      const sliders = data.groups.map((group, g) =>
+        slider(`Accept in ${group}`, { min: 0, max: most, step: 1 }, inWords,
+          position => choose({ ...now, positions: now.positions.map((old, other) => other === g ? position : old) })));
+      const controls = element("div", { class: "controls" }, ...sliders.map(one => one.part));
+      const help = element("p", {}, "Drag the spot, where the population begins, or go to it with the tab key and "
+        + "move it with the arrow keys. Arrows show where one step leads from elsewhere.");
+      const charts = element("div", { class: "charts" });
+      const [ground, course] = [element("div"), element("div")];
+      charts.append(ground, course);
+      const [words, numbers] = [spoken(), element("div")];
+      const names = legend([
+        ...data.groups.map((group, g) => [`group-${g}`, `qualified, ${group}`]),
+        ["bias", "loss of the step"],
+      ]);
+      place.append(help, controls, words, names, charts, numbers);
+
+      const kept = rate => Math.min(Math.max(rate, 0.01), 0.99);
+      const go = rates => choose({ ...now, rates: rates.map(kept) });
+
+      function build(width) {
+        const size = Math.min(half(width), 420);
+        frame = axes({ width: size, height: size, x: [0, 1], y: [0, 1], across: `qualified in ${data.groups[0]}`,
+          up: `qualified in ${data.groups[1]}`, words: "Qualification rates of two groups, with a start to move." });
+        frame.width = width;
+        frame.svg.setAttribute("role", "group"); // an image could hold no spot to move
+        frame.arrows = drawn("path", { class: "flow" });
+        frame.path = drawn("path", { class: "line group-0" });
+        frame.end = drawn("circle", { class: "dot", r: 4 });
+        frame.spot = spot();
+        frame.svg.append(frame.arrows, frame.path, frame.end, frame.spot);
+        ground.replaceChildren(frame.part);
+      }
+
+      function spot() {
+        const node = drawn("g", { class: "point group-1", tabindex: 0, role: "slider",
+          "aria-roledescription": "point", "aria-label": "start of the population",
+          "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": 1 },
+          drawn("circle", { class: "target", r: 22 }), drawn("circle", { class: "shape", r: 8 }));
+        return movable(node, frame, step => go(now.rates.map((rate, g) => (Math.round(rate * 50) + step[g]) / 50)), go);
+      }
+
+      /* Short arrows on a grid, each as long as its step, but no longer than the grid is wide. */
+      function flow(positions) {
+        const parts = [];
+        for (let column = 0; column < 10; column++) {
+          for (let row = 0; row < 10; row++) {
+            const from = [0.05 + column / 10, 0.05 + row / 10];
+            const step = from.map((rate, g) =>
+              population.following(data, rate, data.accepted[positions[g]][g]) - rate);
+            const shrink = Math.min(1, 0.08 / Math.hypot(...step));
+            const [x0, y0] = frame.at(...from);
+            const [x1, y1] = frame.at(...from.map((rate, g) => rate + shrink * step[g]));
+            const angle = Math.atan2(y1 - y0, x1 - x0);
+            const barb = turn => `${x1 - 4 * Math.cos(angle + turn)},${y1 - 4 * Math.sin(angle + turn)}`;
+            parts.push(`M${x0},${y0}L${x1},${y1}M${barb(0.5)}L${x1},${y1}L${barb(-0.5)}`);
+          }
+        }
+        return parts.join("");
+      }
+
+      return (state, found, width) => {
+        now = state;
+        if (frame?.width !== width) build(width);
+        sliders.forEach((one, g) => one.show(state.positions[g]));
+        set(frame.arrows, { d: flow(state.positions) });
+        set(frame.path, { d: path(found.rates.map(pair => frame.at(...pair))) });
+        const last = found.rates[data.steps];
+        const [cx, cy] = frame.at(...last);
+        set(frame.end, { cx, cy });
+        const told = pair => data.groups.map((group, g) => `${fixed(pair[g])} (${group})`).join(" and ");
+        set(frame.spot, { transform: `translate(${frame.at(...state.rates)})`,
+          "aria-valuenow": fixed(state.rates[1]), "aria-valuetext": told(state.rates) });
+        const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
+        words.textContent = `From qualification rates ${told(state.rates)}, ${data.steps} steps lead to ${told(last)}. `
+          + `The mean loss is ${fixed(mean(found.loss))}.`;
+        const right = axes({ width: half(width), height: Math.min(half(width), 420), x: [0, data.steps], y: [0, 1],
+          across: "step", up: "shares and loss, step by step",
+          words: "Qualification rates and loss over the steps; the numbers are in the table." });
+        right.svg.append(
+          ...data.groups.map((_, g) => line(right.at, found.rates.map((pair, n) => [n, pair[g]]), `group-${g}`)),
+          line(right.at, found.loss.map((loss, n) => [n, loss]), "bias"));
+        course.replaceChildren(right.part);
+        numbers.replaceChildren(table(["What", "First step", "Last step", "Mean"], [
+          ["Loss", fixed(found.loss[0], 3), fixed(found.loss[data.steps - 1], 3), fixed(mean(found.loss), 3)],
+          ["Squared gap in acceptance", fixed(found.gap[0], 4), fixed(found.gap[data.steps - 1], 4), fixed(mean(found.gap), 4)],
+        ]));
+      };
+    },
+  };
+
   // The element -----------------------------------------------------------------------------------
 
   class LongfairWorld extends HTMLElement {
-    static worlds = { lending, histories, price };
+    static worlds = { lending, histories, price, population };
 
     connectedCallback() {
       const name = this.getAttribute("name");

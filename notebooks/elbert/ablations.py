@@ -54,7 +54,8 @@ shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
 authors_steps.curves(
     "bias",
     "as_coded",
-    "Bias during training with the authors' settings, harder attention environment: every "
+    "Bias during training with the authors' settings, in the harder of the paper's two attention "
+    "environments: every "
     "advantage standardised on its own, as in the code, and raw advantages combined first. Thin "
     "lines are single runs, thick ones their medians.",
     beside=(),
@@ -188,12 +189,12 @@ forms["alpha-attention-harder"].curves(
 )
 
 # %% [markdown]
-# The averages of the two largest weights say little, because some of their runs lose a site. Such a
-# run is not a little worse than the others: its reward is many times as negative. A site counts as
-# lost if it has more than thirty incidents per step in the end, which is more than any site has at
-# the start; how it gets there is in [attention allocation](attention.ipynb). The next table keeps
-# runs that lost a site apart from those that kept all. Its intervals of the share are exact ones of
-# 95 %.
+# Where runs are of two kinds, tables show the one in the middle, the lowest and the highest. With
+# the two largest weights some runs lose a site. Such a run is not a little worse than the others:
+# its reward is many times as negative. A site counts as lost if it has more than thirty incidents
+# per step in the end, which is more than any site has at the start; how it gets there is in
+# [attention allocation](attention.ipynb). The next table keeps runs that lost a site apart from
+# those that kept all. Its intervals of the share are exact ones of 95 %.
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(forms["alpha-attention-harder"])
@@ -379,7 +380,7 @@ folded(forms["details-infectious-harder"].table(shown), "Final values, infectiou
 folded(forms["details-attention-harder"].table(shown), "Final values, attention, harder")
 
 # %% [markdown]
-# In the harder attention environment the averages hide lost sites once more:
+# In the harder attention environment some runs lose a site once more:
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(forms["details-attention-harder"])

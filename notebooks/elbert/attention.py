@@ -594,8 +594,8 @@ authors.curves(
 # There are three runs of each method, as many as the authors' poster shows. G-PPO, R-PPO and A-PPO
 # end where they end with our settings. ELBERT-PO does what the paper says in all three of its runs:
 # no site is lost, and of the four methods it has the least bias and the most reward, even more than
-# on the poster. With our settings the runs that keep all sites do about so, too. The average of all
-# ten, in the first table, is what it is because of the others.
+# on the poster. With our settings the runs that keep all sites do about so, too. The mean of all
+# ten, in the first table, is that of two kinds of runs, and no run ends there.
 #
 # The curve also shows how near one of them came. Each of its two deep dips is a site that is nearly
 # lost, and that is won back within a few evaluations. Early in the training this can be done.

@@ -327,8 +327,8 @@ runs.curves("reward", "as_published", "Reward per step during training, as publi
 runs.scatter("as_published", beside=profitable, caption="Reward against bias, as published.")
 
 # %% [markdown]
-# As published, too, ELBERT-PO has the lowest bias of the four and earns more than G-PPO. A single
-# one of its runs earns clearly less than the others.
+# As published, too, ELBERT-PO has the lowest bias of the four. All its runs but one earn more than
+# G-PPO. That one earns clearly less, so the means of the two cannot be told apart.
 
 # %% [markdown]
 # ### Is a learned policy better than two numbers?
@@ -427,7 +427,7 @@ runs.show(
 #
 # IQM is the interquartile mean, which one odd run in ten cannot move. The *exact bias* leaves out
 # the one that the authors' evaluation adds to every episode's demand. The authors published no
-# tables; the poster's numbers were read off its plots, with errors up to 0.004.
+# tables; the numbers of the authors' poster were read off its plots, with errors up to 0.004.
 
 # %% tags=["nbval-check-output", "hide-input"]
 runs.missing if runs.results.empty else folded(
@@ -840,9 +840,8 @@ pd.concat([runs.live_table(tried, reward_and_bias), runs.labelled(bar.loc[lender
 # ## The verdicts
 #
 # Each claim is judged twice, as coded and as published; the rules are in `claims.yaml` of the
-# paper's folder. Most were committed before the runs. `elbert-10-lending`, `elbert-19` and
-# `elbert-22` were written after those in our settings, and `elbert-discount-lending` after a few of
-# its runs; their notes say so. Rules that were changed later say what they were before.
+# paper's folder. Most were committed before the runs that they judge. A rule that was written or
+# changed later carries a mark, with what it said before.
 # `elbert-01`, `-02` and `-03` are about the bias, so they also ask for more reward than refusing
 # everybody or tossing a coin brings. Claims that are *asked here* are not the paper's;
 # `elbert-static` asks whether the learned policy beats a lender that fits in one line.

@@ -65,6 +65,7 @@ lending, imagining_lending = (
     for name in ("beyond", "imagining")
 )
 last = "last_policy_return"
+exact = beyond.exact_scores()
 authors, search = ("fairqcm", "as_published"), ("cross-entropy", "search")
 whole = {problem: (name, "ladder") for problem, name in COMPLETE.items()}
 quantities = {last: ("last policy", 1), "return_all": ("over all of training", 1)}
@@ -96,11 +97,11 @@ doughnuts.say(
     "Yes, nearly. With all fixes the last policy scores "
     f"{doughnuts.number(last, *whole['doughnuts'], 1)} on doughnuts, as published "
     f"{doughnuts.number(last, *authors, 1)}; choosing at random among those present brings "
-    f"{doughnuts.mean(last, 'random-present'):.1f}, and the best possible is "
-    f"{doughnuts.mean(last, 'oracle'):.1f}. In lending it scores "
+    f"{doughnuts.mean(last, 'random-present'):.1f}, and the Oracle, exactly, "
+    f"{exact.oracle:.1f}. In lending it scores "
     f"{lending.number(last, *whole['lending'], 1)}, as published "
-    f"{lending.number(last, *authors, 1)}; alternating brings "
-    f"{lending.mean(last, 'alternating'):.1f}, the optimum {lending.mean(last, 'oracle'):.1f}.",
+    f"{lending.number(last, *authors, 1)}; alternating brings, exactly, "
+    f"{exact.alternating:.1f}, the optimum {exact.optimum:.1f}.",
     "The fix that is missed most is one network that looks at everybody in the same way. Left out "
     "alone, it changes the return of the last policy by "
     f"{doughnuts.less(last, ('by-person', 'without'), whole['doughnuts'], 1)} on doughnuts and by "

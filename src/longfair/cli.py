@@ -22,6 +22,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from longfair.errors import UsageError
 
@@ -44,6 +45,18 @@ app.add_typer(bench_app, name="bench")
 
 _SHOWN = 20
 """Lines about damaged files that are printed, at most."""
+_TOLD = 20
+"""Claims whose verdicts are printed with their reasons, at most."""
+_COLOURS = {
+    "reproduced": "green",
+    "checked": "green",
+    "direction only": "cyan",
+    "not reproduced": "yellow",
+    "contradicted": "red",
+    "inconclusive": "blue",
+    "not attempted": "dim",
+}
+"""Colour of a verdict on a terminal; in a file or a pipe there is none."""
 
 
 def _folder(text: str) -> Path:
@@ -91,11 +104,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 2
     except typer.Abort:
         code = 130
+    except ModuleNotFoundError as error:
+        code = _missing(error)
     except OSError as error:
         code = _blamed(error)
     except Exception as error:
         code = _explained(error)
     raise SystemExit(code)
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    """Say how to install what agents need; raise if it is something else that is missing."""
+    package = (error.name or "").partition(".")[0]
+    if package not in {"torch", "numba", "stable_baselines3"}:
+        raise error
+    _say(f"this needs the agents, and {package} is missing: pip install '.[agents]' in a clone")
+    return 1
 
 
 def _explained(error: Exception) -> int:
@@ -289,10 +313,11 @@ def claims(
     if as_json:
         _print_json([verdict.as_json() for verdict in verdicts])
         return
-    _print_table("verdicts", [_verdict_row(part) for part in verdicts])
-    for verdict in verdicts:
-        steps = "" if verdict.steps is None else f" ({verdict.steps:,} steps)"
-        _line(f"{verdict.name}: {verdict.detail}{steps}")
+    few = len(chosen) <= _TOLD
+    for claim in chosen:
+        _print_claim([verdict for verdict in verdicts if verdict.claim is claim], few)
+    if not few:
+        _line("what decides each of them: 'longfair claims ID' and 'longfair show ID'")
     for asked, words in board.counts(verdicts).items():
         whose = "claims of papers" if asked == "paper" else "questions asked here"
         listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
@@ -309,10 +334,9 @@ def show(
 ) -> None:
     """Tell everything about a claim: words, rule, verdicts, runs, code, and how to repeat it."""
     from longfair.papers import registry
-    from longfair.papers.claim_sheet import sheet
+    from longfair.papers.claim_sheet import sheets
 
-    (chosen,) = registry.select_claims([claim])
-    told = sheet(chosen, _existing(store))
+    (told,) = sheets(registry.select_claims([claim]), _existing(store))
     if as_json:
         _print_json(told)
         return
@@ -321,11 +345,14 @@ def show(
     _line(f"{told['id']}: {told['statement']}")
     _line(f"asked {'by the paper' if told['asked'] == 'paper' else 'here'}: {told['place']}")
     _line(f"paper: {cited or paper['id']}")
-    _line(f"rule: {told['rule']['words']}")
+    for measure, words in told["rule"]["words"].items():
+        _line(f"rule{f' by {measure}' if measure else ''}: {words}")
     for event, commit in enumerate(told["rule"]["commits"]):
         _line(
             f"rule {'changed' if event else 'written'} {commit['date']} by {commit['commit'][:12]}"
         )
+    if told["made"]:
+        _line(f"runs made {' to '.join(dict.fromkeys(told['made']))}")
     for change in told["changed"]:
         _line(f"marked {change['date']}: was {change['was']}; now {change['now']}. {change['why']}")
     if told["note"]:
@@ -337,20 +364,23 @@ def show(
                 "variant": row["variant"],
                 "measure": row["measure"],
                 "settings": row["settings"],
-                "verdict": row["verdict"],
+                "verdict": _coloured(row["verdict"]),
                 "estimate": _short(row["estimate"]),
                 "interval": " to ".join(_short(end) for end in row["interval"] or ()),
                 "runs": row["seeds"],
                 "steps": "" if row["steps"] is None else f"{row['steps']:,}",
+                "core hours": _short(row["core_hours"]),
             }
             for row in told["verdicts"]
         ],
     )
     for row in told["verdicts"]:
-        _line(f"{row['variant'].replace('_', ' ')}: {row['detail']}")
+        which = ", ".join(filter(None, (row["variant"].replace("_", " "), row["measure"])))
+        _line(f"{which}: {row['detail']}")
     if told["runs"]:
         _print_table("runs it is judged on", told["runs"])
-    _line(f"code: {', '.join(told['code'])}")
+    for part in told["code"]:
+        _line(f"code: {part['name']}, {part['file']}, lines {part['first']} to {part['last']}")
     for command in told["commands"]:
         _line(f"repeat: {command}")
 
@@ -404,6 +434,38 @@ def rerun_claim(
                 _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
     _line(f"{claim}: {'comes out again' if sound else 'does not come out again'}")
     raise typer.Exit(0 if sound else 1)
+
+
+@app.command()
+def evaluate(
+    policy: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:NAME", help="An object with predict, or what makes one, in this folder."
+        ),
+    ],
+    seeds: Annotated[int, typer.Option(help="Evaluations, each with its own episodes.")] = 10,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Experiment whose world is played; repeat.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play any policy wherever it can act, beside a trivial one and the best one known."""
+    from longfair.papers.card import card
+
+    sys.path.insert(0, os.getcwd())
+    found = card(policy, seeds, only or (), lambda name: _say(f"playing {name}"))
+    if as_json:
+        _print_json(found.as_json())
+        return
+    for played in found.played:
+        seen = ", plain observations" if played.plain else ""
+        _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
+    for experiment, reason in found.refused.items():
+        _line(f"{experiment}: cannot act there: {reason}")
+    _line(
+        "of the way: 0 % is the trivial policy, 100 % the best one that is known without learning"
+    )
 
 
 @bench_app.command("env")
@@ -583,19 +645,30 @@ def _stale_lines(verdicts: Sequence[Verdict], folder: Store) -> list[str]:
     return lines
 
 
-def _verdict_row(verdict: Verdict) -> dict[str, Any]:
-    reported = verdict.claim.reported
-    return {
-        "claim": verdict.claim.id,
-        "variant": verdict.variant,
-        "measure": verdict.measure,
-        "settings": verdict.settings,
-        "reported": "" if reported is None else f"{reported.value:g}",
-        "estimate": _with_interval(verdict),
-        "seeds": str(len(verdict.seeds) or ""),
-        "steps": "" if verdict.steps is None else f"{verdict.steps:,}",
-        "verdict": verdict.word,
-    }
+def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
+    """Print a claim with its sentence, and below it a line for every verdict."""
+    claim = verdicts[0].claim
+    _out().print(Text.assemble((claim.id, "bold"), "  ", claim.statement), soft_wrap=True)
+    reported = "" if claim.reported is None else f"reported {claim.reported.value:g}"
+    for verdict in verdicts:
+        told = [
+            verdict.variant.replace("_", " "),
+            f"by {verdict.measure}" if verdict.measure else "",
+            verdict.whose,
+            _with_interval(verdict),
+            reported,
+            f"{len(verdict.seeds)} runs" if verdict.seeds else "",
+            f"{verdict.steps:,} steps" if verdict.steps else "",
+        ]
+        line = Text.assemble("    ", _coloured(verdict.word), "  ", ", ".join(filter(None, told)))
+        _out().print(line, soft_wrap=True)
+        if reasons:
+            _line(f"        {verdict.name}: {verdict.detail}")
+
+
+def _coloured(word: str) -> Text:
+    """Return the word of a verdict in its colour, as wide as the longest."""
+    return Text(word.ljust(14), style=_COLOURS[word])
 
 
 def _with_interval(verdict: Verdict) -> str:
@@ -622,7 +695,9 @@ def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
     _out().print(table, markup=False)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any) -> str | Text:
+    if isinstance(value, Text):
+        return value
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):

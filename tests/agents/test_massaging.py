@@ -24,9 +24,8 @@ def moment(outputs: Any, actions: Any, info: dict[str, Any], rollout: int, sd: A
     layers = [(rows, np.zeros(rows.shape[1], np.float32))]
     actor = Actor(layers, None if sd is None else np.full(rows.shape[1], sd, np.float32))
     arrays = {name: np.asarray(array) for name, array in info.items()}
-    return Moment(
-        np.eye(len(rows), dtype=np.float32), np.asarray(actions), arrays, actor, rollout, RNG
-    )
+    seen = np.eye(len(rows), dtype=np.float32)
+    return Moment(seen, np.asarray(actions), arrays, actor, actor.output(seen), rollout, RNG)
 
 
 # Lending ----------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class UnlikelyLater(Strategy):
     name: ClassVar[str] = "unlikely-later"
 
     def intervene(self, moment: Moment) -> Any:
-        likely = moment.policy.output(moment.observation).argmax(axis=1)
+        likely = moment.output.argmax(axis=1)
         return moment.actions if moment.rollout == 0 else 1 - likely
 
 

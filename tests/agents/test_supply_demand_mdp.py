@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+from longfair.agents.ppo import ElbertPO
+from longfair.agents.ppo.strategy import Rollout
 from longfair.agents.supply_demand_mdp import (
     SupplyDemandMDP,
     finite_differences,
@@ -52,3 +55,58 @@ def test_malformed_problems_are_refused() -> None:
         SupplyDemandMDP(good.transition, good.signals[:4], good.start, 0.9)
     with pytest.raises(UsageError, match=r"discount=1\.0"):
         SupplyDemandMDP(good.transition, good.signals, good.start, 1.0)
+
+
+def sampled_rollout(
+    problem: SupplyDemandMDP, policy: np.ndarray, steps: int, copies: int, seed: int
+) -> tuple[Rollout, np.ndarray, np.ndarray]:
+    """Play episodes that end after any step with one less the discount as the probability.
+
+    Their plain totals are, on average, the discounted totals of the problem.
+    """
+    rng = np.random.default_rng(seed)
+    number, choices = policy.shape
+    states, actions = np.zeros((2, steps, copies), dtype=int)
+    ends = rng.random((steps, copies)) > problem.discount
+    starts = np.vstack([np.ones((1, copies), dtype=bool), ends[:-1]])
+    state = rng.choice(number, copies, p=problem.start)
+    for step in range(steps):
+        states[step] = state
+        below = policy[state].cumsum(axis=1) < rng.random((copies, 1))
+        actions[step] = below.sum(axis=1).clip(max=choices - 1)
+        ahead = problem.transition[state, actions[step]].cumsum(axis=1)
+        state = (ahead < rng.random((copies, 1))).sum(axis=1).clip(max=number - 1)
+        anew = rng.choice(number, copies, p=problem.start)
+        state = np.where(ends[step], anew, state)
+    reward, *signals = problem.signals[:, states, actions]
+    supply, demand = np.split(np.stack(signals, axis=-1), 2, axis=-1)
+    rollout = Rollout(reward, supply, demand, starts, ends, discount=1.0)
+    return rollout, states, actions
+
+
+@pytest.mark.parametrize(
+    ("standardise", "least", "most"),
+    [("none", 0.99, 1.0), ("combined", 0.99, 1.0), ("signals", -1.0, 0.9)],
+)
+def test_what_elbert_po_samples_follows_the_gradient(
+    standardise: str, least: float, most: float
+) -> None:
+    """Raw advantages do, as Proposition 3.2 says; standardised one by one they point elsewhere."""
+    rng = np.random.default_rng(5)
+    problem = SupplyDemandMDP.random(4, 3, 2, rng, discount=0.8)
+    logits = rng.normal(size=(4, 3))
+    policy = softmax_policy(logits)
+    rollout, states, actions = sampled_rollout(problem, policy, steps=400, copies=400, seed=6)
+    strategy = ElbertPO(alpha=20.0, standardise=standardise)
+    exact = np.moveaxis(problem.advantages(policy)[:, states, actions], 0, -1)
+    advantage = strategy.advantage(
+        torch.as_tensor(exact.reshape(-1, 5)), torch.zeros(0), strategy.plan(rollout)
+    ).numpy()
+    score = np.eye(3)[actions.ravel()] - policy[states.ravel()]
+    gradient = np.zeros((4, 3))
+    np.add.at(gradient, states.ravel(), score * advantage[:, None])
+    expected = finite_differences(problem, logits, alpha=20.0, beta=20.0)
+    cosine = (gradient * expected).sum() / np.linalg.norm(gradient) / np.linalg.norm(expected)
+    assert least < cosine < most
+    if standardise == "none":
+        np.testing.assert_allclose(gradient / rollout.ends.sum(), expected, atol=0.02)

@@ -10,26 +10,36 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import filelock
 import pytest
+from playwright.sync_api import sync_playwright
 
-from browser import Browser, find_browser
+from browser import Browser, executable
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "_build" / "html"
-SOURCES = ("_config.yml", "_toc.yml", "CHANGELOG.md", "book", "notebooks", "results", "src")
+SOURCES = (
+    "_config.yml",
+    "_toc.yml",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "book",
+    "notebooks",
+    "results",
+    "src",
+)
+MADE = ("_generated", "api", "claims", "__pycache__")
 
 
 def changed(source: Path) -> float:
-    """Latest time at which a file, or any file of a folder, changed."""
-    files = source.rglob("*") if source.is_dir() else [source]
-    times = [
-        path.stat().st_mtime
-        for path in files
-        if path.is_file() and not {"_generated", "__pycache__", ".locks"} & set(path.parts)
-    ]
-    return max(times, default=0.0)
+    """Latest time at which a file, or any file of a folder, changed; hidden files do not count."""
+    times = []
+    for folder, inner, names in os.walk(source):
+        inner[:] = [name for name in inner if name[0] != "." and name not in MADE]
+        times += [os.stat(os.path.join(folder, name)).st_mtime for name in names if name[0] != "."]
+    return max(times, default=source.stat().st_mtime)
 
 
 @pytest.fixture(scope="session")
@@ -52,14 +62,20 @@ def book() -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(book: Path) -> Iterator[Browser]:
+def chromium(book: Path) -> Iterator[Any]:
+    """The system's browser."""
+    program = executable()
+    with sync_playwright() as driver:
+        # The tests may run as root, where the sandbox refuses to start.
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Any) -> Iterator[Browser]:
     """A browser with an empty tab."""
-    executable = find_browser()
-    if executable is None:
-        if os.environ.get("LONGFAIR_REQUIRE_BROWSER") == "1":
-            pytest.fail("no Chromium or Chrome on the PATH, and LONGFAIR_REQUIRE_BROWSER is 1")
-        pytest.skip("no Chromium or Chrome on the PATH: install one to test the pages in it")
-    found = Browser(executable)
+    found = Browser(chromium)
     yield found
     found.close()
 

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import alt_text
+import generated
+from longfair.figures.words import contradictions, shown_axes
+from longfair.papers.live_worlds import WORLDS, LiveWorld
 
 
 def image(**metadata: Any) -> dict[str, Any]:
@@ -52,6 +55,21 @@ def test_cell_without_figures_stays_as_it_is() -> None:
     (_, cell), complaints = read(notebook({"output_type": "stream", "text": "x"}))
     assert cell["metadata"] == {}
     assert complaints == []
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_words_of_still_figures_agree_with_the_axes(world: LiveWorld) -> None:
+    figure = world.still()
+    shown = shown_axes(figure.figure)
+    assert shown
+    assert contradictions(figure.alt_text, shown) == []
+
+
+def test_words_of_the_landing_page_agree_with_the_axes() -> None:
+    figure = generated.overview_figure()
+    shown = shown_axes(figure.figure)
+    assert len(shown) >= 8
+    assert contradictions(figure.alt_text, shown) == []
 
 
 def test_other_pages_are_not_touched() -> None:

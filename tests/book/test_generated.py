@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import generated
@@ -31,6 +30,7 @@ CLAIM = {
     "horizon": 2000,
     "profile": "book",
     "settings": "authors",
+    "whose": "the authors' settings",
     "measure": "",
     "variant": "as_coded",
     "verdict": "direction only",
@@ -46,15 +46,15 @@ def claim(**changes: Any) -> dict[str, Any]:
 
 def test_board_tells_claims_and_our_questions_apart() -> None:
     rows = [CLAIM, claim(settings="ours"), claim(id="elbert-2", asked="here", changed=[CHANGE])]
-    ours, theirs = generated.board(rows, "here"), generated.board(rows, "paper")
+    ours, theirs = generated.claims_of(rows, "here"), generated.claims_of(rows, "paper")
     assert "elbert-1" in theirs
     assert "elbert-2" not in theirs
     assert "elbert-2" in ours
-    assert "1 are judged, 1 of them by a rule that was changed after its runs." in ours
+    assert "1 are judged, 1 of them by a rule that was written or changed after its runs." in ours
     assert "1 are judged.\n" in theirs
     assert theirs.count('class="verdict verdict-direction-only"') == 2
     assert "\n\n" not in theirs.split("```{raw} html")[1]
-    assert generated.board([CLAIM], "here") == "None is registered yet.\n"
+    assert generated.claims_of([CLAIM], "here") == "None is registered yet.\n"
 
 
 def test_our_questions_are_answered_yes_no_or_not_yet() -> None:
@@ -77,7 +77,7 @@ def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
     assert ":alt: Scatter plots of reward against unfairness" in text
     linked = [line for line in text.splitlines() if line.startswith("1. ")]
     assert len(linked) == len(overview.findings())
-    assert all("](../notebooks/" in line for line in linked)
+    assert all("](../notebooks/" in line and "](claims/" in line for line in linked)
 
 
 def counted(rows: list[dict[str, Any]], column: str) -> dict[str, str]:
@@ -114,34 +114,6 @@ def test_every_verdict_has_its_colour() -> None:
         assert f".verdict-{verdict.replace(' ', '-')} " in sheet
 
 
-def test_seeds_are_written_short() -> None:
-    assert generated.seeds([3, 1, 2, 0, 1]) == "0 to 3"
-    assert generated.seeds([1, 5, 9]) == "1, 5, 9"
-    assert generated.seeds([0, 1]) == "0, 1"
-
-
-def test_time_is_written_in_hours_when_it_is_long() -> None:
-    assert generated.hours([1800.0, 5400.0]) == "2 h"
-    assert generated.hours([1.5, 2.25]) == "3.8 s"
-
-
-def test_machines_and_commits_are_named_once() -> None:
-    run = {"processor": "P", "cores": 2, "system": "Linux", "python": "3.11", "commit": "a" * 40}
-    run |= {"core_seconds": 1800.0, "versions": {"torch": "2.13.0", "numpy": "2.4.6"}}
-    text = generated.made_on(pd.DataFrame([run, run]).assign(same_as=None))
-    assert "Together 1 h of one core." in text
-    assert text.count("numpy 2.4.6, torch 2.13.0") == 1
-    assert text.count("P, 2 cores, Linux, Python 3.11") == 1
-    assert text.count("`aaaaaaaaaa`") == 1
-
-
-def test_runs_of_two_experiments_cost_once() -> None:
-    run = {"processor": "P", "cores": 2, "system": "Linux", "python": "3.11", "commit": "a" * 40}
-    run |= {"core_seconds": 1800.0, "versions": {"torch": "2.13.0"}, "same_as": None}
-    text = generated.made_on(pd.DataFrame([run, run | {"same_as": "toy/a/book/b.c.000"}]))
-    assert "Together 0.5 h of one core, runs that experiments share counted once." in text
-
-
 def test_failing_command_stops_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(RuntimeError, match="longfair claims failed"):
@@ -174,7 +146,7 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
 
 def test_coverage_has_a_table_for_every_statistic() -> None:
     parts = generated.coverage(Path(__file__).parents[2])
-    assert parts["coverage"].count("## ") == 7
+    assert parts["coverage"].count("## ") == 9
     assert "| normal | 10 | 0.9" in parts["coverage"]
     assert "| learning curves | 10 | 0.9" in parts["coverage"]
     assert "| lognormal | 10 |" in parts["coverage_two_kinds"]

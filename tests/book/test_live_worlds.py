@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from itertools import product
@@ -12,45 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser import find_browser
+from browser import LOUD
 from longfair.agents.finite import lagrangian
 from longfair.papers.elbert import live_histories, live_lending
 from longfair.papers.elbert.histories import three_notions
 from longfair.papers.fairmdp import live_price
 from longfair.papers.fairmdp.exact import discounted_steps, finite_problem
-
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: run make setup"
-)
+from longfair.papers.ucbfair import live_population
 
 CLOSE = 1e-9
 """By how much the script may differ from Python."""
 PLACES = {
     "lending": "book/index",
     "histories": "notebooks/elbert/temporal_discrimination",
+    "population": "notebooks/ucbfair/population",
     "price": "notebooks/fairmdp/exact",
 }
 NAMES = list(PLACES)
 VISIBLE = 3.0
 """The ratio that WCAG asks of lines and marks."""
-LOUD = {"error", "warning", "assert"}
-"""Kinds of console messages that say that something is wrong."""
 WIDTHS = {"desktop": (1440, 900), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """The system's browser."""
-    executable = find_browser()
-    if executable is None:
-        if os.environ.get("LONGFAIR_REQUIRE_BROWSER") == "1":
-            pytest.fail("no Chromium or Chrome on the PATH, and LONGFAIR_REQUIRE_BROWSER is 1")
-        pytest.skip("no Chromium or Chrome on the PATH: install one to test the live worlds")
-    with playwright.sync_playwright() as driver:
-        # The tests may run as root, where the sandbox refuses to start.
-        found = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 def opened(chromium: Any, book: Path, name: str, **options: Any) -> Any:
@@ -139,6 +119,49 @@ def test_price_is_that_of_the_solver(chromium: Any, book: Path) -> None:
         assert (visited == (chance >= 0.0)).all()
         same(chance[visited], best.policy[visited, 1])
         assert sorted(found["coins"]) == best.randomised_states.tolist()
+
+
+def test_population_is_that_of_the_model(chromium: Any, book: Path) -> None:
+    axis = [0.01, 0.2, 0.5, 0.77, 0.99]
+    starts = list(product(axis, axis))
+    positions = [*product(range(0, live_population.STEPS + 1, 8), repeat=2), live_population.STRICT]
+    states = [{"rates": start, "positions": pair} for pair in positions for start in starts]
+    found = iter(numbers(chromium, book, "population", states))
+    for pair in positions:
+        path = live_population.follow(starts, pair)
+        for copy in range(len(starts)):
+            one = next(found)
+            same(one["rates"], path.rates[:, copy])
+            same(one["loss"], path.loss[:, copy])
+            same(one["gap"], path.gap[:, copy])
+
+
+def test_the_start_of_the_population_is_moved(chromium: Any, book: Path) -> None:
+    page = opened(chromium, book, "population", viewport={"width": 1440, "height": 900})
+    spot = page.get_by_role("slider", name="start of the population")
+    assert spot.get_attribute("aria-valuetext") == "0.30 (group 0) and 0.70 (group 1)"
+    spot.press("ArrowRight")
+    assert spot.get_attribute("aria-valuetext") == "0.32 (group 0) and 0.70 (group 1)"
+    before = page.locator(
+        "longfair-world svg:not(.legend svg) path.line.group-0"
+    ).first.get_attribute("d")
+    spot.scroll_into_view_if_needed()
+    box = spot.bounding_box()
+    x, y = (box[at] + box[size] / 2 for at, size in (("x", "width"), ("y", "height")))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 60, steps=5)
+    page.mouse.up()
+    group_0, group_1 = map(float, re.findall(r"0\.\d+", spot.get_attribute("aria-valuetext")))
+    assert group_0 > 0.4
+    assert group_1 < 0.6
+    assert (
+        page.locator("longfair-world svg:not(.legend svg) path.line.group-0").first.get_attribute(
+            "d"
+        )
+        != before
+    )
+    page.close()
 
 
 def test_nothing_breaks_and_nothing_leaves(chromium: Any, book: Path, name: str) -> None:

@@ -472,3 +472,32 @@ def test_a_missing_or_damaged_adult_table_is_one_line(
     (tmp_path / "table.npz").write_bytes(b"damaged")
     with pytest.raises(UsageError, match="is not the table of this version"):
         PopulationVectorEnv(1, ADULT_2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        (lambda m: m.outcome([1.5, 0.5], [0.5, 0.5]), r"rates hold 1.5: give numbers in \[0, 1\]"),
+        (lambda m: m.outcome([np.nan, 0.5], [0.5, 0.5]), "rates hold nan"),
+        (lambda m: m.outcome([0.5, 0.5], [0.5, -0.1]), "actions hold -0.1"),
+        (lambda m: m.outcome([0.5, 0.5], [[0.5, np.inf]]), "actions hold inf"),
+        (lambda m: m.outcome([0.5], [0.5, 0.5]), r"rates have shape \(1,\): give \(..., 2\)"),
+        (lambda m: m.outcome([0.5, 0.5], 0.5), r"actions have shape \(\)"),
+        (lambda m: m.slopes([0.5, 2.0], [0.5, 0.5]), "rates hold 2.0"),
+        (lambda m: m.thresholds(1.5), "actions hold 1.5"),
+        (lambda m: m.acceptance([0.5, 0.5], [0.0, 17.0]), "thresholds hold 17.0"),
+        (lambda m: m.acceptance([0.5, -0.5], [0.0, 0.0]), "rates hold -0.5"),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused_in_one_line(asked: Any, line: str) -> None:
+    with pytest.raises(UsageError, match=line) as refused:
+        asked(PopulationModel(SYNTHETIC))
+    assert "\n" not in str(refused.value)
+
+
+def test_single_precision_actions_are_worked_on_in_double() -> None:
+    model, rates = PopulationModel(SYNTHETIC), np.array([[0.3, 0.6]])
+    single = np.array([[0.1, 0.7]], dtype=np.float32)
+    double = model.transition(rates, single.astype(np.float64))
+    for one, other in zip(model.transition(rates, single), double, strict=True):
+        np.testing.assert_array_equal(one, other)

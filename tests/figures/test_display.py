@@ -35,6 +35,15 @@ def test_the_alternative_text_travels_with_the_picture(figure: Figure) -> None:
     assert base64.b64decode(data["image/png"]) == figure.png()
     assert metadata["image/png"] == {"alt": figure.alt_text, "width": 720}
     assert data["text/plain"] == figure.alt_text
+    assert [axis["label"] for axis in metadata["axes"]] == ["crowd", "bias"]
+
+
+def test_in_a_page_the_message_comes_first(figure: Figure, ipython: None) -> None:
+    with capture_output() as captured:
+        show(figure, "Bias grows with the crowd.", name="crowds")
+    picture = captured.outputs[0]
+    assert picture.metadata["image/png"]["alt"] == f"Bias grows with the crowd. {figure.alt_text}"
+    assert picture.metadata["axes"]
 
 
 def shown(figure: Figure, caption: str) -> list[dict[str, Any]]:
@@ -87,15 +96,19 @@ EXACT = {
     "id": "elbert-23", "paper": "elbert", "asked": "paper", "statement": "signed < squared",
     "source": "Section 2.3", "reported": None, "estimate": 0.99, "measured": "", "interval": None,
     "seeds": 0, "instances": 26, "steps": None, "horizon": None, "profile": "book",
-    "settings": "", "measure": "", "variant": "as_published", "verdict": "checked", "changed": [],
-    "stale": 0,
+    "settings": "", "whose": "", "measure": "", "variant": "as_published", "verdict": "checked",
+    "changed": [], "stale": 0,
 }  # fmt: skip
 TRAINED = EXACT | {
     "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
     "measured": "bias, 1 < 2", "seeds": 10, "instances": 0, "steps": 2000, "horizon": 5000,
-    "settings": "authors", "measure": "code", "variant": "as_coded", "verdict": "direction only",
+    "settings": "authors", "whose": "the authors' settings", "measure": "code",
+    "variant": "as_coded", "verdict": "direction only",
 }  # fmt: skip
-OURS = TRAINED | {"settings": "ours", "verdict": "inconclusive", "estimate": 0.5, "stale": 4}
+OURS = TRAINED | {
+    "settings": "ours", "whose": "our settings", "verdict": "inconclusive", "estimate": 0.5,
+    "stale": 4,
+}  # fmt: skip
 
 
 def test_claims_are_text_in_a_terminal() -> None:
@@ -132,9 +145,32 @@ def test_who_asks_and_what_was_changed_stands_beside_the_claim() -> None:
     assert "(Section 2.3, asked here)" in repr(claim_box([EXACT | {"asked": "here"}]))
     change = {"date": "2025-01-31", "was": "a < b", "now": "a share", "why": "It is fairer."}
     html = claim_box([EXACT | {"changed": [change]}])._repr_html_()
-    assert "<summary>rule changed after its runs</summary>" in html
+    assert "<summary>rule written or changed after its runs</summary>" in html
     assert "2025-01-31: was a &lt; b, now a share. It is fairer." in html
-    assert "rule changed" in repr(claim_box([EXACT | {"changed": [change]}]))
+    assert "changed after its runs" in repr(claim_box([EXACT | {"changed": [change]}]))
+
+
+def test_an_inconclusive_says_what_would_decide_it() -> None:
+    row = TRAINED | {"verdict": "inconclusive", "steps": 5000}
+    assert "about 1,200 runs would decide" in repr(claim_box([row | {"enough_seeds": 1200}]))
+    assert "no number of runs would decide" in repr(claim_box([row]))
+    assert "longer runs would decide" in repr(claim_box([OURS]))
+    assert "would decide" not in repr(claim_box([TRAINED, row | {"interval": None}]))
+
+
+@pytest.mark.parametrize(
+    ("at_99", "at_999", "words"),
+    [
+        ("direction only", "direction only", "the same at 99.9 %"),
+        ("direction only", "inconclusive", "at 99.9 % inconclusive"),
+        ("inconclusive", "inconclusive", "at 99 % inconclusive"),
+    ],
+)
+def test_a_word_says_how_far_it_stays(at_99: str, at_999: str, words: str) -> None:
+    row = TRAINED | {"verdict_99": at_99, "verdict_999": at_999, "better": [0.9, 0.55, 1.0]}
+    assert f"10 runs, 2,000 steps, better in 9 of 10, {words}" in repr(claim_box([row]))
+    unsure = row | {"verdict": "inconclusive", "enough_seeds": 20}
+    assert "99" not in repr(claim_box([unsure]))
 
 
 def test_what_was_not_attempted_rests_on_nothing() -> None:
@@ -142,7 +178,7 @@ def test_what_was_not_attempted_rests_on_nothing() -> None:
     row = TRAINED | nothing | {"verdict": "not attempted"}
     assert "runs" not in repr(claim_box([EXACT, row]))
     assert "runs" not in claim_box([EXACT, row])._repr_html_()
-    few = TRAINED | {"verdict": "inconclusive", "seeds": 0, "settings": ""}
+    few = TRAINED | {"verdict": "inconclusive", "seeds": 0, "settings": "", "whose": ""}
     assert "book, 0 runs" in repr(claim_box([few]))
 
 

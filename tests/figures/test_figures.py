@@ -28,7 +28,8 @@ from longfair.figures import (
     trade_off,
     trajectories,
 )
-from longfair.figures.style import canvas, introduce, number
+from longfair.figures.style import GREY, canvas, introduce, number
+from longfair.figures.words import contradictions, shown_axes
 from longfair.papers.styles import METHODS
 
 SEEDS = 10
@@ -173,7 +174,23 @@ def every_figure() -> dict[str, Figure]:
     }
 
 
-FIGURES, AGAIN = every_figure(), every_figure()
+class Drawn(dict[str, Figure]):
+    """All figures by name, drawn when a test asks for one: every process collects this file."""
+
+    def __missing__(self, name: str) -> Figure:
+        self.update(every_figure())
+        return self.get(name) or pytest.fail(f"no figure {name}")
+
+
+FIGURES, AGAIN = Drawn(), Drawn()
+NAMES = (
+    "curves", "trade_off", "bars", "group_curves", "trajectories", "panels", "lines",
+    "squeezed_curves", "squeezed_trade_off",
+)  # fmt: skip
+
+
+def test_every_figure_is_named() -> None:
+    assert tuple(every_figure()) == NAMES
 
 
 def words(figure: Figure) -> list[Text]:
@@ -182,7 +199,7 @@ def words(figure: Figure) -> list[Text]:
     return [text for text in found if text.get_visible()]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_word_is_inside_the_picture_and_large_enough(name: str) -> None:
     figure = FIGURES[name].figure
     figure.draw_without_rendering()
@@ -196,7 +213,7 @@ def test_every_word_is_inside_the_picture_and_large_enough(name: str) -> None:
     assert min(text.get_fontsize() for text in words(FIGURES[name])) >= 9
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_word_has_contrast_with_the_card(name: str) -> None:
     for text in words(FIGURES[name]):
         channels = [
@@ -229,7 +246,7 @@ def test_names_in_the_trade_off_cover_no_point() -> None:
         assert not any(box.contains(x, y) for x, y in pixels), text.get_text()
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_file_is_a_sharp_picture_on_a_white_card_and_always_the_same(name: str) -> None:
     figure, again = FIGURES[name], AGAIN[name]
     first = figure.png()
@@ -241,12 +258,82 @@ def test_the_file_is_a_sharp_picture_on_a_white_card_and_always_the_same(name: s
     assert len(first) < 300_000
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_title_is_embedded_and_labels_are_lower_case(name: str) -> None:
     for axes in FIGURES[name].figure.axes:
         assert axes.get_title() == ""
         for text in (axes.get_xlabel(), axes.get_ylabel()):
             assert text == text.lower()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_words_say_of_axes_what_the_axes_show(name: str) -> None:
+    shown = shown_axes(FIGURES[name].figure)
+    assert shown or name == "bars"
+    assert contradictions(FIGURES[name].alt_text, shown) == []
+
+
+def test_long_axes_are_told_in_their_unit() -> None:
+    assert "training steps (millions), from 0 to 2;" in FIGURES["curves"].alt_text
+    assert "training steps (millions), from 0 to 2;" in FIGURES["panels"].alt_text
+    long = line_chart(pd.DataFrame({"a": [0, 1]}, index=[0, 50_000]), across="loans", up="bias")
+    assert "loans (thousands), from 0 to 50." in long.alt_text
+
+
+def crowd(methods: int) -> Figure:
+    """Curves of several methods, ten runs of each."""
+    names = ("g-ppo", "r-ppo", "a-ppo", "elbert-po", "cpo")[:methods]
+    one = bands().query("method == 'g-ppo'")
+    single = runs().query("method == 'g-ppo'")
+    return learning_curves(
+        pd.concat([one.assign(method=name) for name in names]),
+        runs=pd.concat([single.assign(method=name) for name in names]),
+        references=REFERENCES.rename(columns={"bias": "value"}).iloc[:2],
+        quantity="bias",
+        band=INTERVAL,
+    )
+
+
+def test_where_methods_would_hide_each_other_each_has_a_panel() -> None:
+    assert len(crowd(3).figure.axes) == 1
+    figure = crowd(5)
+    panels = [axes for axes in figure.figure.axes if axes.axison]
+    assert [axes.get_title(loc="left") for axes in panels] == [
+        METHODS[name].label for name in ("g-ppo", "r-ppo", "a-ppo", "elbert-po", "cpo")
+    ]
+    for axes in panels:
+        lines = axes.get_lines()
+        grey = [line for line in lines if line.get_color() == GREY and line.get_linewidth() == 1]
+        thin = [line for line in lines if line.get_linewidth() < 1]
+        assert (len(grey), len(thin), len(axes.collections)) == (4, SEEDS, 1)
+    named = [text.get_text() for text in figure.figure.findobj(Annotation) if text.get_text()]
+    assert named == [METHODS["reject-all"].label, METHODS["accept-all"].label]
+    assert ", a panel for each method;" in figure.alt_text
+    assert contradictions(figure.alt_text, shown_axes(figure.figure)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        (
+            "training steps (millions), from 0 to 2",
+            "training steps (millions), from 0 to 2,000,000",
+        ),
+        ("goes from 0 to 0.04", "goes from 0 to 40"),
+    ],
+)
+def test_a_number_outside_its_axis_is_found(said: str, instead: str) -> None:
+    figure = FIGURES["curves"]
+    wrong = figure.alt_text.replace(said, instead)
+    assert wrong != figure.alt_text
+    (found,) = contradictions(wrong, shown_axes(figure.figure))
+    assert "but the axis shows" in found
+
+
+def test_a_point_outside_its_axis_is_found() -> None:
+    figure = FIGURES["trade_off"]
+    wrong = figure.alt_text.replace("bias 0.161", "bias 161")
+    assert contradictions(wrong, shown_axes(figure.figure))
 
 
 def test_curves_say_where_they_end_and_hold_the_single_runs() -> None:

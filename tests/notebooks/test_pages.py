@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from typing import Any
 
 import nbformat
 import pytest
 
+from longfair.figures.words import Shown, contradictions
 from run_notebooks import NOTEBOOKS, read_source, sources
 
 NAMES = [source.relative_to(NOTEBOOKS).with_suffix("").as_posix() for source in sources()]
@@ -108,6 +110,23 @@ def test_the_figure_that_answers_comes_at_once(name: str) -> None:
     assert words(before) < 60
     assert "would change our mind" in after.partition("\n## ")[0]
     assert "*You need*" in after.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_of_figures_begin_with_the_message_and_agree_with_the_axes(name: str) -> None:
+    """What the axes show was written down when they were drawn."""
+    found = 0
+    for cell in executed(name):
+        outputs = cell.get("outputs", [])
+        for output, following in pairwise([*outputs, {}]):
+            if "image/png" in output.get("data", {}):
+                found += 1
+                words = output["metadata"]["image/png"]["alt"]
+                caption, _, _ = following["data"]["text/plain"].rpartition(" [")
+                assert words.startswith(caption)
+                axes = [Shown(**axis) for axis in output["metadata"]["axes"]]
+                assert contradictions(words, axes) == []
+    assert found
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,8 @@
-"""The words of a rule, and the commits that wrote them."""
+"""The words of a rule, the commits that wrote them, and the marks of those that came late."""
 
 from __future__ import annotations
+
+import re
 
 from longfair.papers import claim_history, registry
 from longfair.papers.claim_history import Event, history, rules_of
@@ -41,7 +43,7 @@ def test_a_commit_is_told_where_the_words_changed(monkeypatch) -> None:  # type:
     def git(folder: object, command: str, *arguments: str) -> str:
         return told if command == "log" else texts[arguments[0].partition(":")[0]]
 
-    monkeypatch.setattr(claim_history, "_git", git)
+    monkeypatch.setattr(claim_history, "git", git)
     claim_history._histories.cache_clear()
     assert history("elbert", "one") == [
         Event("a1", "2026-01-01", "kind: lowest others: [a, b]"),
@@ -49,3 +51,11 @@ def test_a_commit_is_told_where_the_words_changed(monkeypatch) -> None:  # type:
     ]
     assert [event.commit for event in history("elbert", "two")] == ["a1"]
     claim_history._histories.cache_clear()
+
+
+def test_a_claim_that_says_its_rule_came_after_runs_carries_the_mark() -> None:
+    late = re.compile(r"(asked|written) (after (its|the) runs|when the (first of its )?runs)", re.I)
+    said = [claim for claim in registry.claims() if late.search(claim.note)]
+    assert len(said) > 10
+    # Its note goes on: after the runs of another claim, and before its own.
+    assert {claim.id for claim in said if not claim.changed} == {"elbert-episodes-one"}

@@ -90,12 +90,6 @@ def test_cost_of_fairness_is_on_the_curve(numbers: Any) -> None:
     assert tidy.cost_of_fairness(numbers, "eo", "as_coded", 0.1) < 1e-4
 
 
-def test_every_frontier_has_corners(numbers: Any) -> None:
-    counts = tidy.corner_counts(numbers)
-    assert len(counts) == 6
-    assert counts.min() > 20
-
-
 def test_rewards_without_the_offset() -> None:
     table = tidy.with_and_without_offset()
     assert table.loc["conservative", "without the offset"] == pytest.approx(0.000114, abs=1e-6)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
+import pytest
 
 from longfair.figures import Words
 from longfair.papers import registry
@@ -42,14 +45,14 @@ def test_banks_that_hardly_lend_are_counted_and_left_out() -> None:
 
 
 def test_runs_of_two_kinds_show_the_middle_one_and_the_ends() -> None:
-    table = fppo.ranges(TWO_KINDS, {"end_cash": ("cash", 0), "end_long_term_gap": ("gap", 2)})
+    table = TWO_KINDS.ranges({"end_cash": ("cash", 0), "end_long_term_gap": ("gap", 2)})
     assert isinstance(table, pd.DataFrame)
     assert table.loc[("F-PPO", "as coded"), "cash"] == "10,001 (10,000 to 11,500)"
     assert table.loc[("F-PPO", "as coded"), "gap"] == "0.30 (0.12 to 0.35)"
     assert table.loc[("F-PPO", "as coded"), "runs"] == 4
     assert table.loc[("PPO", "as coded"), "cash"] == "11,474"
     nothing = TWO_KINDS.showing(TWO_KINDS.results.iloc[:0])
-    assert isinstance(fppo.ranges(nothing, {"end_cash": ("cash", 0)}), Words)
+    assert isinstance(nothing.ranges({"end_cash": ("cash", 0)}), Words)
 
 
 def test_the_papers_numbers_stand_beside_the_runs() -> None:
@@ -59,3 +62,39 @@ def test_the_papers_numbers_stand_beside_the_runs() -> None:
     assert table.loc["F-PPO", "end cash"] == "10,001 (10,000 to 11,500)"
     assert table.loc["F-PPO", "end cash, paper"] == "11,630"
     assert table.loc["A-PPO", "end cash"] == "(not stored)"
+
+
+def in_attention(rows: list[tuple[str, str, int, str, int, str, float]]) -> Runs:
+    """Return runs in attention allocation from rows of all columns but the group."""
+    columns = [name for name in COLUMNS if name != "group"]
+    results = pd.DataFrame(rows, columns=columns).assign(group=-1)
+    return Runs(registry.experiment("fppo/attention"), "book", fppo.ATTENTION).showing(results)
+
+
+def test_every_method_that_learns_is_read_in_its_variant() -> None:
+    runs = in_attention([("cpo", "as_coded", 0, "final", 1, "late_reward", 1.5)])
+    table = fppo.beside_figure(runs, {"late_reward": {"cpo": 1.71}}, {"late_reward": 2})
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.iloc[0]) == ["1.50", "1.71"]
+
+
+def test_sites_before_anybody_acts() -> None:
+    curves = {"at_long_term_gap": 3.5, "at_rates": 4.5}
+    rows = [
+        ("equal", "reference", 0, "curve", step, metric, value / (1 + step))
+        for metric, value in curves.items()
+        for step in (0, 10)
+    ]
+    start = fppo.sites_at_start(in_attention(rows))
+    assert (start["deviation"], start["rate"]) == (3.5, 4.5)
+    assert math.isnan(start["distance"])
+
+
+def test_ten_episodes_are_noisier_than_those_of_a_run() -> None:
+    assert fppo.EPISODES_OF_A_RUN == 100
+    rows = [
+        ("above-target", "reference", seed, "final", 1, "late_long_term_gap", value)
+        for seed, value in enumerate((1.0, 1.01, 1.02))
+    ]
+    noise = fppo.noise_of_ten_episodes(in_attention(rows), "above-target")
+    assert noise == pytest.approx(0.01 * math.sqrt(10))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from longfair.figures.worlds import KINDS
-from longfair.papers import overview
+from longfair.papers import overview, registry
 from longfair.papers.fairmdp.cross_entropy_results import frontier
 from longfair.papers.fairmdp.exact_results import stored
 from longfair.papers.page import Runs
@@ -59,13 +59,15 @@ def test_a_point_is_the_median_of_the_stored_runs(points: pd.DataFrame) -> None:
 
 def test_findings_have_a_number_and_a_page() -> None:
     found = overview.findings()
-    assert len(found) == 5
+    assert {finding.claim.split("-")[0] for finding in found} == set(registry.papers())
+    known = {claim.id for claim in registry.claims()}
     for finding in found:
         assert re.search(r"\d", finding.sentence)
         assert finding.sentence.endswith(".")
         assert "nan" not in finding.sentence
         assert "(not stored)" not in finding.sentence
         assert (ROOT / "notebooks" / f"{finding.notebook}.py").is_file()
+        assert finding.claim in known
 
 
 def test_without_results_there_is_no_sentence_about_them(monkeypatch: pytest.MonkeyPatch) -> None:

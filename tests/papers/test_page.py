@@ -61,10 +61,22 @@ RUNS, NONE = runs_of(RESULTS), runs_of(RESULTS.iloc[:0])
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Figures and captions that were shown."""
     shown: list[Any] = []
+    bundle = Figure.bundle
+
+    def bundled(figure: Figure, *given: Any) -> Any:
+        shown.append(figure)
+        return bundle(figure, *given)
+
+    monkeypatch.setattr(Figure, "bundle", bundled)
     monkeypatch.setattr(
         "longfair.figures.display._display_caption", lambda page, _: shown.append(page)
     )
-    monkeypatch.setattr("longfair.figures.display._display", lambda thing, **_: shown.append(thing))
+
+    def displayed(thing: Any, **_: Any) -> None:
+        if not isinstance(thing, dict):  # The message of a figure, which is there already.
+            shown.append(thing)
+
+    monkeypatch.setattr("longfair.figures.display._display", displayed)
     return shown
 
 
@@ -105,6 +117,7 @@ def test_without_runs_there_is_no_figure_and_no_number() -> None:
     assert RUNS.scatter_figure("as_published") is None
     assert supply_and_demand(NONE.results) is None
     assert RUNS.number("bias", "g-ppo", "as_published") == NOT_STORED
+    assert RUNS.spread("bias", "g-ppo", "as_published") == NOT_STORED
     assert RUNS.less("bias", ("g-ppo", "as_coded"), ("r-ppo", "as_coded")) == NOT_STORED
     for nothing in (
         NONE.say("never said"),

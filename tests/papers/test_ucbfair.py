@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longfair.agents.policies.population import BASELINES, ConstantThresholds, ShortSighted
+from longfair.agents.policies.population import (
+    BASELINES,
+    ConstantThresholds,
+    RandomThresholds,
+    ShortSighted,
+)
 from longfair.agents.ucbfair import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
 from longfair.papers.registry import checks, experiment, select_claims
@@ -122,6 +127,19 @@ def test_a_baseline_is_measured_as_it_plays() -> None:
             frame[(frame.metric == "at_disparity")].value.mean(), abs=1e-12
         )
     assert losses["optimum"] <= min(losses.values()) + 5e-3
+
+
+def test_only_policies_that_draw_differ_between_seeds() -> None:
+    for name, differs in (("random", True), ("constant", False)):
+        chosen = arm(f"{name}.reference")
+        first, second = (final(chosen.work(chosen.config, seed), "loss") for seed in (0, 1))
+        assert (first != second) == differs, name
+
+
+def test_random_thresholds_are_uniform() -> None:
+    drawn = RandomThresholds(0).predict(np.zeros((4000, 3)))[0]
+    assert drawn.shape == (4000, 2)
+    np.testing.assert_allclose(np.quantile(drawn, (0.1, 0.5, 0.9)), (0.1, 0.5, 0.9), atol=0.03)
 
 
 # Measures ----------------------------------------------------------------------------------------

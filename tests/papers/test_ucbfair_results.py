@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
 from longfair.errors import UsageError
-from longfair.papers.page import Runs
+from longfair.papers.page import NOT_STORED, Page, Runs
 from longfair.papers.registry import experiment
 from longfair.papers.ucbfair.results import (
     POPULATION,
     along_episodes,
+    below_the_constant,
+    constant_losses,
     from_starts,
+    in_linear_problem,
+    middle_runs,
     portraits,
+    random_losses,
 )
+from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
 
 
 def made_up(method: str, metric: str, values: list[float]) -> pd.DataFrame:
@@ -81,3 +90,80 @@ def test_every_method_of_the_paper_has_a_style() -> None:
         assert set(methods) <= set(POPULATION.all_styles)
     drawn = [(s.colour, s.marker) for s in POPULATION.styles.values()]
     assert len(set(drawn)) == len(drawn)
+
+
+def test_runs_are_summed_up_by_the_middle_one(runs: Runs) -> None:
+    ends = pd.DataFrame({"seed": range(4), "value": [0.9, 0.1, 0.3, 0.2]})
+    rows = ends.assign(
+        step=9, method="l-ucbfair", variant="calibrated", metric="loss", phase="final", group=-1
+    )
+    names = {("l-ucbfair", "calibrated"): "learned", ("td3", "as_coded"): "not stored"}
+    (row,) = middle_runs(runs.showing(rows.assign(profile="smoke")), "loss", names).to_numpy()
+    assert row.tolist() == ["learned", "runs", 0.2, 0.1, 0.9]
+
+
+def test_regret_stands_beside_the_bound_as_a_share_of_everything() -> None:
+    shares = beside_bound(6, (2, 6), seed=0)
+    assert shares.index.tolist() == [2, 6]
+    problem, settings = example(), LUCBFairSettings.as_published(episodes=6, cells=9)
+    price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
+    limit = bounds(6, problem.horizon, 4, 9, price).regret / (6 * problem.horizon)
+    assert shares.loc[6, "the bound"] == pytest.approx(limit)
+    regret = run(problem, replace(settings, largest_price=price), 0).regret.sum()
+    learned = shares.loc[6, "with the theorem's numbers"]
+    assert learned == pytest.approx(regret / (6 * problem.horizon))
+
+
+def test_a_price_that_may_hardly_rise_is_like_none() -> None:
+    """The theorem's step of the price is in proportion to its bound."""
+    settings = LUCBFairSettings.calibrated(episodes=6, cells=3)
+    tiny, none = (run(example(), replace(settings, largest_price=p), 0) for p in (1e-12, 0.0))
+    assert np.isfinite(tiny).all()
+    np.testing.assert_allclose(tiny.regret, none.regret, atol=1e-9)
+    assert (none.price == 0).all()
+    assert (tiny.price <= 1e-12).all()
+
+
+def test_the_loss_of_a_constant_threshold_is_that_of_an_episode() -> None:
+    known = replace(PopulationParams.synthetic(), episode_length=3)
+    model, rates, losses = PopulationModel(known), start_grid(4), []
+    for _ in range(3):
+        outcome = model.outcome(rates, np.full((16, 2), (0.3 + 4) / 8))
+        losses.append(1 - model.reward(outcome).mean())
+        rates = outcome.next_rates
+    found = constant_losses(known, [0.3, 4.0])
+    assert found.loc[0.3] == pytest.approx(np.mean(losses))
+    assert found.loc[4.0] > 0.99  # nobody is accepted
+
+
+def test_random_thresholds_depend_on_the_population_and_the_seed_only() -> None:
+    known = replace(PopulationParams.synthetic(), episode_length=5)
+    mild = replace(PopulationParams.synthetic_mild(), episode_length=5)
+    found = random_losses({"cited": known, "mild": mild}, copies=20)
+    assert found["mild"] < found["cited"]
+    assert found["cited"] == random_losses({"again": known}, copies=20)["again"]
+    assert found["cited"] != random_losses({"other": known}, copies=20, seed=1)["other"]
+
+
+def test_both_ends_of_a_run_in_the_linear_problem() -> None:
+    table = in_linear_problem(6, {"the theorem's": None, "0.05": 0.05}, seeds=(0, 1), ends=2)
+    assert table.index.tolist() == [
+        (name, seed) for name in ("the theorem's", "0.05") for seed in (0, 1)
+    ]
+    problem = example()
+    price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
+    literal = LUCBFairSettings.as_published(episodes=6, cells=9, largest_price=price)
+    lost = run(problem, literal, 1)
+    row = dict(zip(table.columns, table.to_numpy()[1], strict=True))
+    assert row["regret, last 2"] == pytest.approx(lost.regret[-2:].mean())
+    assert row["missing fairness, first 2"] == pytest.approx(lost.distortion[:2].mean())
+    assert row["price"] == lost.price[-1]
+
+
+def test_runs_below_the_constant_are_counted() -> None:
+    stored = Page("book").of("ucbfair/synthetic")
+    losses = stored.last_of("l-ucbfair-learned", "calibrated")["loss"]
+    below = sum(loss < stored.mean("loss", "constant") for loss in losses)
+    assert below_the_constant(stored, "l-ucbfair-learned") == f"{below} of {len(losses)}"
+    empty = stored.showing(stored.results.iloc[:0])
+    assert below_the_constant(empty, "l-ucbfair-learned") == NOT_STORED

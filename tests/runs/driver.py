@@ -15,5 +15,5 @@ from longfair.papers import registry
 if __name__ == "__main__":
     diary, seconds, *arguments = sys.argv[1:]
     experiment = toy_experiment(seconds=float(seconds), diary=diary)
-    registry.experiments()[experiment.id] = experiment
+    registry.experiments = lambda: {experiment.id: experiment}  # the papers' take a second to load
     main(["run", experiment.id, *arguments])

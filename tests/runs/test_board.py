@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from toy_experiment import halves, toy_experiment
 
+from longfair.errors import UsageError
 from longfair.papers import registry
-from longfair.runs import board
+from longfair.runs import board, check_memory, verify
 from longfair.runs.claims import CheckResult, load_claims
 from longfair.runs.experiment import plan
+from longfair.runs.index import FILE as INDEX
 from longfair.runs.runner import run_all
+from longfair.runs.sources import source_digest
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_all, judge_by_settings
 
@@ -82,7 +85,9 @@ def test_changed_code_of_a_check_judges_its_claims_alone(
     store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdicts(store)
-    monkeypatch.setattr(board, "source_digest", lambda check: f"other code of {check.__name__}")
+    monkeypatch.setattr(
+        check_memory, "source_digest", lambda check: f"other code of {check.__name__}"
+    )
     verdicts(store)
     exact = [claim for claim in CLAIMS if claim.rule.checks]
     assert judged == [len(CLAIMS), len(exact)]
@@ -104,9 +109,36 @@ def test_a_check_is_run_again_only_if_its_own_code_changed(
     second = verdicts(Store(store.root))
     assert runs == ["run"]
     assert [verdict.estimate for verdict in first] == [verdict.estimate for verdict in second]
-    monkeypatch.setattr(board, "source_digest", lambda check: f"other code of {check.__name__}")
+    monkeypatch.setattr(
+        check_memory, "source_digest", lambda check: f"other code of {check.__name__}"
+    )
     verdicts(Store(store.root))
     assert len(runs) == 2
+
+
+def test_what_checks_found_can_be_committed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_memory.write(CHECKS, store) == 1
+    (store.root / INDEX).unlink()
+
+    def never() -> CheckResult:
+        raise AssertionError("the file knows")
+
+    never.__module__, never.__name__ = halves.__module__, halves.__name__
+    monkeypatch.setattr(check_memory, "source_digest", lambda check: source_digest(halves))
+    monkeypatch.setitem(CHECKS, "halves", never)
+    assert "checked" in {verdict.word for verdict in verdicts(Store(store.root))}
+    assert list(verify.problems(store)) == []
+
+
+def test_what_a_check_found_cannot_be_changed_by_hand(store: Store) -> None:
+    check_memory.write(CHECKS, store)
+    file = store.root / check_memory.FILE
+    file.write_text(file.read_text().replace('"passed": true', '"passed": false'))
+    (store.root / INDEX).unlink()
+    (line,) = verify.problems(Store(store.root))
+    assert line.startswith(f"{file} is not what was written (halves): restore it")
+    with pytest.raises(UsageError, match="not what was written"):
+        verdicts(Store(store.root))
 
 
 def test_the_code_of_a_check_is_where_it_is_written() -> None:

@@ -11,7 +11,7 @@ from toy_experiment import provenance_of, toy_experiment, toy_table
 
 from longfair.runs import index as module
 from longfair.runs.experiment import Run, plan
-from longfair.runs.index import FILE, Index
+from longfair.runs.index import FILE, Entry, Index
 from longfair.runs.keys import run_key
 from longfair.runs.store import Store
 
@@ -31,15 +31,15 @@ def store(tmp_path: Path, runs: list[Run]) -> Store:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that were opened."""
+    """The files that were read and checked."""
     opened: list[Path] = []
-    original = module.read
+    original = module.examined
 
-    def counted(path: Path) -> object:
+    def counted(path: Path, content: bytes) -> object:
         opened.append(path)
-        return original(path)
+        return original(path, content)
 
-    monkeypatch.setattr(module, "read", counted)
+    monkeypatch.setattr(module, "examined", counted)
     return opened
 
 
@@ -60,6 +60,23 @@ def test_a_changed_file_is_read_again(store: Store, runs: list[Run], reads: list
     assert "cannot be read" in store.state(runs[0]).reason
     assert reads == [path]
     assert store.state(runs[1]).status == "fresh"
+
+
+def test_files_opened_anew_are_checked_again_only_where_bytes_changed(
+    store: Store, runs: list[Run], reads: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.path(runs[0])
+    content = path.read_bytes()
+    monkeypatch.setattr(module, "_stamp", lambda file: "the same")  # a disk whose times say nothing
+    list(store.index.entries())
+    reads.clear()
+    assert not any(entry.problem for entry in store.index.entries(anew=True))
+    assert reads == []
+    path.write_bytes(content[:40] + bytes([content[40] ^ 0xFF]) + content[41:])
+    assert not any(entry.problem for entry in store.index.entries())
+    (problem,) = (entry.problem for entry in store.index.entries(anew=True) if entry.problem)
+    assert str(path) in problem
+    assert reads == [path]
 
 
 def test_a_removed_file_is_forgotten(store: Store, runs: list[Run]) -> None:
@@ -107,8 +124,7 @@ def test_looking_up_a_run_costs_the_same_in_a_large_store(tmp_path: Path, runs: 
     for number in (100, 20_000):
         store = Store(tmp_path / str(number))
         store.write(runs[0], toy_table(0.25), provenance_of(runs[0]))
-        rows = [(f"a/b/c/{n}", "1 2 3", f"{n}", "", "{}") for n in range(number)]
-        store.index._many("insert into files values (?, ?, ?, ?, ?)", rows)
+        store.index._write({Entry(f"a/b/c/{n}", "1 2 3", "f", f"{n}"): "{}" for n in range(number)})
         start = time.process_time()
         for _ in range(300):
             store.index.entry(store.path(runs[0]))

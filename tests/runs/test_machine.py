@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from longfair.runs import machine
-from longfair.runs.machine import class_of, features_of, this_machine
+from longfair.runs.machine import class_of, commit_of, features_of, this_machine
 
 AVX512 = ["avx2", "fma", "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"]
 
@@ -99,3 +100,24 @@ def test_loaded_libraries_are_asked() -> None:
     kernels = this_machine().kernels
     assert kernels["torch"]
     assert kernels["llvm"]
+
+
+def test_what_runs_and_pages_write_makes_no_tree_dirty(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        own = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+        subprocess.run(["git", "-C", tmp_path, *own, *arguments], check=True, capture_output=True)
+
+    inside = tmp_path / "src"
+    written = [tmp_path / "results" / "MANIFEST", tmp_path / "notebooks" / "paper" / "page.ipynb"]
+    for file in (*written, inside / "code.py"):
+        file.parent.mkdir(parents=True)
+        file.write_text("first\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    assert commit_of(inside).dirty is False
+    for file in written:
+        file.write_text("second\n")
+    assert commit_of(inside).dirty is False
+    (inside / "code.py").write_text("second\n")
+    assert commit_of(inside).dirty is True

@@ -19,11 +19,20 @@ def test_the_time_left_follows_the_durations_of_the_same_method() -> None:
     assert left.seconds(10.0) == pytest.approx(50.0)
     left.started(greedy, 10.0)
     left.ended(greedy, 2.0)
-    # Left: one fair (10), one greedy (2), two of unknown length (the mean of 10 and 2).
-    assert left.seconds(12.0) == pytest.approx(10 + 2 + 6 + 6)
+    # Left: one fair (10), one greedy (2), two of unknown length (as the run after the first).
+    assert left.seconds(12.0) == pytest.approx(10 + 2 + 2 + 2)
     left.started(rest[0], 12.0)
     assert left.running == 1
-    assert left.seconds(16.0) == pytest.approx(24 - 4)
+    assert left.seconds(16.0) == pytest.approx(16 - 4)
+
+
+def test_the_first_run_of_a_worker_counts_only_until_there_is_another() -> None:
+    runs = [run for run in plan(toy_experiment(), "smoke", seeds=6) if run.arm.method == "fair"]
+    left = TimeLeft(runs, workers=2)
+    for run, seconds in zip(runs, (60.0, 50.0, 2.0), strict=False):
+        left.ended(run, seconds)
+        expected = {60.0: 5 * 60.0 / 2, 50.0: 4 * 55.0 / 2, 2.0: 3 * 2.0 / 2}[seconds]
+        assert left.seconds(0.0) == pytest.approx(expected)
 
 
 def test_workers_share_the_time_left_but_a_run_is_not_split() -> None:

@@ -196,6 +196,16 @@ def test_bad_input_is_explained(call: object, message: str) -> None:
         call()  # type: ignore[operator]  # a function without arguments
 
 
+def test_no_more_than_all_can_be_taken_away() -> None:
+    other = np.array([1.0, 1.2, 0.9, 1.1, 1.0, 0.8])
+    method = np.array([0.2, 0.0, 0.5, 0.1, 0.0, 0.0])
+    found = smallest([reduction_effect(method, other)])
+    assert found.high == 1.0
+    below = smallest([reduction_effect(method - 0.01, other)])
+    assert below.high is not None
+    assert below.high > 1.0
+
+
 def test_a_reduction_from_what_may_be_zero_has_no_interval() -> None:
     found = smallest([reduction_effect(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 1.0]))])
     assert found.value == -5.0

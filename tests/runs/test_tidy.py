@@ -241,6 +241,33 @@ def test_final_values_are_laid_out_with_intervals_and_seeds() -> None:
     assert set(table["rate"]) == {""}  # only groups have one
 
 
+def test_where_no_run_ends_at_the_mean_a_table_shows_the_middle_and_the_ends() -> None:
+    lost = [2.0, 2.02, 2.03, 2.04, 2.05, 2.06, 2.07, 2.08, 2.09, 90.0]
+    kept = [1.0 + seed / 100 for seed in range(10)]
+    results = results_of({GREEDY: kept, FAIR: lost})
+    quantities = {"reward": ("reward", 2)}
+    table = tidy.final_table(results, quantities)
+    assert table.loc[FAIR, "reward"] == "2.05 (2.00 to 90.00), two kinds"
+    assert table.loc[GREEDY, "reward"].startswith("1.04 [1.02")
+    apart = tidy.differences(results, {"less": (FAIR, GREEDY)}, quantities)
+    assert apart.loc["less", "reward"] == "+1.01 (+1.00 to +88.91), two kinds"
+
+
+def test_an_interval_is_cut_to_what_is_possible() -> None:
+    results = results_of({FAIR: [0.0, 0.01, 0.0, 0.02, 0.01, 0.05, 0.09, 0.2]})
+    table = tidy.final_table(results, {"bias": ("bias", 3), "reward": ("reward", 2)})
+    assert table.loc[FAIR, "bias"].startswith("0.005 [0.000, ")
+    assert table.loc[FAIR, "reward"].startswith("0.05 [-0.0")
+    assert tidy.possible(Estimate(0.9, 0.7, 1.2, 9, "mean"), "margin_met").interval == (0.7, 1.0)
+
+
+def test_two_kinds_that_nobody_could_see_are_written_as_one() -> None:
+    nearly = [0.39, *[0.4 + seed / 10_000 for seed in range(9)]]
+    table = tidy.final_table(results_of({FAIR: nearly}), {"reward": ("reward", 3)})
+    assert estimate(nearly).two_kinds
+    assert table.loc[FAIR, "reward"].startswith("0.399 [")
+
+
 @pytest.mark.parametrize(("metric", "divisor"), [("bias", 10), ("bias_exact", 9)])
 def test_trade_off_takes_the_bias_asked_for(metric: str, divisor: int) -> None:
     summary = tidy.trade_off_summary(RESULTS, bias=metric).set_index("method")

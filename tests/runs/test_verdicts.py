@@ -694,6 +694,16 @@ def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, w
     assert other.word == "reproduced"
 
 
+def test_a_judged_policy_without_training_has_the_steps_of_those_beside_it() -> None:
+    """Else a rule turned round, *nobody is no lower than the learner*, knows no horizon."""
+    claim = replace(claim_of(HighestRule(BIAS, "nobody", ("fair",), "all")), horizon=1000)
+    untrained = rows("nobody", 0.1 + SPREAD, variant="reference", step=0)
+    results = pd.concat([untrained, rows("fair", 0.5 + SPREAD)])
+    (verdict,) = judge(claim, with_settings(results, False), profile="book")
+    assert (verdict.word, verdict.steps) == ("inconclusive", 100)
+    assert "100 steps of 1,000 cannot refute" in verdict.detail
+
+
 # --- guards -----------------------------------------------------------------------------------
 
 
@@ -792,6 +802,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "horizon": None,
         "profile": "book",
         "settings": "",
+        "whose": "",
         "measure": "",
         "variant": "as_coded",
         "verdict": "reproduced",
@@ -852,6 +863,14 @@ def test_a_higher_level_can_take_a_word_back() -> None:
     assert words == ("reproduced", "inconclusive", "inconclusive")
 
 
+def test_no_word_comes_back_at_a_still_higher_level() -> None:
+    """Five runs: at 99.9 % the bootstrap has no quantile, and Student's alone would decide."""
+    profits = np.array([22.86, 19.33, 19.61, 22.89, 19.41])
+    verdict = verdict_of(BoundRule(BIAS, "fair", low=4.0), rows("fair", profits))
+    words = (verdict.word, verdict.word_99, verdict.word_999)
+    assert words == ("reproduced", "inconclusive", "inconclusive")
+
+
 def test_an_inconclusive_says_how_many_runs_would_decide() -> None:
     noise = np.array([-1.0, 0.5, -0.5, 1.0, -1.2, 1.2, 0.3, -0.3, 0.8, -0.8])
     verdict = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 0.2 + noise))
@@ -872,3 +891,8 @@ def test_a_difference_stands_beside_how_often_the_method_is_better() -> None:
     verdict = verdict_of(lowest(), *tables)
     assert verdict.better is not None
     assert verdict.better == pytest.approx((0.8, 0.4439, 0.9748), abs=1e-4)
+
+
+def test_what_is_told_over_the_steps_of_an_evaluation_is_not_of_the_training() -> None:
+    within = Quantity({"": "at_long_gap"}, phase="curve", window=(0.2, 1.0))
+    assert within.words("") == "long gap during an evaluation, from 0.2 to 1 of it,"

@@ -36,6 +36,7 @@ _KEYS = (
     "horizon",
     "profile",
     "settings",
+    "whose",
     "measure",
     "variant",
     "verdict",
@@ -44,8 +45,7 @@ _KEYS = (
 )
 _NOTHING = "\N{EN DASH}"
 _COLUMNS = ("claim", "verdict", "ours", "reported", "rests on", "statement")
-_SETTINGS = {"authors": "the authors' settings", "ours": "our settings"}
-
+_MARK = "rule written or changed after its runs"
 Row = Mapping[str, Any]
 
 
@@ -88,10 +88,10 @@ class ClaimBox:
         head = [*names, *["reported"] * reported, "claim"]
         body = [
             [
-                *(_verdicts([row for row in group if row["variant"] == v]) for v in variants),
+                *(verdict_cell([row for row in group if row["variant"] == v]) for v in variants),
                 *[_value(group[0]["reported"])] * reported,
                 f"{html.escape(_claim(group[0]))} <code>{html.escape(group[0]['id'])}</code>"
-                + _marks(group[0]),
+                + change_marks(group[0]),
             ]
             for group in self._claims()
         ]
@@ -162,13 +162,19 @@ def _claim(row: Row) -> str:
 def _words(row: Row) -> tuple[str, str, str, str]:
     """Return verdict, our value, reported value and basis as text."""
     number = f"{_number(row)} ({row['measured']})" if row["measured"] else _number(row)
-    mark = "rule changed after its runs" if row["changed"] else ""
+    mark = _MARK if row["changed"] else ""
     basis = _listed(_plain(row["variant"]), *_basis(row), mark) if _decided(row) else _NOTHING
     return _verdict(row), number, _value(row["reported"]), basis
 
 
-def _verdicts(rows: Sequence[Row]) -> str:
-    """Write the verdicts of a claim in one variant; the first by each measure is the larger."""
+def verdict_cell(rows: Sequence[Row]) -> str:
+    """Write the verdicts of a claim in one variant as HTML; the first by each measure is larger.
+
+    Parameters
+    ----------
+    rows
+        As for `claim_box`.
+    """
     large: set[str] = set()
     blocks = []
     for row in rows:
@@ -184,14 +190,20 @@ def _verdicts(rows: Sequence[Row]) -> str:
     return "".join(blocks) or _NOTHING
 
 
-def _marks(row: Row) -> str:
-    """Write what was changed in the rule after its runs: a short mark, the words behind it."""
+def change_marks(row: Row) -> str:
+    """Write what was changed in the rule after its runs: a short mark, the words behind it.
+
+    Parameters
+    ----------
+    row
+        As for `claim_box`.
+    """
     words = "".join(
         f"<p>{html.escape(c['date'])}: was {html.escape(c['was'])}, now {html.escape(c['now'])}. "
         f"{html.escape(c['why'])}</p>"
         for c in row["changed"]
     )
-    return words and f"<details><summary>rule changed after its runs</summary>{words}</details>"
+    return words and f"<details><summary>{_MARK}</summary>{words}</details>"
 
 
 def _basis(row: Row) -> list[str]:
@@ -203,13 +215,40 @@ def _basis(row: Row) -> list[str]:
     of = f" of {row['horizon']:,}" if short else ""
     return [
         measure,
-        _SETTINGS.get(row["settings"], str(row["profile"])),
+        row["whose"] or str(row["profile"]),
         f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
         "runs of two kinds" if row.get("two_kinds") else "",
-        f"about {row['enough_seeds']} runs would decide" if row.get("enough_seeds") else "",
+        _better(row),
+        _level(row),
+        _missing(row, short),
     ]
+
+
+def _better(row: Row) -> str:
+    """Say on how many seeds a compared method is the better one."""
+    if not row.get("better"):
+        return ""
+    return f"better in {round(row['better'][0] * row['seeds'])} of {row['seeds']}"
+
+
+def _level(row: Row) -> str:
+    """Say what becomes of a word by intervals at 99 and at 99.9 %."""
+    words = (("99 %", row.get("verdict_99")), ("99.9 %", row.get("verdict_999")))
+    if words[0][1] is None or row["verdict"] == "inconclusive":
+        return ""
+    other = next((f"at {level} {word}" for level, word in words if word != row["verdict"]), "")
+    return other or "the same at 99.9 %"
+
+
+def _missing(row: Row, short: bool) -> str:
+    """Say what would decide an *inconclusive*."""
+    if row.get("enough_seeds"):
+        return f"about {row['enough_seeds']:,} runs would decide"
+    if row["verdict"] != "inconclusive" or row["interval"] is None:
+        return ""
+    return "longer runs would decide" if short else "no number of runs would decide"
 
 
 def _decided(row: Row) -> bool:

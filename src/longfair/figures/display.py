@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
 from PIL import Image
 
 from longfair.errors import UsageError
 from longfair.figures.style import CARD, PIXELS_PER_INCH
+from longfair.figures.words import shown_axes
 
 _SHARPNESS = 2  # file pixels per displayed pixel
 
@@ -56,16 +58,33 @@ class Figure:
     def png(self) -> bytes:
         """Return the drawing as a PNG file; the same plotting call gives the same bytes."""
         drawn, packed = io.BytesIO(), io.BytesIO()
-        self.figure.savefig(drawn, format="png", dpi=_SHARPNESS * PIXELS_PER_INCH, facecolor=CARD)
+        dots = _SHARPNESS * PIXELS_PER_INCH
+        self.figure.savefig(drawn, format="rgba", dpi=dots, facecolor=CARD)
+        width, height = (int(side * dots) for side in self.figure.get_size_inches())
         # A palette of 256 colours makes the file a third as large; the eye sees no difference.
-        picture = Image.open(drawn).convert("RGB")
+        picture = Image.frombytes("RGBA", (width, height), drawn.getvalue()).convert("RGB")
         picture.quantize(256, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
         return packed.getvalue()
 
+    def svg(self) -> bytes:
+        """Return the drawing as an SVG file with its text as text, the same bytes for the same."""
+        drawn = io.BytesIO()
+        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "longfair"}):
+            self.figure.savefig(drawn, format="svg", facecolor=CARD, metadata={"Date": None})
+        return drawn.getvalue()
+
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self.bundle(self.alt_text)
+
+    def bundle(self, alt_text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what a notebook keeps: picture and words, and what the axes show.
+
+        With the axes a test can hold the words of a page against what was drawn in it.
+        """
         width = round(self.figure.get_figwidth() * PIXELS_PER_INCH)
-        data = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt_text}
-        return data, {"image/png": {"alt": self.alt_text, "width": width}}
+        data = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": alt_text}
+        axes = [one._asdict() for one in shown_axes(self.figure)]
+        return data, {"image/png": {"alt": alt_text, "width": width}, "axes": axes}
 
 
 @dataclass(frozen=True)
@@ -149,7 +168,9 @@ def show(figure: Figure | None, caption: str, *, name: str = "figure", otherwise
         return
     rows = len(figure.data)
     link = _link(figure.data, f"Data behind this figure (CSV, {rows} rows)", name)
-    _display(figure)
+    # The message comes first, and what carries it afterwards.
+    data, metadata = figure.bundle(f"{caption} {figure.alt_text}")
+    _display(data, metadata=metadata, raw=True)
     _display_caption(
         f"<em>{html.escape(caption)}</em> {link}",
         f"{caption} [{rows} rows of data behind this figure]",
@@ -199,8 +220,8 @@ def show_missing(missing: pd.DataFrame, what: str) -> None:
         _display(missing)
 
 
-def _display(thing: Any, *, raw: bool = False) -> None:
-    importlib.import_module("IPython.display").display(thing, raw=raw)  # only notebooks need it
+def _display(thing: Any, **options: Any) -> None:
+    importlib.import_module("IPython.display").display(thing, **options)  # only notebooks need it
 
 
 def _display_caption(marked_up: str, plain: str) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from longfair.figures._frames import arms, require, several_variants
 from longfair.figures.display import Figure
 from longfair.figures.style import (
+    GREY,
     LineStyle,
+    along_large_axis,
     canvas,
     label,
     large_axis,
@@ -22,6 +26,9 @@ from longfair.figures.style import (
     squeeze_beyond,
     styled,
 )
+
+CROWDED = 3
+"""Methods whose single runs can be told apart in one panel."""
 
 
 def learning_curves(
@@ -36,6 +43,9 @@ def learning_curves(
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw one curve with a band per method, over thin lines of its single seeds.
+
+    Where more than three methods would hide each other's runs, each has a panel of its own, and the
+    curves of the others stand behind it in grey.
 
     Parameters
     ----------
@@ -68,27 +78,83 @@ def learning_curves(
         If a column is missing, a table is empty or a method has no style.
     """
     bands = require(bands, ["method", "step", "value", "low", "high"], "bands")
-    figure, (axes,) = canvas(7.2, 4.2)
-    last = float(bands["step"].max())
+    if runs is not None:
+        runs = require(runs, ["method", "seed", "step", "value"], "runs")
+    if references is not None:
+        references = require(references, ["method", "value"], "references")
+    methods = len(list(arms(bands)))
+    crowded = runs is not None and methods > CROWDED
+    rows = -(-methods // 2) if crowded else 1
+    size = (7.2, 0.9 + 2.3 * rows) if crowded else (7.2, 4.2)
+    figure, panels = canvas(*size, columns=1 + crowded, rows=rows, sharex=True, sharey=True)
+    first, last = float(bands["step"].min()), float(bands["step"].max())
+    span = f"from {number(first)} to {number(last)}"
     with styled():
-        if runs is not None:
-            runs = require(runs, ["method", "seed", "step", "value"], "runs")
-            _single_runs(axes, runs, styles)
-        _curves(axes, bands, styles)
-        if across is None:
-            across = large_axis(axes, last)
+        if crowded:
+            _method_by_method(panels, bands, runs, styles)
         else:
-            axes.set_xlabel(across)
+            _single_runs(panels[0], runs, styles)
+            _curves(panels[0], bands, styles)
+        if across is None:
+            across, span = large_axis(panels[0], last), along_large_axis(first, last)
         if logarithmic_beyond is not None:
-            quantity += squeeze_beyond(axes, logarithmic_beyond)
-        axes.set_ylabel(quantity)
-        axes.set_xlim(left=float(bands["step"].min()), right=last)
-        if references is not None:
-            references = require(references, ["method", "value"], "references")
-            _reference_lines(axes, references, last, styles)
-        legend(figure)
-    alt_text = _describe(bands, references, quantity, across, band, styles)
+            additions = {squeeze_beyond(axes, logarithmic_beyond) for axes in panels}
+            quantity += additions.pop()
+        panels[0].set_xlim(left=first, right=last)
+        if crowded:
+            panels[0].set_xlabel("")
+            figure.supxlabel(across, fontsize="medium")
+            figure.supylabel(quantity, fontsize="medium")
+            _behind(figure, panels, references, styles)
+        else:
+            panels[0].set(xlabel=across, ylabel=quantity)
+            if references is not None:
+                _reference_lines(panels[0], references, styles)
+            legend(figure)
+    each = ", a panel for each method" if crowded else ""
+    opening = f"Line chart of {quantity} against {across}, {span}{each}; {band}."
+    alt_text = " ".join([opening, *_described(bands, references, styles)])
     return Figure(figure, alt_text, bands if runs is None else runs)
+
+
+def _method_by_method(
+    panels: Sequence[Axes],
+    bands: pd.DataFrame,
+    runs: pd.DataFrame | None,
+    styles: Mapping[str, LineStyle] | None,
+) -> None:
+    """Give every method a panel, with the curves of the others in grey."""
+    several = several_variants(bands)
+    every = list(arms(bands))
+    for axes, (method, variant, own) in zip(panels, every, strict=False):
+        for _, _, other in every:
+            if other is not own:
+                axes.plot(other["step"], other["value"], color=GREY, lw=1.0, alpha=0.6, zorder=1)
+        if runs is not None:
+            mine = (runs["method"] == method) & (runs["variant"] == variant)
+            _single_runs(axes, runs[mine], styles)
+        _curves(axes, own, styles)
+        title = label(method_style(method, variant, styles), variant, several=several)
+        axes.set_title(title, loc="left", fontsize=11, weight="bold")
+    for unused in panels[len(every) :]:
+        unused.set_axis_off()
+
+
+def _behind(
+    figure: Drawing,
+    panels: Sequence[Axes],
+    references: pd.DataFrame | None,
+    styles: Mapping[str, LineStyle] | None,
+) -> None:
+    """Draw reference lines in every panel, with their names at the first on the right."""
+    legend(figure, [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")])
+    if references is None:
+        return
+    _reference_lines(panels[1], references, styles, apart=0.1)
+    for axes in [axes for axes in panels if axes.axison and axes is not panels[1]]:
+        for _, row in references.iterrows():
+            style = method_style(str(row["method"]), "", styles)
+            axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
 
 
 def curve_panels(
@@ -125,7 +191,7 @@ def curve_panels(
     figure, panels = canvas(
         7.2, 0.8 + 2.8 * rows, columns=min(len(titles), 2), rows=rows, sharex=True, sharey=True
     )
-    last = float(bands["step"].max())
+    first, last = float(bands["step"].min()), float(bands["step"].max())
     addition = ""
     with styled():
         for axes, title in zip(panels, titles, strict=False):
@@ -136,12 +202,13 @@ def curve_panels(
         for unused in panels[len(titles) :]:
             unused.set_axis_off()
         across = large_axis(panels[0], last)
-        panels[0].set(xlabel="", xlim=(float(bands["step"].min()), last))
+        panels[0].set(xlabel="", xlim=(first, last))
         figure.supxlabel(across, fontsize="medium")
         quantity += addition
         figure.supylabel(quantity, fontsize="medium")
         legend(figure)
-    parts = [_opening(bands, quantity, across, band)]
+    span = along_large_axis(first, last)
+    parts = [f"Line chart of {quantity} against {across}, {span}; {band}."]
     for title in titles:
         parts += [f"{title}:", *_ends(bands[bands["panel"] == title], styles)]
     return Figure(figure, " ".join(parts), bands)
@@ -169,8 +236,10 @@ def _curves(axes: Axes, bands: pd.DataFrame, styles: Mapping[str, LineStyle] | N
         )
 
 
-def _single_runs(axes: Axes, runs: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
-    for method, variant, rows in arms(runs):
+def _single_runs(
+    axes: Axes, runs: pd.DataFrame | None, styles: Mapping[str, LineStyle] | None
+) -> None:
+    for method, variant, rows in arms(runs) if runs is not None else ():
         style = method_style(method, variant, styles)
         for _, run in rows.groupby("seed", sort=True):
             run = run.sort_values("step")
@@ -178,9 +247,15 @@ def _single_runs(axes: Axes, runs: pd.DataFrame, styles: Mapping[str, LineStyle]
 
 
 def _reference_lines(
-    axes: Axes, references: pd.DataFrame, last: float, styles: Mapping[str, LineStyle] | None
+    axes: Axes,
+    references: pd.DataFrame,
+    styles: Mapping[str, LineStyle] | None,
+    apart: float = 0.055,
 ) -> None:
-    """Draw horizontal lines and write their names beside the right edge, pushed apart."""
+    """Draw horizontal lines and write their names beside the right edge, pushed apart.
+
+    Names are at least `apart` of the panel's height from each other.
+    """
     values = references["value"].to_numpy(dtype=float)
     limits = np.array(axes.get_ylim())
     limits = np.array([min(limits.min(), values.min()), max(limits.max(), values.max())])
@@ -189,7 +264,7 @@ def _reference_lines(
     margin = 0.03 * (high - low)
     low, high = low - margin, high + margin
     axes.set_ylim(*scale.inverted().transform(np.array([low, high])))
-    places = _apart((scale.transform(values) - low) / (high - low), 0.055)
+    places = _apart((scale.transform(values) - low) / (high - low), apart)
     for (_, row), place in zip(references.iterrows(), places, strict=True):
         style = method_style(str(row["method"]), "", styles)
         axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
@@ -215,28 +290,19 @@ def _apart(values: np.ndarray, gap: float) -> np.ndarray:
     return places
 
 
-def _describe(
+def _described(
     bands: pd.DataFrame,
     references: pd.DataFrame | None,
-    quantity: str,
-    across: str,
-    band: str,
     styles: Mapping[str, LineStyle] | None,
-) -> str:
-    parts = [_opening(bands, quantity, across, band), *_ends(bands, styles)]
+) -> Iterator[str]:
+    """Say where curves and reference lines are."""
+    yield from _ends(bands, styles)
     if references is not None:
         named = [
             f"{method_style(str(row['method']), '', styles).label} {number(row['value'])}"
             for _, row in references.iterrows()
         ]
-        parts.append(f"Horizontal reference lines: {', '.join(named)}.")
-    return " ".join(parts)
-
-
-def _opening(bands: pd.DataFrame, quantity: str, across: str, band: str) -> str:
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    span = f"from {number(first)} to {number(last)}"
-    return f"Line chart of {quantity} against {across}, {span}; {band}."
+        yield f"Horizontal reference lines: {', '.join(named)}."
 
 
 def _ends(bands: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> Iterator[str]:

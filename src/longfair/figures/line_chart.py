@@ -7,6 +7,7 @@ import pandas as pd
 from longfair.figures._frames import require
 from longfair.figures.display import Figure
 from longfair.figures.style import (
+    along_large_axis,
     canvas,
     group_style,
     large_axis,
@@ -48,9 +49,9 @@ def line_chart(
     frame = require(frame, list(frame.columns), "frame").drop(columns="variant").sort_index()
     figure, (axes,) = canvas(7.2, 3.8)
     places = frame.index.to_numpy()
-    parts = [
-        f"Line chart of {up} against {across}, from {number(places[0])} to {number(places[-1])}."
-    ]
+    first, last = float(places[0]), float(places[-1])
+    span = f"from {number(first)} to {number(last)}"
+    parts = []
     with styled():
         for index, (name, values) in enumerate(frame.items()):
             style = group_style(index, str(name))
@@ -68,9 +69,10 @@ def line_chart(
         if logarithmic:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.set_xlabel(across)
+            axes.set_xlabel(label := across)
         else:
-            large_axis(axes, float(places[-1]), across)
+            label, span = large_axis(axes, last, across), along_large_axis(first, last)
         axes.set_ylabel(up)
         legend(figure)
+    parts.insert(0, f"Line chart of {up} against {label}, {span}.")
     return Figure(figure, " ".join(parts), frame.rename_axis(across).reset_index())

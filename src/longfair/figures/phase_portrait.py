@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from longfair.errors import UsageError
 from longfair.figures._frames import require
+from longfair.figures._panels import square_panels
 from longfair.figures.display import Figure
-from longfair.figures.style import BLACK, GREY, canvas, number, styled
+from longfair.figures.style import BLACK, GREY, number, styled
 
 FloatArray = NDArray[np.float64]
 
@@ -48,22 +49,15 @@ def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
         If a column is missing, the table is empty, or the states of a panel are not a square grid.
     """
     flows = require(flows, list(COLUMNS), "flows")
-    titles = list(dict.fromkeys(flows["panel"]))
-    columns = min(3, len(titles))
-    rows = -(-len(titles) // columns)
-    figure, panels = canvas(0.7 + 2.5 * columns, 0.5 + 2.4 * rows, columns=columns, rows=rows)
     levels = np.linspace(0.0, max(float(flows["shade"].max()), 1e-6), LEVELS + 1)
     parts = [f"Phase portraits: streamlines of one step over {shade}."]
     with styled():
-        for panel, (title, own) in zip(panels, flows.groupby("panel", sort=False), strict=False):
+        panels = square_panels(flows, axes)
+        for panel, title, own in panels.filled:
             filled = _portrait(panel, own, levels)
-            panel.set_title(str(title), loc="left", fontsize=11, weight="bold")
-            panel.set(xlabel=axes.format(0), ylabel=axes.format(1))
             parts.append(f"{title}: {_described(own, shade)}.")
-        for unused in panels[len(titles) :]:
-            unused.set_axis_off()
-        figure.colorbar(filled, ax=panels, label=shade, format="%.2g", shrink=0.8)
-    return Figure(figure, " ".join(parts), flows.drop(columns="variant"))
+        panels.drawing.colorbar(filled, ax=panels.all, label=shade, format="%.2g", shrink=0.8)
+    return Figure(panels.drawing, " ".join(parts), flows.drop(columns="variant"))
 
 
 def _portrait(panel: Axes, own: pd.DataFrame, levels: FloatArray) -> QuadContourSet:

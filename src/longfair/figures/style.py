@@ -236,12 +236,25 @@ def styled() -> Any:
 
 def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
     """Write the horizontal axis in thousands or millions if it is long; return its label."""
-    factor, unit = (1e6, "millions") if last >= 1e6 else (1e3, "thousands")
-    if last >= 1e4:
+    factor, unit = _large(last)
+    if unit:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
         across = f"{across} ({unit})"
     axes.set_xlabel(across)
     return across
+
+
+def along_large_axis(first: float, last: float) -> str:
+    """Write from where to where an axis of `large_axis` goes, in its unit."""
+    factor, _ = _large(last)
+    return f"from {number(first / factor)} to {number(last / factor)}"
+
+
+def _large(last: float) -> tuple[float, str]:
+    """How much a 1 on a long axis stands for, and its name; none on a short one."""
+    if last < 1e4:
+        return 1.0, ""
+    return (1e6, "millions") if last >= 1e6 else (1e3, "thousands")
 
 
 def squeeze_beyond(axes: Axes, bound: float) -> str:

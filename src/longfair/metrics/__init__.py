@@ -8,6 +8,7 @@ module                    what it measures
 `aggregation`             notions that take the ratio first, and what they miss
 `windows`                 the same quantities over the last few steps
 `distances`               optimal transport between groups
+`decision_log`            rates and gaps of logged decisions, with intervals
 `sinkhorn`                the same, smoothed, as F-PPO's training code asks for it
 `memory_fairness`         fairness that depends on the past: schemes, memories, automata
 ========================  =========================================================

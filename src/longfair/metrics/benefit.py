@@ -165,7 +165,7 @@ def long_term_benefit_rate(
     offset: float = 0.0,
     no_demand: float | None = None,
 ) -> FloatArray:
-    """Ratio of cumulative supply to cumulative demand, per group.
+    """Ratio of cumulative supply to cumulative demand, per group (Definition 2.2).
 
     Aggregation comes before the ratio.  Pooling several episodes therefore gives a ratio of
     means, not a mean of ratios.
@@ -214,7 +214,7 @@ def long_term_benefit_rate(
 
 
 def bias(rates: ArrayLike) -> FloatArray:
-    """Distance between the highest and the lowest rate.
+    """Distance between the highest and the lowest rate (Definition 2.3).
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def bias_gradient(rates: ArrayLike) -> FloatArray:
 
 
 def soft_bias(rates: ArrayLike, beta: float) -> FloatArray:
-    r"""Smooth upper companion of the bias, by log-sum-exp.
+    r"""Smooth upper companion of the bias, by log-sum-exp (Proposition 3.3 bounds it).
 
     It never reaches zero: at equal rates of :math:`M` groups it is
     :math:`2\log(M)/\beta`.

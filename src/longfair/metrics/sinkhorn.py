@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from longfair.compiling import njit
 from longfair.errors import UsageError
 from longfair.metrics._arrays import FloatArray, finite, same_shape
 
@@ -81,8 +81,17 @@ def debiased_distance(first: FloatArray, second: FloatArray) -> float:
     if diameter <= 0.0:
         return 0.0
     schedule = _schedule(diameter)
-    own = 0.5 * (smoothed_cost(first, first, schedule) + smoothed_cost(second, second, schedule))
+    own = 0.5 * (own_cost(first, schedule) + own_cost(second, schedule))
     return smoothed_cost(first, second, schedule) - own
+
+
+@njit(cache=True)
+def own_cost(sample: FloatArray, schedule: FloatArray) -> float:
+    """Return the smoothed cost of moving a sample (K,) onto itself: both potentials are one."""
+    potential = _softmin(sample, sample, np.zeros(len(sample)), schedule[0])
+    for epsilon in schedule:
+        potential = 0.5 * (potential + _softmin(sample, sample, potential, epsilon))
+    return 2.0 * float(_softmin(sample, sample, potential, schedule[-1]).mean())
 
 
 @njit(cache=True)
@@ -128,7 +137,10 @@ def _softmin(
             largest = max(largest, exponents[j])
         total = 0.0
         for j in range(len(others)):
-            if exponents[j] - largest > NEGLIGIBLE:
-                total += math.exp(exponents[j] - largest)
+            below = exponents[j] - largest
+            if below == 0.0:
+                total += 1.0
+            elif below > NEGLIGIBLE:
+                total += math.exp(below)
         softmin[i] = -epsilon * (largest + math.log(total / len(others)))
     return softmin

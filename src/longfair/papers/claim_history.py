@@ -7,13 +7,13 @@ other words than before is an event. Marked changes (`changed` in the file) say 
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import longfair
+from longfair.runs.machine import git
 
 
 class Event(NamedTuple):
@@ -46,11 +46,11 @@ def history(paper: str, claim: str) -> list[Event]:
 @cache
 def _histories(paper: str) -> dict[str, list[Event]]:
     file = Path(longfair.__file__).parent / "papers" / paper / "claims.yaml"
-    told = _git(file.parent, "log", "--reverse", "--format=%H %as", "--", file.name) or ""
+    told = git(file.parent, "log", "--reverse", "--format=%H %as", "--", file.name) or ""
     found: dict[str, list[Event]] = defaultdict(list)
     for line in told.splitlines():
         commit, date = line.split()
-        text = _git(file.parent, "show", f"{commit}:./{file.name}") or ""
+        text = git(file.parent, "show", f"{commit}:./{file.name}") or ""
         for claim, rule in rules_of(text).items():
             if not found[claim] or found[claim][-1].rule != rule:
                 found[claim].append(Event(commit, date, rule))
@@ -74,17 +74,3 @@ def rules_of(text: str) -> dict[str, str]:
             kept = (line for line in lines if line and not line.startswith("#"))
             rules[name] = " ".join(kept)
     return rules
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout

@@ -1,18 +1,28 @@
-"""Everything about one claim: what is said, how it is judged, and how to repeat it."""
+"""Everything about a claim: what is said, how it is judged, by which runs, and how to repeat it.
+
+``longfair show`` prints it, and the claim's page in the book shows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import importlib.util
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from longfair.papers import registry
 from longfair.papers.claim_history import history
+from longfair.papers.claim_numbers import Pools, numbers
 from longfair.runs import board
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Arm, Run, plan
-from longfair.runs.store import State, Store
+from longfair.runs.store import State, Status, Store
+from longfair.runs.verdicts import Verdict
 
 
 class Paper(NamedTuple):
@@ -53,62 +63,67 @@ PAPERS = {
 """The papers of this package, by id. One from outside has no entry."""
 
 
-def sheet(claim: Claim, store: Store) -> dict[str, Any]:
-    """Gather everything about a claim, as plain values that JSON can hold.
+EXACT = "none"
+"""Environment of a claim that needs no runs."""
+
+_ENVIRONMENTS = {"fairmdp": "LoanMDP", "fairqcm": "Doughnut"}
+"""Where the runs of a paper take place whose settings do not name it."""
+
+
+def sheets(claims: Iterable[Claim], store: Store) -> list[dict[str, Any]]:
+    """Gather everything about claims, as plain values that JSON can hold.
 
     Parameters
     ----------
-    claim
-        The claim.
+    claims
+        The claims.
     store
         Where results are.
 
     Returns
     -------
-    dict
-        Keys ``id``, ``asked``, ``statement``, ``paper``, ``place``, ``rule`` (its words, and the
-        commits that wrote it), ``changed``, ``note``, ``verdicts`` (see `Verdict.as_json`),
-        ``runs`` (one row for every arm and profile), ``code`` (dotted names) and ``commands``.
+    list of dict
+        One for every claim, with the keys ``id``, ``asked``, ``statement``, ``paper``, ``place``,
+        ``environment``, ``reported``, ``rule`` (its ``words`` by every measure, its ``text`` as it
+        stands in the file, and the ``commits`` that wrote it), ``changed``, ``note``, ``verdicts``
+        (see `Verdict.as_json`, with ``core_hours``), ``numbers`` (those of single runs, see
+        `longfair.papers.claim_numbers`), ``runs`` (one row for every arm and profile), ``made``
+        (the days of the first and the last run), ``code`` (names with file and lines) and
+        ``commands``.
     """
-    written = history(claim.paper, claim.id)
-    paper = PAPERS.get(claim.paper)
-    verdicts = board.verdicts([claim], store, registry.experiments(), registry.checks())
-    return {
-        "id": claim.id,
-        "asked": claim.asked,
-        "statement": claim.statement,
-        "paper": {"id": claim.paper} if paper is None else {"id": claim.paper, **paper._asdict()},
-        "place": claim.source,
-        "rule": {
-            "words": written[-1].rule if written else repr(claim.rule),
-            "commits": [{"commit": e.commit, "date": e.date} for e in written],
-        },
-        "changed": [asdict(change) for change in claim.changed],
-        "note": claim.note,
-        "verdicts": [verdict.as_json() for verdict in verdicts],
-        "runs": _rows(claim, store),
-        "code": code_of(claim),
-        "commands": commands_of(claim),
-    }
+    chosen = list(claims)
+    verdicts: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in board.verdicts(chosen, store, registry.experiments(), registry.checks()):
+        verdicts[verdict.claim.id].append(verdict)
+    held = _Held(store)
+    return [_sheet(claim, verdicts[claim.id], held) for claim in chosen]
 
 
 def runs_of(claim: Claim, store: Store) -> Iterator[tuple[Run, State]]:
     """Go through the runs that a claim may be judged on, smoke runs aside, with their states."""
-    if claim.experiment is None:
-        return
-    experiment = registry.experiment(claim.experiment)
-    for profile in experiment.arms:
-        if profile != "smoke":
-            chosen = [run for run in plan(experiment, profile) if _is_about(claim, run.arm)]
-            yield from store.states_of(chosen)
+    if claim.experiment is not None:
+        yield from store.states_of(
+            run for run in _planned(claim.experiment) if _is_about(claim, run.arm)
+        )
 
 
 def core_seconds(run: Run, store: Store) -> float:
     """Return what a stored run cost; 0 where it does not say."""
+    return float(_told(run, store).get("core_seconds", 0.0))
+
+
+def _told(run: Run, store: Store) -> dict[str, Any]:
+    """Return how a stored run came to be; nothing if there is no file that can be trusted."""
     entry = store.index.entry(store.path(run))
-    if entry is None or entry.problem:
-        return 0.0
-    return float(entry.provenance.get("core_seconds", 0.0))
+    return {} if entry is None or entry.problem else store.index.provenance(entry)
+
+
+def _planned(experiment: str) -> Iterator[Run]:
+    """Go through the runs of an experiment, smoke runs aside."""
+    declared = registry.experiment(experiment)
+    for profile in declared.arms:
+        if profile != "smoke":
+            yield from plan(declared, profile)
 
 
 def code_of(claim: Claim) -> list[str]:
@@ -127,6 +142,40 @@ def code_of(claim: Claim) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@cache
+def place_of(name: str) -> dict[str, Any]:
+    """Say where the code of an object stands.
+
+    Parameters
+    ----------
+    name
+        Dotted name of a function or class at the top of a module.
+
+    Returns
+    -------
+    dict
+        ``name``, ``file`` (with the package's folder), ``first`` and ``last`` line.
+    """
+    module, _, own = name.rpartition(".")
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    path = Path(str(spec.origin))
+    found = next(
+        part
+        for part in ast.parse(path.read_text(encoding="utf-8")).body
+        if getattr(part, "name", None) == own
+    )
+    decorators = getattr(found, "decorator_list", [])
+    return {
+        "name": name,
+        "file": "/".join([*module.split(".")[:-1], path.name])
+        if path.stem != "__init__"
+        else "/".join([*module.split("."), path.name]),
+        "first": min([found.lineno, *(part.lineno for part in decorators)]),
+        "last": found.end_lineno,
+    }
+
+
 def commands_of(claim: Claim) -> list[str]:
     """Return the commands that repeat a claim: some of its runs, and all of them."""
     commands = [f"longfair rerun {claim.id}"]
@@ -139,20 +188,112 @@ def commands_of(claim: Claim) -> list[str]:
     return commands
 
 
+def environment_of(claim: Claim) -> str:
+    """Name the environment that a claim's runs take place in, such as ``"Lending"``."""
+    if claim.experiment is None:
+        return EXACT
+    arm = next(iter(registry.experiment(claim.experiment).arms.values()))[0]
+    world = getattr(arm.config, "world", None)
+    if world is None:
+        return _ENVIRONMENTS.get(claim.paper, "")
+    return str(world.environment).partition("/")[2].rpartition("-")[0]
+
+
+class _Known(NamedTuple):
+    """A run, how it stands, what it cost, and the day on which it was made; empty if unknown."""
+
+    run: Run
+    status: Status
+    core_seconds: float
+    day: str
+
+
+class _Held:
+    """What the runs of experiments cost and how fresh they are, asked of the store once."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.pools = Pools(store)
+        self._runs: dict[str, list[_Known]] = {}
+
+    def runs_of(self, claim: Claim) -> list[_Known]:
+        """Return the runs that a claim may be judged on."""
+        if claim.experiment is None:
+            return []
+        if claim.experiment not in self._runs:
+            states = self.store.states_of(_planned(claim.experiment))
+            self._runs[claim.experiment] = [self._known(run, state) for run, state in states]
+        return [one for one in self._runs[claim.experiment] if _is_about(claim, one.run.arm)]
+
+    def _known(self, run: Run, state: State) -> _Known:
+        told = _told(run, self.store)
+        seconds, day = told.get("core_seconds", 0.0), str(told.get("finished", ""))[:10]
+        return _Known(run, state.status, float(seconds), day)
+
+
+def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, Any]:
+    written = history(claim.paper, claim.id)
+    paper = PAPERS.get(claim.paper)
+    measures = dict.fromkeys(name for names in claim.measures.values() for name in names)
+    runs = held.runs_of(claim)
+    days = {one.day for one in runs if one.day}
+    reported = claim.reported
+    return {
+        "id": claim.id,
+        "asked": claim.asked,
+        "statement": claim.statement,
+        "paper": {"id": claim.paper} if paper is None else {"id": claim.paper, **paper._asdict()},
+        "place": claim.source,
+        "environment": environment_of(claim),
+        "reported": None if reported is None else asdict(reported),
+        "rule": {
+            "words": {measure: claim.rule.words(measure) for measure in measures},
+            "text": written[-1].rule if written else repr(claim.rule),
+            "commits": [{"commit": e.commit, "date": e.date} for e in written],
+        },
+        "changed": [asdict(change) for change in claim.changed],
+        "note": claim.note,
+        "verdicts": [
+            {**verdict.as_json(), "core_hours": _core_hours(verdict, runs)} for verdict in verdicts
+        ],
+        "numbers": numbers(claim, verdicts, held.pools),
+        "runs": _rows(runs),
+        "made": [min(days), max(days)] if days else [],
+        "code": [place_of(name) for name in code_of(claim)],
+        "commands": commands_of(claim),
+    }
+
+
 def _is_about(claim: Claim, arm: Arm) -> bool:
     """Say whether a rule reads an arm: in a judged variant, a pinned one, or as a reference."""
+    return any(_reads(claim, variant, arm) for variant in claim.variants)
+
+
+def _reads(claim: Claim, variant: str, arm: Arm) -> bool:
+    """Say whether a rule reads an arm when it judges one variant."""
     for name in claim.rule.methods:
         method, _, pinned = name.partition(":")
-        if arm.method == method and arm.variant in (
-            (pinned,) if pinned else (*claim.variants, REFERENCE)
-        ):
+        if arm.method == method and arm.variant in ((pinned,) if pinned else (variant, REFERENCE)):
             return True
     return False
 
 
-def _rows(claim: Claim, store: Store) -> list[dict[str, Any]]:
+def _core_hours(verdict: Verdict, runs: Iterable[_Known]) -> float | None:
+    """Return what the runs behind a verdict cost; None where there are none."""
+    profiles = verdict.profile.split(", ")
+    seconds = [
+        one.core_seconds
+        for one in runs
+        if one.run.profile in profiles
+        and one.run.seed in verdict.seeds
+        and _reads(verdict.claim, verdict.variant, one.run.arm)
+    ]
+    return sum(seconds) / 3600.0 if seconds else None
+
+
+def _rows(runs: Iterable[_Known]) -> list[dict[str, Any]]:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for run, state in runs_of(claim, store):
+    for run, status, cost, _ in runs:
         row = rows.setdefault(
             (run.profile, run.arm.name),
             {
@@ -163,6 +304,6 @@ def _rows(claim: Claim, store: Store) -> list[dict[str, Any]]:
                 "core_hours": 0.0,
             },
         )
-        row[state.status] += 1
-        row["core_hours"] += core_seconds(run, store) / 3600.0
+        row[status] += 1
+        row["core_hours"] += cost / 3600.0
     return [row for row in rows.values() if row["fresh"] + row["stale"] + row["damaged"]]

@@ -2,7 +2,7 @@
 
 A world has a model in `book/_static/worlds.js`, and here its data and a still figure for readers
 without scripts. A test compares what the script computes with what Python computes. A further
-world, such as the phase portrait of a population, is an entry here and one of the same name there.
+world is an entry here and one of the same name there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from longfair.figures import Figure
 from longfair.papers.elbert import live_histories, live_lending
 from longfair.papers.fairmdp import live_price
+from longfair.papers.ucbfair import live_population
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class LiveWorld:
 WORLDS = (
     LiveWorld("lending", live_lending.data, live_lending.still),
     LiveWorld("histories", live_histories.data, live_histories.still),
+    LiveWorld("population", live_population.data, live_population.still),
     LiveWorld("price", live_price.data, live_price.still),
 )
 """All worlds, in the order of the book."""

@@ -188,6 +188,15 @@ class Runs:
             return NOT_STORED
         return tidy.written(estimate(values, name=f"{method} {variant} {metric}"), digits)
 
+    def spread(self, metric: str, method: str, variant: str, digits: int = 3) -> str:
+        """Write where an arm's runs end, as `median_and_range` does.
+
+        For runs so far apart that an interval of their mean reaches what cannot occur.
+        """
+        if self.results.empty or not self.has((method, variant)):
+            return NOT_STORED
+        return median_and_range(self.last_of(method, variant)[metric], digits)
+
     def less(self, metric: str, first: ArmName, second: ArmName, digits: int = 3) -> str:
         """Write by how much the first arm differs from the second, paired by seed."""
         found = tidy.difference(self.results, metric, first, second)
@@ -216,6 +225,24 @@ class Runs:
         rows = self.results.assign(value=self.results["value"] * scale)
         rows = rows[rows["variant"].isin(variants)] if variants else rows
         return self.labelled(tidy.final_table(rows, quantities)) if len(rows) else self.missing
+
+    def ranges(self, quantities: Quantities) -> pd.DataFrame | Words:
+        """Lay out final metrics of runs that end apart, of which a mean would say nothing.
+
+        Parameters
+        ----------
+        quantities
+            What to show.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index method and variant; per quantity see `median_and_range`, and the number of runs.
+        """
+        if self.results.empty:
+            return self.missing
+        table = tidy.final_table(self.results, quantities, write=median_and_range)
+        return self.labelled(table).rename(columns={"seeds": "runs"})
 
     def differences(
         self, pairs: Mapping[Any, tuple[ArmName, ArmName]], quantities: Quantities
@@ -534,6 +561,11 @@ class Page:
             )
         provenance = pd.concat([runs.provenance() for runs in shown]) if shown else None
         return origin(self.profile, packages, sources, provenance)
+
+
+def median_and_range(values: pd.Series[float], digits: int) -> str:
+    """Write runs as `longfair.runs.tidy.median_and_range` does, and say where there are none."""
+    return tidy.median_and_range(values, digits) if len(values) else NOT_STORED
 
 
 def _reasons(verdict: Verdict) -> str:

@@ -25,7 +25,7 @@ def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame
     if not median:
         return tidy.over_seeds(rows, by)
     groups = rows.groupby(list(by), sort=False, observed=True)["value"]
-    middle = groups.quantile(0.5, interpolation="nearest").reset_index()
+    middle = groups.quantile(0.5, interpolation="lower").reset_index()
     return middle.assign(low=middle["value"], high=middle["value"])
 
 

@@ -4,7 +4,7 @@ A verdict follows from the claim with its rule, the stored runs of its experimen
 judges: this room, and for an exact claim what its check reaches. The index of the store remembers
 verdicts under a digest of all three, so the second look at the board costs nothing, a new run costs
 the claims of its experiment, and an edit elsewhere in the library costs nothing. What a check found
-is remembered by itself, because some checks compute for seconds what no rule changes.
+is remembered by itself, see `longfair.runs.check_memory`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from longfair.runs.claims import Asked, Check, CheckResult, Claim
-from longfair.runs.evidence import Evidence
+from longfair.runs import check_memory
+from longfair.runs.claims import Asked, Check, Claim
+from longfair.runs.evidence import Evidence, digest_of
 from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
 from longfair.runs.rules.words import Word
-from longfair.runs.sources import library_stamp, source_digest
+from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_by_settings
 
@@ -51,17 +52,22 @@ def verdicts(
     """
     chosen = list(claims)
     names = dict.fromkeys(claim.experiment for claim in chosen if claim.experiment)
-    evidence = {name: Evidence.of(store, experiments[name]) for name in names}
-    digests = {name: stored.digest for name, stored in evidence.items()}
+    digests = {name: digest_of(store, experiments[name]) for name in names}
+    codes = check_memory.codes_of(checks, store)
     questions = {
         claim.id: sha256(
-            f"{_code(claim, checks)}\n{profile}\n{digests.get(claim.experiment or '')}\n{claim!r}"
+            f"{_code(claim, codes)}\n{profile}\n{digests.get(claim.experiment or '')}\n{claim!r}"
         )
         for claim in chosen
     }
     known = {claim.id: store.index.answer(questions[claim.id]) for claim in chosen}
     waiting = [claim for claim in chosen if known[claim.id] is None]
-    remembered = {name: _remembered(check, store) for name, check in checks.items()}
+    remembered = {
+        name: check_memory.remembered(name, check, codes[name], store)
+        for name, check in checks.items()
+    }
+    asked = dict.fromkeys(claim.experiment for claim in waiting if claim.experiment)
+    evidence = {name: Evidence.of(store, experiments[name]) for name in asked}
     judged = judge_by_settings(waiting, store, evidence, remembered, profile=profile)
     store.index.remember(
         {questions[name]: [_plain(verdict) for verdict in found] for name, found in judged.items()}
@@ -158,25 +164,10 @@ def family(rows: Iterable[Mapping[str, Any]]) -> Family:
     )
 
 
-def _code(claim: Claim, checks: Mapping[str, Check]) -> str:
+def _code(claim: Claim, codes: Mapping[str, str]) -> str:
     """Say which code judges a claim: this room, and what the executable checks reach."""
-    reached = (source_digest(checks[name]) for name in claim.rule.checks if name in checks)
+    reached = (codes[name] for name in claim.rule.checks if name in codes)
     return " ".join((library_stamp("runs"), *reached))
-
-
-def _remembered(check: Check, store: Store) -> Check:
-    """Return the check, which is run only if the code that it reaches changed."""
-
-    def answered() -> CheckResult:
-        shape = [part.name for part in fields(CheckResult)]
-        question = sha256(f"{check.__module__}.{check.__name__} {source_digest(check)} {shape}")
-        kept = store.index.answer(question)
-        if kept is None:
-            kept = asdict(check())
-            store.index.remember({question: kept})
-        return CheckResult(**kept)
-
-    return answered
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:

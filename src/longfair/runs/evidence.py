@@ -13,7 +13,7 @@ spread over runs depends on them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,9 +23,13 @@ import pandas as pd
 from longfair.runs.experiment import Arm, Experiment, Run
 from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, sha256
+from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store, no_results
 
 Settings = Literal["authors", "ours"]
+
+SETTINGS_IN_WORDS = {"authors": "the authors' settings", "ours": "our settings"}
+"""Whose settings runs have, in words."""
 
 REFERENCE = "reference"
 """Variant of methods that learn nothing; they stand in every variant's comparison."""
@@ -72,19 +76,25 @@ class Evidence:
             for arm in experiment.arms.get(experiment.authors, ())
             if arm.variant in PUBLISHED
         }
-        found = [
-            (run, entry)
-            for profile in experiment.arms
-            for entry in store.index.entries(f"{experiment.id}/{profile}")
-            if (run := _run_of(entry, experiment, profile))
-        ]
+        arms = {
+            profile: {arm.name: arm for arm in chosen}
+            for profile, chosen in experiment.arms.items()
+        }
+        found = []
+        for profile, entry in _entries(store, experiment):
+            name, _, seed = Path(entry.path).stem.rpartition(".")
+            if name in arms[profile] and seed.isdigit():
+                run = Run(experiment.id, profile, arms[profile][name], int(seed))
+                found.append((run, entry))
         rows = []
         states = store.states_of(run for run, _ in found)
         for (run, state), (_, entry) in zip(states, found, strict=True):
             arm = run.arm
             authors = arm.name in declared and not entry.problem
             if authors:
-                authors = _essence(arm, entry.provenance["config"]) == declared[arm.name]
+                authors = (
+                    _essence(arm, store.index.provenance(entry)["config"]) == declared[arm.name]
+                )
             identity = (run.profile, arm.method, arm.variant, run.seed)
             rows.append((*identity, authors, state.status == "stale", entry.stamp))
         runs = pd.DataFrame(rows, columns=[*_RUN, "authors", "stale", "stamp"])
@@ -114,7 +124,7 @@ class Evidence:
         theirs = self.runs[self.runs["authors"]]
         declared_first = (theirs["profile"] != self.experiment.authors).argsort(kind="stable")
         theirs = theirs.iloc[declared_first].drop_duplicates(_RUN[1:])
-        return {"the authors' settings": replace(self, runs=theirs), OURS: self._of(OURS)}
+        return {SETTINGS_IN_WORDS["authors"]: replace(self, runs=theirs), OURS: self._of(OURS)}
 
     def _of(self, profile: str) -> Evidence:
         return replace(self, runs=self.runs[self.runs["profile"] == profile])
@@ -138,11 +148,29 @@ class Evidence:
         return table.merge(chosen[[*_RUN, "authors", "stale"]], on=_RUN, how="inner")
 
 
-def _run_of(entry: Entry, experiment: Experiment, profile: str) -> Run | None:
-    """Return the run whose result a file holds; None if the experiment has no such arm."""
-    name, _, seed = Path(entry.path).stem.rpartition(".")
-    found = (arm for arm in experiment.arms[profile] if arm.name == name and seed.isdigit())
-    return next((Run(experiment.id, profile, arm, int(seed)) for arm in found), None)
+def digest_of(store: Store, experiment: Experiment) -> str:
+    """Return `Evidence.digest`, remembered while neither a file nor the code changes.
+
+    Parameters
+    ----------
+    store, experiment
+        As for `Evidence.of`.
+    """
+    stamps = [f"{entry.path} {entry.stamp}" for _, entry in _entries(store, experiment)]
+    declared = [(arm.name, arm.config) for arms in experiment.arms.values() for arm in arms]
+    question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{stamps} {declared}')}"
+    known = store.index.answer(question)
+    if known is None:
+        known = Evidence.of(store, experiment).digest
+        store.index.remember({question: known})
+    return str(known)
+
+
+def _entries(store: Store, experiment: Experiment) -> Iterator[tuple[str, Entry]]:
+    """Go through what is stored of an experiment, with the profile of each file."""
+    for profile in experiment.arms:
+        for entry in store.index.entries(f"{experiment.id}/{profile}"):
+            yield profile, entry
 
 
 def _essence(arm: Arm, config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -97,10 +97,28 @@ def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
         its name says, or its numbers or its provenance are not those that were written.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        content = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return examined(path, content)
+
+
+def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """Check what a file holds, as `read` does.
+
+    Parameters
+    ----------
+    path
+        The file, whose name says which run it belongs to.
+    content
+        Its bytes.
+    """
+    source = pa.BufferReader(content)
+    try:
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
             table = file.read(use_threads=False)
     except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     if not table.schema.equals(SCHEMA, check_metadata=False):
         raise damaged(path, f"its columns are {', '.join(table.schema.names)}")
     provenance, digests = _checked_metadata(table.schema.metadata or {}, path)
@@ -173,7 +191,8 @@ def damaged(path: Path, reason: str) -> DamagedResultError:
     )
 
 
-def _unreadable(path: Path, error: BaseException) -> DamagedResultError:
+def unreadable(path: Path, error: BaseException) -> DamagedResultError:
+    """Return the error for a file that cannot be opened or is no Parquet file."""
     lines = str(error).splitlines()
     return damaged(
         path, f"it cannot be read, {lines[0].rstrip('. ') if lines else type(error).__name__}"

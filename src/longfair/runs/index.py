@@ -8,6 +8,7 @@ checked again. Where it cannot be written (a read-only store) it is kept in memo
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import sqlite3
@@ -15,17 +16,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longfair.runs.files import ENDING, DamagedResultError, read
+from longfair.runs.files import ENDING, DamagedResultError, examined, unreadable
+from longfair.runs.machine import class_of
 
 FILE = ".index.sqlite"
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 create table files (
-    path text primary key, stamp text, key text, problem text, provenance text
+    path text primary key, stamp text, file text, key text, problem text, processor text,
+    source text
 ) without rowid;
 create index by_key on files (key);
+create table provenances (path text primary key, words text) without rowid;
 create table answers (question text primary key, answer text) without rowid;
 """
+_COLUMNS = "path, stamp, file, key, problem, processor, source"
 
 
 class Entry(NamedTuple):
@@ -33,19 +38,18 @@ class Entry(NamedTuple):
 
     path: str
     """Relative to the store, with slashes."""
-    key: str
-    """Digest of the run's key; empty if the file is damaged."""
-    problem: str
-    """Why the file cannot be trusted; empty if it can."""
-    words: str
-    """The provenance as JSON; empty if the file is damaged."""
-    stamp: str = ""
+    stamp: str
     """Size and times of the file."""
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """How the result came to be."""
-        return dict(json.loads(self.words))
+    file: str
+    """SHA-256 of the whole file; empty if it cannot be opened."""
+    key: str = ""
+    """Digest of the run's key; empty if the file is damaged."""
+    problem: str = ""
+    """Why the file cannot be trusted; empty if it can."""
+    processor: str = ""
+    """Class of the processor it was computed on; empty if the file is damaged."""
+    source: str = ""
+    """Digest of the code it was computed with; empty if the file is damaged."""
 
 
 class Index:
@@ -67,20 +71,23 @@ class Index:
         if stamp is None:
             return None
         name = path.relative_to(self.root).as_posix()
-        row = self._one("select stamp, key, problem, provenance from files where path = ?", name)
-        if row is not None and row[0] == stamp:
-            return Entry(name, row[1], row[2], row[3], stamp)
-        entry = _read(path, name, stamp)
-        self._write([entry])
+        row = self._one(f"select {_COLUMNS} from files where path = ?", name)
+        if row is not None and row[1] == stamp:
+            return Entry(*row)
+        entry, words = _read(path, name, stamp)
+        self._write({entry: words})
         return entry
 
-    def entries(self, folder: str = "") -> Iterator[Entry]:
+    def entries(self, folder: str = "", *, anew: bool = False) -> Iterator[Entry]:
         """Return what all files of the store, or of a folder in it, say.
 
         Parameters
         ----------
         folder
             Path relative to the store; everything when empty.
+        anew
+            Open every file, whatever its size and times say. One that still has the very bytes
+            that were checked before is not checked again.
 
         Yields
         ------
@@ -88,21 +95,24 @@ class Index:
             Sorted by path.
         """
         known = self._known(folder)
-        fresh: list[Entry] = []
+        fresh: dict[Entry, str] = {}
         found = []
         for path in result_files(self.root, folder):
             name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
             stamp = _stamp(path) or "none"
-            row = known.pop(name, None)
-            if row is None or row[0] != stamp:
-                entry = _read(Path(path.path), name, stamp)
-                fresh.append(entry)
-            else:
-                entry = Entry(name, row[1], row[2], row[3], stamp)
+            entry = known.pop(name, None)
+            if entry is None or entry.stamp != stamp or (anew and not _same_bytes(path, entry)):
+                entry, words = _read(Path(path.path), name, stamp)
+                fresh[entry] = words
             found.append(entry)
         self._write(fresh)
         self._forget(known)
         return iter(found)
+
+    def provenance(self, entry: Entry) -> dict[str, Any]:
+        """Return how a result came to be, if its file can be trusted."""
+        row = self._one("select words from provenances where path = ?", entry.path)
+        return dict(json.loads(row[0])) if row else {}
 
     def with_key(self, key: str) -> list[Entry]:
         """Return the files that say they hold this key, sorted by path."""
@@ -128,20 +138,23 @@ class Index:
 
     # The database -------------------------------------------------------------------------------
 
-    def _known(self, folder: str) -> dict[str, tuple[str, ...]]:
+    def _known(self, folder: str) -> dict[str, Entry]:
         rows = self._all(
-            "select path, stamp, key, problem, provenance from files where path >= ? and path < ?",
+            f"select {_COLUMNS} from files where path >= ? and path < ?",
             f"{folder}/" if folder else "",
             f"{folder}/\U0010ffff" if folder else "\U0010ffff",
         )
-        return {row[0]: row[1:] for row in rows}
+        return {row[0]: Entry(*row) for row in rows}
 
-    def _write(self, fresh: list[Entry]) -> None:
-        rows = [(e.path, e.stamp, e.key, e.problem, e.words) for e in fresh]
-        self._many("insert or replace into files values (?, ?, ?, ?, ?)", rows)
+    def _write(self, fresh: Mapping[Entry, str]) -> None:
+        places = ", ".join("?" * len(Entry._fields))
+        self._many(f"insert or replace into files values ({places})", list(fresh))
+        words = [(entry.path, words) for entry, words in fresh.items()]
+        self._many("insert or replace into provenances values (?, ?)", words)
 
     def _forget(self, names: Mapping[str, Any]) -> None:
-        self._many("delete from files where path = ?", [(name,) for name in names])
+        for table in ("files", "provenances"):
+            self._many(f"delete from {table} where path = ?", [(name,) for name in names])
 
     def _one(self, query: str, *values: str) -> tuple[Any, ...] | None:
         rows = self._all(query, *values)
@@ -219,12 +232,29 @@ def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _read(path: Path, name: str, stamp: str) -> Entry:
+def _read(path: Path, name: str, stamp: str) -> tuple[Entry, str]:
+    """Return what a file says, and its provenance as JSON."""
+    digest = ""
     try:
-        _, provenance = read(path)
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        _, provenance = examined(path, content)
+    except OSError as error:
+        return Entry(name, stamp, digest, problem=str(unreadable(path, error))), "{}"
     except DamagedResultError as error:
-        return Entry(name, "", str(error), "", stamp)
-    return Entry(name, provenance["key"], "", json.dumps(provenance), stamp)
+        return Entry(name, stamp, digest, problem=str(error)), "{}"
+    processor = class_of(provenance) if "processor" in provenance else "unknown"
+    source = str(provenance.get("source", ""))
+    entry = Entry(name, stamp, digest, provenance["key"], "", processor, source)
+    return entry, json.dumps(provenance)
+
+
+def _same_bytes(file: os.DirEntry[str], entry: Entry) -> bool:
+    try:
+        content = Path(file.path).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(content).hexdigest() == entry.file
 
 
 def _stamp(file: Path | os.DirEntry[str]) -> str | None:
@@ -242,7 +272,8 @@ def _connected(name: str) -> sqlite3.Connection:
     if connection.execute("pragma user_version").fetchone()[0] != _VERSION:
         with connection:
             connection.executescript(
-                "drop table if exists files; drop table if exists answers;" + _TABLES
+                "drop table if exists files; drop table if exists provenances; "
+                "drop table if exists answers;" + _TABLES
             )
             connection.execute(f"pragma user_version = {_VERSION}")
     return connection

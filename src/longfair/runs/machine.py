@@ -86,7 +86,8 @@ class Commit:
     name
         Commit hash, or None outside a repository.
     dirty
-        Whether tracked files differed from the commit, or None outside a repository.
+        Whether tracked files differed from the commit, or None outside a repository. What runs and
+        pages write does not count: the manifest, and executed notebooks beside their sources.
     """
 
     name: str | None
@@ -198,10 +199,11 @@ def commit_of(directory: Path) -> Commit:
     Commit
         Both fields are None if there is no repository, or no git.
     """
-    name = _git(directory, "rev-parse", "HEAD")
+    name = git(directory, "rev-parse", "HEAD")
     if name is None:
         return Commit(None, None)
-    changes = _git(directory, "status", "--porcelain", "--untracked-files=no")
+    written = (":(top,exclude)results/MANIFEST", ":(top,exclude)notebooks/*.ipynb")
+    changes = git(directory, "status", "--porcelain", "--untracked-files=no", "--", ":/", *written)
     return Commit(name, bool(changes))
 
 
@@ -216,7 +218,8 @@ def _processor_facts() -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _git(directory: Path, *arguments: str) -> str | None:
+def git(directory: Path, *arguments: str) -> str | None:
+    """Return what git prints about a directory; None where there is no git, or no repository."""
     try:
         done = subprocess.run(
             ["git", "-C", str(directory), *arguments],

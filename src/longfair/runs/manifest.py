@@ -7,15 +7,14 @@ and leaves the last of each path.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock
 
 from longfair.errors import UsageError
-from longfair.runs.machine import class_of
+from longfair.runs.index import Entry
 
 FILE = "MANIFEST"
 _DIGITS = 16
@@ -33,16 +32,9 @@ class Line(NamedTuple):
     """Class of the processor."""
 
 
-def digest_of_file(path: Path) -> str:
-    """SHA-256 of a whole file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def line_of(path: Path, provenance: Mapping[str, Any]) -> Line:
-    """Return the line that a result and its provenance make."""
-    processor = class_of(provenance) if "processor" in provenance else "unknown"
-    key = str(provenance["key"])[:_DIGITS]
-    return Line(digest_of_file(path), key, processor.replace(" ", "_"))
+def line_of(entry: Entry) -> Line:
+    """Return the line that a result makes."""
+    return Line(entry.file, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
 
 
 def read(root: Path) -> dict[str, Line]:

@@ -47,6 +47,8 @@ class Outcomes:
         known = [name for name in ("profile", "authors", "stale") if name in table]
         self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value", *known)}
         self._found: dict[tuple[str, str], Arm] = {}
+        self.kept: dict[tuple[Any, ...], Any] = {}
+        """What rules computed from these rows; see `longfair.runs.rules.case.Case.once`."""
 
     def arm(self, name: str, variant: str) -> Arm | None:
         """Return a method's rows: in the pinned variant, or the given one, or as a reference.

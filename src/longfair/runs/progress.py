@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from statistics import mean
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -43,7 +44,8 @@ class Reporter:
 class TimeLeft:
     """Estimate the time left from the durations of finished runs of the same method.
 
-    A method without a finished run is given the mean of all that finished.
+    A method without a finished run is given the mean of all that finished. The first run of each
+    worker also loads the libraries, so it counts only as long as there is no other.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class TimeLeft:
         self._workers = max(workers, 1)
         self._left = {run.name: run for run in runs}
         self._since: dict[str, float] = {}
-        self._seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        self._finished: list[tuple[tuple[str, str, str], float]] = []
 
     def started(self, run: Run, now: float) -> None:
         """Note that a run started."""
@@ -68,7 +70,7 @@ class TimeLeft:
         self._left.pop(run.name, None)
         self._since.pop(run.name, None)
         if seconds is not None:
-            self._seconds[_kind(run)].append(seconds)
+            self._finished.append((_kind(run), seconds))
 
     @property
     def running(self) -> int:
@@ -77,14 +79,15 @@ class TimeLeft:
 
     def seconds(self, now: float) -> float | None:
         """Return the expected seconds until the last run ends; None while nothing finished."""
-        everything = [second for seconds in self._seconds.values() for second in seconds]
-        if not everything:
+        if not self._finished:
             return None
+        later = self._finished[self._workers :] or self._finished
+        fallback = mean(seconds for _, seconds in later)
+        known = _means(self._finished) | _means(later)
         total = 0.0
         longest = 0.0
         for name, run in self._left.items():
-            known = self._seconds.get(_kind(run)) or everything
-            left = sum(known) / len(known) - (now - self._since.get(name, now))
+            left = known.get(_kind(run), fallback) - (now - self._since.get(name, now))
             total += max(left, 0.0)
             longest = max(longest, left)
         return max(total / self._workers, longest)
@@ -185,6 +188,16 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _means(
+    finished: Sequence[tuple[tuple[str, str, str], float]],
+) -> dict[tuple[str, str, str], float]:
+    """Return the mean duration of every kind of run."""
+    seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for kind, one in finished:
+        seconds[kind].append(one)
+    return {kind: mean(own) for kind, own in seconds.items()}
 
 
 def _kind(run: Run) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ from longfair.runs.experiment import Run
 from longfair.runs.keys import Key, run_key
 from longfair.runs.machine import commit_of
 from longfair.runs.pools import ExternalPool, LocalPool, Pool, cluster_pool
-from longfair.runs.progress import Reporter
+from longfair.runs.progress import Reporter, duration
 from longfair.runs.store import Store
 from longfair.runs.tables import checked
 from longfair.runs.worker import Failed, Finished, execute, one_line
@@ -308,6 +308,11 @@ class _Session:
         self.store.failure_path(flight.run).unlink(missing_ok=True)
         self.store.checkpoint(flight.run).remove()
         self.summary.finished.append(flight.run.name)
+        if answer.compile_seconds >= 1.0:
+            self.reporter.note(
+                f"{flight.run.name}: {duration(answer.compile_seconds)} of compiling, once on a "
+                "machine, not counted"
+            )
         self.reporter.finished(flight.run, answer.wall_seconds)
 
     def _give_up(self, error: OSError) -> None:
@@ -370,6 +375,7 @@ class _Session:
             "source": answer.source,
             "wall_seconds": answer.wall_seconds,
             "core_seconds": answer.core_seconds,
+            "compile_seconds": answer.compile_seconds,
             "steps": steps,
             "steps_per_second": steps / answer.wall_seconds if steps else None,
             **answer.machine,

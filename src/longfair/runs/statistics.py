@@ -243,6 +243,7 @@ def reduction_effect(method: Floats, other: Floats) -> Effect:
     if method.size == 1:
         return Effect(1 - ratio, np.zeros_like(method), lambda pivot: np.nan)
     (top_square, product), (_, bottom_square) = np.cov(method, other) / method.size
+    most = 1.0 if method.min() >= 0 else np.inf  # more than all of it cannot be taken away
 
     def end(pivot: float) -> float:
         if np.isinf(pivot):
@@ -252,7 +253,7 @@ def reduction_effect(method: Floats, other: Floats) -> Effect:
         middle = top * bottom - squared * product
         root = np.sqrt(max(middle**2 - leading * (top**2 - squared * top_square), 0.0))
         found = (middle + np.sign(pivot) * root) / leading if leading > 0 else np.nan
-        return float(1 - found)
+        return float(min(1 - found, most))
 
     return Effect(1 - ratio, ratio * other - method, end)
 
@@ -323,11 +324,26 @@ def percentile(statistic: Callable[[Floats], Floats], seeds: int, level: float =
     Estimate
         The statistic with equal weights, and its interval.
     """
-    value = float(statistic(np.full(seeds, 1 / seeds)))
+    return percentile_of(*resampled(statistic, seeds), seeds, level)
+
+
+def resampled(statistic: Callable[[Floats], Floats], seeds: int) -> tuple[float, Floats]:
+    """Return a statistic of equally weighted seeds, and that of every resample.
+
+    Parameters
+    ----------
+    statistic, seeds
+        As for `percentile`.
+    """
+    return float(statistic(np.full(seeds, 1 / seeds))), statistic(_resamples(seeds))
+
+
+def percentile_of(value: float, resamples: Floats, seeds: int, level: float) -> Estimate:
+    """Return what `percentile` returns, from what `resampled` returns."""
     if seeds == 1:
         return Estimate(value, None, None, 1, "percentile", level)
     tail = _normal(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1)))
-    ends = np.quantile(statistic(_resamples(seeds)), [tail, 1 - tail])
+    ends = np.quantile(resamples, [tail, 1 - tail])
     return Estimate(value, float(ends[0]), float(ends[1]), seeds, "percentile", level)
 
 

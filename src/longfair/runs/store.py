@@ -171,8 +171,9 @@ class Store:
         if path.is_dir() or path.is_symlink():
             self.set_aside(path)
         files.write(path, content, everything)
-        manifest.add(self.root, f"{run.name}{ENDING}", manifest.line_of(path, everything))
-        self.index.entry(path)
+        entry = self.index.entry(path)
+        if entry is not None and not entry.problem:
+            manifest.add(self.root, entry.path, manifest.line_of(entry))
         return path
 
     def state(self, run: Run) -> State:
@@ -188,7 +189,7 @@ class Store:
         State
             Status and reason.
         """
-        return _state(run, self.index.entry(self.path(run)))
+        return self._state(run, self.index.entry(self.path(run)))
 
     def status(self, run: Run) -> Status:
         """Status of a run without the reason: fresh, stale, missing or damaged."""
@@ -225,7 +226,18 @@ class Store:
             folder = f"{run.experiment}/{run.profile}"
             if folder not in entries:
                 entries[folder] = {entry.path: entry for entry in self.index.entries(folder)}
-            yield run, _state(run, entries[folder].get(f"{run.name}{ENDING}"))
+            yield run, self._state(run, entries[folder].get(f"{run.name}{ENDING}"))
+
+    def _state(self, run: Run, entry: Entry | None) -> State:
+        if entry is None:
+            return State("missing")
+        if entry.problem:
+            return State("damaged", entry.problem)
+        key = run_key(run)
+        if entry.key == key.digest:
+            return State("fresh")
+        then = self.index.provenance(entry)
+        return State("stale", "; ".join(key.differences(then)) or "other key")
 
     def twin(self, run: Run) -> tuple[pd.DataFrame, dict[str, Any]] | None:
         """Find the result of the very same run in another experiment.
@@ -288,7 +300,8 @@ class Store:
 
     def experiments(self) -> list[str]:
         """Ids of the experiments that have at least one file, sorted."""
-        found = (Path(entry.path).relative_to(self.root) for entry in result_files(self.root))
+        folders = {os.path.dirname(entry.path) for entry in result_files(self.root)}
+        found = (Path(folder).relative_to(self.root) for folder in folders)
         return sorted({"/".join(path.parts[:2]) for path in found})
 
     def load(
@@ -377,21 +390,20 @@ class Store:
         found = (Path(entry.path) for entry in result_files(self.root))
         return [path for path in found if _LIKE_A_RUN.fullmatch(path.name)]
 
+    def examined(self) -> list[Entry]:
+        """Open every file named like a result and say what it holds, sorted by path."""
+        entries = self.index.entries(anew=True)
+        return [entry for entry in entries if _LIKE_A_RUN.fullmatch(Path(entry.path).name)]
+
     def damaged(self) -> list[str]:
         """One line per file of the store that cannot be trusted."""
-        lines = []
-        for path in self.result_paths():
-            try:
-                files.read(path)
-            except DamagedResultError as error:
-                lines.append(str(error))
-        return lines
+        return [entry.problem for entry in self.examined() if entry.problem]
 
     def _provenance(self, path: Path) -> dict[str, Any]:
         entry = self.index.entry(path)
         if entry is None or entry.problem:
             raise DamagedResultError(entry.problem if entry else f"{path} has disappeared")
-        return entry.provenance
+        return self.index.provenance(entry)
 
     def _select(
         self,
@@ -435,17 +447,6 @@ class Store:
                 variant=match["variant"],
                 seed=int(match["seed"]),
             )
-
-
-def _state(run: Run, entry: Entry | None) -> State:
-    if entry is None:
-        return State("missing")
-    if entry.problem:
-        return State("damaged", entry.problem)
-    key = run_key(run)
-    if entry.key == key.digest:
-        return State("fresh")
-    return State("stale", "; ".join(key.differences(entry.provenance)) or "other key")
 
 
 def default_root() -> Path:

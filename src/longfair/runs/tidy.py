@@ -7,6 +7,7 @@ beside its experiments.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,15 @@ from longfair.runs.tables import ALL_GROUPS
 
 ARM = ["method", "variant"]
 """Columns that name an arm."""
+
+POSSIBLE = {
+    **dict.fromkeys(("bias", "bias_exact", "invalid"), (0.0, np.inf)),
+    **dict.fromkeys(("wasted", "margin_met"), (0.0, 1.0)),
+}
+"""Values that a metric can have. An interval is cut to them, which leaves out no possible truth."""
+
+UNITS_APART = 20
+"""Units of the last digit that is written, up to which runs of two kinds are alike to a reader."""
 
 ArmName = tuple[str, str]
 """Method and variant."""
@@ -312,6 +322,43 @@ def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
     return _text(found.value, found.interval, f"{'+' if signed else ''}.{digits}f")
 
 
+def median_and_range(values: pd.Series[float], digits: int = 3, *, signed: bool = False) -> str:
+    """Write runs as in "0.19 (0.17 to 0.21)": the middle one, the lowest and the highest.
+
+    Parameters
+    ----------
+    values
+        One per run, at least one; the median of an even number is the lower one in the middle.
+    digits
+        Digits after the point.
+    signed
+        Write a plus before what is above zero.
+    """
+    form = f"{'+' if signed else ''},.{digits}f"
+    low, high = f"{values.min():{form}}", f"{values.max():{form}}"
+    middle = values.quantile(0.5, interpolation="lower")
+    return f"{middle:{form}} ({low} to {high})" if len(values) > 1 else low
+
+
+def possible(found: Estimate, metric: str) -> Estimate:
+    """Cut the interval of a metric's mean to the values that the metric can have."""
+    if found.low is None or found.high is None or metric not in POSSIBLE:
+        return found
+    return replace(
+        found, low=max(found.low, POSSIBLE[metric][0]), high=min(found.high, POSSIBLE[metric][1])
+    )
+
+
+def _of_one_kind(
+    found: Estimate, values: pd.Series[float], digits: int, *, signed: bool = False
+) -> str:
+    """Write a mean with its interval, unless no run ends near it and a reader would see it."""
+    seen = float(np.ptp(values)) * 10**digits > UNITS_APART
+    if not (found.two_kinds and seen):
+        return written(found, digits, signed=signed)
+    return f"{median_and_range(values, digits, signed=signed)}, two kinds"
+
+
 def all_written(means: pd.DataFrame, form: str = ".3f") -> pd.Series[str]:
     """Write every row of `over_seeds`, as in "47% [44%, 49%]" for the format `.0%`."""
     numbers = means[["value", "low", "high", "seeds"]].to_numpy()
@@ -341,7 +388,8 @@ def final_table(
     quantities
         What to show; metrics of single groups are called `rate_0`, `rate_1` and so on.
     write
-        Writes the runs' values with so many digits; by default their mean with its interval.
+        Writes the runs' values with so many digits; by default their mean with its interval, or,
+        where they are of two kinds, their median with the lowest and the highest.
 
     Returns
     -------
@@ -359,8 +407,8 @@ def final_table(
             elif write is not None:
                 line[title] = write(values, digits)
             else:
-                name = f"{method} {variant} {metric}"
-                line[title] = written(estimate(values, name=name), digits)
+                found = estimate(values, name=f"{method} {variant} {metric}")
+                line[title] = _of_one_kind(possible(found, str(metric)), values, digits)
         lines[str(method), str(variant)] = line | {"seeds": part["seed"].nunique()}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis(ARM)
 
@@ -518,15 +566,18 @@ def differences(
     Returns
     -------
     pandas.DataFrame
-        One row per label: the difference, with interval, per quantity. Pairs without results are
-        left out. Labels that are arms make an index of `method` and `variant`.
+        One row per label: per quantity the mean difference with its interval, or, where the
+        differences are of two kinds, their median and range. Pairs without results are left out.
+        Labels that are arms make an index of `method` and `variant`.
     """
     lines: dict[Any, dict[str, str]] = {}
     for label, (first, second) in pairs.items():
         for metric, (title, digits) in quantities.items():
-            found = difference(results, metric, first, second)
+            one, other = (of_arm(results, metric, *arm) for arm in (first, second))
+            found = change(one, other, " ".join((*first, *second, metric)))
             if found is not None:
-                lines.setdefault(label, {})[title] = written(found, digits, signed=True)
+                apart = (one - other).dropna()
+                lines.setdefault(label, {})[title] = _of_one_kind(found, apart, digits, signed=True)
     table = pd.DataFrame.from_dict(lines, orient="index")
     return table.rename_axis(ARM) if table.index.nlevels == len(ARM) else table
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from longfair.runs.claims import Check, Claim
-from longfair.runs.evidence import OURS, Evidence, Settings
+from longfair.runs.evidence import OURS, SETTINGS_IN_WORDS, Evidence, Settings
 from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import methods_of
@@ -113,6 +113,11 @@ class Verdict:
         which = ", ".join(filter(None, (self.variant.replace("_", " "), self.measure)))
         return f"{self.claim.id} ({which})"
 
+    @property
+    def whose(self) -> str:
+        """Whose settings the runs have, in words; empty if there are none."""
+        return SETTINGS_IN_WORDS.get(self.settings, "")
+
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as the plain object that ``longfair claims --json`` prints."""
         claim = self.claim
@@ -131,6 +136,7 @@ class Verdict:
             "horizon": claim.horizon,
             "profile": self.profile,
             "settings": self.settings,
+            "whose": self.whose,
             "measure": self.measure,
             "variant": self.variant,
             "verdict": self.word,
@@ -313,7 +319,7 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
         return replace(verdict, settings="", stale=0)
     if arms:
         verdict = _doubted(verdict, case)
-    before = "our settings: " if verdict.settings == "ours" else ""
+    before = f"{verdict.whose}: " if verdict.settings == "ours" else ""
     after = f"; {verdict.stale} of the runs are stale" if verdict.stale else ""
     return replace(verdict, detail=f"{before}{verdict.detail}{after}")
 
@@ -332,10 +338,12 @@ def _doubted(verdict: Verdict, case: Case) -> Verdict:
 
     kept = itertools.takewhile(lambda error: word(1 - error) == verdict.word, ERRORS)
     others = {word(kind="studentised"), word(kind="t")}
+    at_99 = word(1 - 0.01)
     return replace(
         verdict,
-        word_99=word(1 - 0.01),
-        word_999=word(1 - 0.001),
+        word_99=at_99,
+        # With few runs the bootstrap has no quantile so far out, and Student's alone is narrower.
+        word_999=at_99 if at_99 == "inconclusive" else word(1 - 0.001),
         error=min(kept, default=1 - case.level),
         fragile=verdict.two_kinds or others != {verdict.word},
     )

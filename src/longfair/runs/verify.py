@@ -18,7 +18,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +25,10 @@ import pandas as pd
 import pyarrow as pa
 
 from longfair.errors import UsageError
-from longfair.runs import files, ledger, manifest
+from longfair.runs import check_memory, files, ledger, manifest
 from longfair.runs.experiment import Arm, Experiment, Run
 from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine
 from longfair.runs.sources import arm_digest, library_stamp
@@ -63,28 +63,21 @@ def problems(store: Store) -> Iterator[str]:
         One line per file that is damaged, missing, or not the one in the manifest.
     """
     lines = manifest.read(store.root)
-    paths = store.result_paths()
-    expected = [lines.pop(path.relative_to(store.root).as_posix(), None) for path in paths]
-    # Threads would wait for each other: half of the time is spent in Python.
-    yield from filter(None, map(_problem, paths, expected))
+    for entry in store.examined():
+        path = store.root / entry.path
+        line = lines.pop(entry.path, None)
+        if entry.problem:
+            yield entry.problem
+        elif line is None:
+            yield f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
+        elif line != manifest.line_of(entry):
+            yield (
+                f"{path} is not the file in the manifest: restore it from git, or have "
+                "'longfair verify --write' enter what is there, which git then shows"
+            )
     for name in lines:
         yield f"{store.root / name} is in the manifest and missing: restore it from git"
-
-
-def _problem(path: Path, line: manifest.Line | None) -> str:
-    """Say what is wrong with a file of which the manifest says so; empty if nothing is."""
-    try:
-        _, provenance = files.read(path)
-    except DamagedResultError as error:
-        return str(error)
-    if line is None:
-        return f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
-    if line != manifest.line_of(path, provenance):
-        return (
-            f"{path} is not the file in the manifest: restore it from git, or have "
-            "'longfair verify --write' enter what is there, which git then shows"
-        )
-    return ""
+    yield from check_memory.problems(store)
 
 
 def write_manifest(store: Store) -> int:
@@ -95,12 +88,12 @@ def write_manifest(store: Store) -> int:
     DamagedResultError
         If a file cannot be trusted.
     """
-    lines = {}
-    for path in store.result_paths():
-        _, provenance = files.read(path)
-        lines[path.relative_to(store.root).as_posix()] = manifest.line_of(path, provenance)
-    manifest.write(store.root, lines)
-    return len(lines)
+    entries = store.examined()
+    for entry in entries:
+        if entry.problem:
+            raise DamagedResultError(entry.problem)
+    manifest.write(store.root, {entry.path: manifest.line_of(entry) for entry in entries})
+    return len(entries)
 
 
 def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) -> list[str]:
@@ -124,7 +117,7 @@ def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) 
     recorded: dict[str, set[str]] = defaultdict(set)
     for entry in store.index.entries():
         if not entry.problem:
-            recorded[entry.path.rsplit(".", 2)[0]].add(entry.provenance.get("source", ""))
+            recorded[entry.path.rsplit(".", 2)[0]].add(entry.source)
     found = []
     for name, digest in digests.items():
         for then in recorded.get(name, ()):
@@ -181,10 +174,14 @@ def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
     list of str
         Names of runs.
     """
+
+    def cost(entry: Entry) -> float:
+        return float(store.index.provenance(entry).get("core_seconds", 0.0))
+
     names = [
         entry.path.removesuffix(ENDING)
         for entry in store.index.entries()
-        if not entry.problem and entry.provenance.get("core_seconds", 0.0) <= seconds
+        if not entry.problem and cost(entry) <= seconds
     ]
     return sorted(names, key=lambda name: hashlib.sha256(f"{turn} {name}".encode()).digest())[
         :number

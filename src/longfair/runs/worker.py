@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from longfair.errors import UsageError
 from longfair.runs.checkpoints import Checkpoint
+from longfair.runs.compiling import compiling
 from longfair.runs.experiment import Run
 from longfair.runs.keys import run_key
 from longfair.runs.machine import this_machine
@@ -51,7 +52,9 @@ class Finished:
     source
         Digest of the code, as the worker has it.
     wall_seconds, core_seconds
-        Elapsed time and processor time of the worker's process during the run.
+        Elapsed time and processor time of the worker's process during the run, without compiling.
+    compile_seconds
+        Elapsed time of compiling, which is done once on a machine.
     machine
         Class of the worker's machine, see `longfair.runs.machine.Machine`.
     """
@@ -61,6 +64,7 @@ class Finished:
     source: str
     wall_seconds: float
     core_seconds: float
+    compile_seconds: float
     machine: dict[str, Any]
 
 
@@ -102,12 +106,21 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
     try:
         key = run_key(run).digest
         arguments = {"checkpoint": checkpoint} if takes_checkpoint(run.arm.work) else {}
-        wall, core = time.perf_counter(), _core_seconds()
-        table = run.arm.work(run.arm.config, run.seed, **arguments)
-        wall, core = time.perf_counter() - wall, _core_seconds() - core
+        with compiling() as compiled:
+            wall, core = time.perf_counter(), _core_seconds()
+            table = run.arm.work(run.arm.config, run.seed, **arguments)
+            wall, core = time.perf_counter() - wall, _core_seconds() - core
     except Exception as error:
         return Failed(one_line(error), traceback.format_exc(), isinstance(error, UsageError))
-    return Finished(table, key, arm_digest(run.arm), wall, core, asdict(this_machine()))
+    return Finished(
+        table,
+        key,
+        arm_digest(run.arm),
+        wall - compiled.wall_seconds,
+        max(core - compiled.core_seconds, 0.0),
+        compiled.wall_seconds,
+        asdict(this_machine()),
+    )
 
 
 def takes_checkpoint(work: Any) -> bool:

@@ -14,7 +14,8 @@ from stable_baselines3.common.callbacks import EvalCallback, StopTrainingOnMaxEp
 from stable_baselines3.common.logger import configure
 
 from longfair.agents.register import find
-from longfair.agents.ucbfair.td3 import RTD3, RTD3Settings, WeightedReward
+from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
+from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.population import PopulationParams, start_grid
 from longfair.envs.population.histograms import FeatureHistograms

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from longfair.errors import UsageError
 
@@ -187,6 +186,8 @@ def _estimate(loans: LoansSeen, group: int, denial_drift: float) -> FloatArray:
             f"group {group} has {int(repaid.sum())} repaid loans of {len(repaid)}: both a "
             "repayment and a default are needed, explore for more episodes"
         )
+    from scipy.optimize import minimize  # takes time to import
+
     for_alpha = counts[:, 0]
     for_beta = counts[:, 1] + denial_drift * counts[:, 2]
 

@@ -55,7 +55,10 @@ class Actor:
 
     def sample(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
         """Draw actions: integers (..., B), or real numbers (..., B, actions), unclipped."""
-        output = self.output(observations)
+        return self.drawn(self.output(observations), rng)
+
+    def drawn(self, output: FloatArray, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw actions, as `sample` does, from what `output` has returned."""
         if self.deviation is not None:
             noise = rng.standard_normal(output.shape, dtype=np.float32)
             sample: FloatArray = output + self.deviation * noise

@@ -216,6 +216,23 @@ class ConstantThresholds(Policy):
         return np.tile(self.actions, (len(observation), 1))
 
 
+class RandomThresholds(Policy):
+    """Draw both thresholds anew at every step, uniformly from all there are.
+
+    Parameters
+    ----------
+    seed
+        Seed of the draws.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> FloatArray:
+        """Return thresholds (N, 2); they are drawn whether or not that is asked for."""
+        return self._rng.random((len(observation), 2))
+
+
 BASELINES: dict[str, Cost] = {
     "myopic": Cost(),
     "myopic-fair": Cost(0.5),

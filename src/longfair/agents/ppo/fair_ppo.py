@@ -157,8 +157,9 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]] = []
         for step in range(n_rollout_steps):
             observation: Any = self._last_obs
-            chosen = actor.sample(observation, self.rng)
-            moment = Moment(observation, chosen, self._info, actor, rollout, self.rng)
+            output = actor.output(observation)
+            chosen = actor.drawn(output, self.rng)
+            moment = Moment(observation, chosen, self._info, actor, output, rollout, self.rng)
             actions = self.strategy.intervene(moment)
             executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
             new_observation, rewards, dones, infos = env.step(executed)

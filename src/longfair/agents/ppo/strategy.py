@@ -57,7 +57,9 @@ class Moment(NamedTuple):
     """Of the names in `Strategy.needs`, arrays (N, ...) of the infos before the step; after a
     reset, those that the environment gives there."""
     policy: Actor
-    """The policy; its `output` at the observation says how likely other actions were."""
+    """The policy."""
+    output: NDArray[np.float32]
+    """(N, A): the policy's logits or means, which say how likely other actions were."""
     rollout: int
     """Number of the rollout, from 0 on; schedules go by it."""
     rng: np.random.Generator

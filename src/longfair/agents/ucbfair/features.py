@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from scipy.stats import qmc
 
 from longfair.errors import UsageError
 from longfair.settings import Count, Positive, checked
@@ -69,6 +68,8 @@ class RadialFeatures:
         width
             As above.
         """
+        from scipy.stats import qmc  # takes half a second, which naming settings need not wait for
+
         size = checked("size", size, Count)
         return cls(qmc.Halton(numbers, scramble=False).random(size + 1)[1:], width)
 

@@ -26,8 +26,7 @@ sources:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
@@ -36,51 +35,10 @@ from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
-from longfair.agents.policies.population import NOTIONS, Notion
+from longfair.agents.policies.population import NOTIONS
 from longfair.agents.register import Style, register
+from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
-
-
-@dataclass(frozen=True)
-class RTD3Settings:
-    """Settings of TD3, with the names of Stable-Baselines3, and of its reward."""
-
-    PRESETS: ClassVar[tuple[str, ...]] = ("as_published", "as_coded")
-    name: ClassVar[str] = "r-td3"
-    revision: ClassVar[int] = 1
-
-    weight: Annotated[str, OneOf("rising", "none")] = "rising"
-    """Lambda: ``"rising"``, from 1/H to 1; ``"none"``, always 0."""
-    exponent: Count = 1
-    """Power p of the fairness: disparities count as 1 - (1 - Delta)^p."""
-    notion: Notion = "demographic-parity"
-    """The disparity."""
-    learning_rate: Positive = 1e-3
-    batch_size: Count = 100
-    learning_starts: Natural = 100
-    buffer_size: Count = 1_000_000
-    action_noise: NonNegative = 0.1
-    """Standard deviation, on the scale from -1 to 1 on which the actor acts."""
-    gradient_steps: Annotated[int, Range(-1)] = -1
-    """Gradient steps after an episode of one copy, or after every step of several; -1: as many as
-    they made steps."""
-    hidden: Annotated[tuple[Count, ...], Length(1)] = (400, 300)
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        validate(self)
-
-    @classmethod
-    def as_published(cls, **changes: Any) -> RTD3Settings:
-        """Return Equation 6 and the defaults of Stable-Baselines3 at the time."""
-        return replace(cls(), **changes)
-
-    @classmethod
-    def as_coded(cls, **changes: Any) -> RTD3Settings:
-        """Return the numbers of the released script."""
-        coded = cls(exponent=20, learning_rate=5e-4, batch_size=128, learning_starts=300)
-        return replace(coded, **changes)
 
 
 class WeightedReward(VectorWrapper[Any, Any, Any]):

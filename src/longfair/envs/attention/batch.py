@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
-from numba import njit
 from numpy.typing import ArrayLike
 
+from longfair.compiling import njit
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
 from longfair.errors import UsageError
 from longfair.settings import Count, Length, NonNegative, Range, require_length, validate

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from longfair.compiling import njit
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.errors import UsageError, near_misses
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
-from numba import njit
 
+from longfair.compiling import njit
 from longfair.envs.vector import (
     BoolArray,
     FairVectorEnv,

@@ -25,9 +25,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.compiling import njit
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.errors import UsageError
 

@@ -154,7 +154,7 @@ class PopulationVectorEnv(FairVectorEnv):
 
     def _transition(self, actions: FloatArray) -> Transition:
         rates = self._rates
-        outcome = self.model.outcome(rates, actions)
+        outcome = self.model.transition(rates, actions)
         self._rates = outcome.next_rates
         facts = {
             "acceptance": outcome.acceptance,

@@ -188,19 +188,44 @@ class PopulationModel:
         self._added = accepted - self._rejected
 
     def thresholds(self, actions: ArrayLike) -> FloatArray:
-        """Return the thresholds that actions in [0, 1] stand for, of the same shape."""
-        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
-        return thresholds
+        """Return the thresholds that actions in [0, 1] stand for, of the same shape.
+
+        Raises
+        ------
+        UsageError
+            If an action is not in [0, 1].
+        """
+        return self._thresholds(_bounded("actions", actions))
 
     def acceptance(self, rates: ArrayLike, thresholds: ArrayLike) -> FloatArray:
-        """Return who passes thresholds (..., G) of the feature's own scale; see `Acceptance`."""
-        rate, threshold = (np.asarray(given, dtype=np.float64) for given in (rates, thresholds))
-        return self._accept(rate, threshold)
+        """Return who passes thresholds (..., G) of the feature's own scale; see `Acceptance`.
+
+        Raises
+        ------
+        UsageError
+            If a rate is not in [0, 1], or a threshold outside the range that actions stand for.
+        """
+        high = self._low + self._width
+        threshold = _bounded("thresholds", thresholds, self._low, high)
+        return self._accept(_bounded("rates", rates), threshold)
 
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
-        """Return what actions (..., G) do in states (..., G)."""
-        rate = np.asarray(rates, dtype=np.float64)
-        acceptance = self._accept(rate, self.thresholds(actions))
+        """Return what actions (..., G) do in states (..., G).
+
+        Raises
+        ------
+        UsageError
+            If an action or a rate is not in [0, 1], or there is not one for every group.
+        """
+        rate, action = _bounded("rates", rates), _bounded("actions", actions)
+        for name, given in (("rates", rate), ("actions", action)):
+            if given.shape[-1:] != (GROUPS,):
+                raise UsageError(f"{name} have shape {given.shape}: give (..., {GROUPS}), by group")
+        return self.transition(rate, action)
+
+    def transition(self, rate: FloatArray, actions: ArrayLike) -> Outcome:
+        """Return the same as `outcome`, of arrays that were checked before."""
+        acceptance = self._accept(rate, self._thresholds(actions))
         qualified = self.shares * rate
         unqualified = self.shares - qualified
         return Outcome(
@@ -238,7 +263,7 @@ class PopulationModel:
         """Return how a step changes with the actions (..., G)."""
         rate = np.asarray(rates, dtype=np.float64)
         outcome = self.outcome(rate, actions)
-        acceptance = self._accept.slopes(rate, self.thresholds(actions)) * self._width
+        acceptance = self._accept.slopes(rate, self._thresholds(actions)) * self._width
         qualified = self.shares * rate
         worth = (
             self.params.true_positive_weight * qualified * acceptance[..., 1]
@@ -261,6 +286,10 @@ class PopulationModel:
         parts = np.broadcast_arrays(parity, opportunity, odds, 0.0)
         return np.stack(parts, axis=-2)
 
+    def _thresholds(self, actions: ArrayLike) -> FloatArray:
+        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
+        return thresholds
+
     def _worth(self, outcome: Outcome) -> FloatArray:
         params = self.params
         return (
@@ -275,3 +304,12 @@ class PopulationModel:
         margin = self.params.rate_margin
         kept: FloatArray = np.minimum(np.maximum(following, margin), 1.0 - margin)
         return kept
+
+
+def _bounded(name: str, given: ArrayLike, low: float = 0.0, high: float = 1.0) -> FloatArray:
+    """Return numbers, all of them in [low, high]."""
+    values = np.asarray(given, dtype=np.float64)
+    inside = (values >= low) & (values <= high)  # Not so of what is no number.
+    if not inside.all():
+        raise UsageError(f"{name} hold {values[~inside][0]}: give numbers in [{low:g}, {high:g}]")
+    return values

@@ -1,6 +1,12 @@
 """Fair decision problems: fairness constraints in Markov decision processes (Wen et al. 2021)."""
 
-from longfair.papers.fairmdp import cross_entropy, exploration, memory_learner, other_learners
+from longfair.papers.fairmdp import (
+    cross_entropy,
+    exploration,
+    memory_learner,
+    opportunity,
+    other_learners,
+)
 
 CHECKS = {
     "fair-mdp-randomness": "longfair.papers.fairmdp.checks:randomness",
@@ -18,6 +24,7 @@ CHECKS = {
 EXPERIMENTS = (
     *cross_entropy.EXPERIMENTS,
     *exploration.EXPERIMENTS,
+    *opportunity.EXPERIMENTS,
     *other_learners.EXPERIMENTS,
     *memory_learner.EXPERIMENTS,
 )

@@ -264,12 +264,6 @@ def price_figure(numbers: Any) -> Figure:
     return line_chart(lost, across="tolerance", up="share of the profit lost (%)")
 
 
-def corner_counts(numbers: Any) -> pd.Series[int]:
-    """Count the corners of every stored frontier."""
-    rows = _named(pd.DataFrame(numbers["frontiers"]))
-    return rows.groupby(["problem", "notion", "rates"], sort=False).size()
-
-
 def with_and_without_offset() -> pd.DataFrame:
     """Lay out the printed rewards, and what is left when the constant offset is taken away."""
     offset = offset_total(episode().params)

@@ -7,6 +7,7 @@ Here a coin explores, the likelihood is maximised, and the planner is exact.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -107,8 +108,40 @@ def learn_and_measure(config: ExplorationConfig, seed: int) -> pd.DataFrame:
     plan = committed(config, seed)
     outcome = coin if plan is None else evaluate(problem, plan.chances)
     best = best_reward(setting)
-    losses = np.array([best - coin.reward[0], best - outcome.reward[0]])
+    rewards = np.array([coin.reward[0], outcome.reward[0]])
     gaps = np.array([setting.gap(coin)[0], setting.gap(outcome)[0]])
+    parts = [course(config, best, rewards, gaps, mean_quantities(outcome))]
+    if plan is not None:
+        parts.append(_estimates(plan.strangers, config.episodes))
+    return pd.concat(parts, ignore_index=True)
+
+
+def course(
+    config: ExplorationConfig,
+    best: float,
+    rewards: FloatArray,
+    gaps: FloatArray,
+    more: Mapping[str, float],
+) -> pd.DataFrame:
+    """Tell regret and gap of every episode.
+
+    Parameters
+    ----------
+    config
+        The learner.
+    best
+        Reward of the best fair policy.
+    rewards, gaps
+        (2,): expected reward and gap of an episode of exploration, and of one afterwards.
+    more
+        More to tell of the end, by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of a result table.
+    """
+    losses = best - rewards
     parts = []
     for episode in np.linspace(0, config.episodes, 51).astype(int).tolist():
         explored = min(episode, config.exploring)
@@ -116,17 +149,15 @@ def learn_and_measure(config: ExplorationConfig, seed: int) -> pd.DataFrame:
         gap = gaps[0] if episode <= config.exploring else gaps[1]
         parts.append(table("curve", episode, {"regret": float(regret), "gap": float(gap)}))
     overall = {
-        **mean_quantities(outcome),
+        **more,
         "regret": float(losses @ [config.exploring, config.episodes - config.exploring]),
         "regret_exploring": float(losses[0] * config.exploring),
         "slope_ratio": float(losses[1] / losses[0]),
         "gap_largest": float(gaps.max()),
-        "fair": float(gaps.max() <= setting.tolerance + SAME),
+        "fair": float(gaps.max() <= config.setting.tolerance + SAME),
         "reward_best": best,
     }
     parts.append(table("final", config.episodes, overall))
-    if plan is not None:
-        parts.append(_estimates(plan.strangers, config.episodes))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -147,6 +178,31 @@ def committed(config: ExplorationConfig, seed: int) -> Plan | None:
     """
     if config.exploring >= config.episodes:
         return None
+    believed, strangers = estimated(config, seed)
+    problem = believed.problem("dp", config.setting.rates)
+    if config.knows_first_law:
+        problem = replace(problem, inflow=_true_fair_problem(config.setting).inflow)
+    policy = lagrangian.solve(problem, config.planned_tolerance).policy
+    return Plan(_by_group(believed, policy), strangers)
+
+
+def estimated(config: ExplorationConfig, seed: int) -> tuple[LoanEpisode, FloatArray]:
+    """Explore, and estimate.
+
+    Parameters
+    ----------
+    config
+        The learner.
+    seed
+        Number of the run.
+
+    Returns
+    -------
+    believed : LoanEpisode
+        The problem by the estimates.
+    strangers : (G, 2)
+        The estimates: beliefs about strangers of each group.
+    """
     training, _ = two_seeds(seed)
     env = gymnasium.make_vec(
         "longfair/LoanMDP-v0",
@@ -156,14 +212,8 @@ def committed(config: ExplorationConfig, seed: int) -> Plan | None:
     loans = explore(env, COIN, training, np.random.default_rng((training, 1)))
     true = config.setting.params
     strangers = estimate_strangers(loans, true.denial_drift)
-    believed = loan_episode(
-        replace(true, prior=tuple((float(alpha), float(beta)) for alpha, beta in strangers))
-    )
-    problem = believed.problem("dp", config.setting.rates)
-    if config.knows_first_law:
-        problem = replace(problem, inflow=_true_fair_problem(config.setting).inflow)
-    policy = lagrangian.solve(problem, config.planned_tolerance).policy
-    return Plan(_by_group(believed, policy), strangers)
+    prior = tuple((float(alpha), float(beta)) for alpha, beta in strangers)
+    return loan_episode(replace(true, prior=prior)), strangers
 
 
 def best_reward(setting: Setting) -> float:

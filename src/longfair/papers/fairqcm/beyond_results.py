@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import pairwise
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -257,6 +258,25 @@ def _in_order(table: pd.DataFrame, column: str, order: Sequence[str]) -> pd.Data
 # Sentences and marks ----------------------------------------------------------------------------
 
 
+class ExactScores(NamedTuple):
+    """Expected returns of an episode, computed and not played."""
+
+    oracle: float
+    """On doughnuts, of whoever serves the one present who had least."""
+    alternating: float
+    """In lending, of the lender who serves the group that is behind."""
+    optimum: float
+    """In lending, of the best policy."""
+
+
+def exact_scores() -> ExactScores:
+    """Compute the returns that need no sample."""
+    crowd = DoughnutParams.deep()
+    oracle = least_served_score(5, crowd.presence_probability[0], crowd.episode_length, 0.0).reward
+    alternating = loan_pool_value(PairedLoanPool(), lagging_group_best_credit)
+    return ExactScores(oracle, alternating, loan_pool_value(PairedLoanPool()))
+
+
 def marks_table(doughnuts: Runs, lending: Runs) -> pd.DataFrame:
     """Say which marks all fixes together reach; reached asks for the whole interval.
 
@@ -265,14 +285,12 @@ def marks_table(doughnuts: Runs, lending: Runs) -> pd.DataFrame:
     doughnuts, lending
         Runs of the two ladders.
     """
-    crowd = DoughnutParams.deep()
-    oracle = least_served_score(5, crowd.presence_probability[0], crowd.episode_length, 0.0).reward
-    alternating = loan_pool_value(PairedLoanPool(), lagging_group_best_credit)
+    exact = exact_scores()
     marks = [
-        ("doughnuts", "one per cent below the Oracle", 0.99 * oracle),
-        ("doughnuts", "the Oracle, exactly", oracle),
-        ("lending", "the alternating lender, exactly", alternating),
-        ("lending", "the optimum, exactly", loan_pool_value(PairedLoanPool())),
+        ("doughnuts", "one per cent below the Oracle", 0.99 * exact.oracle),
+        ("doughnuts", "the Oracle, exactly", exact.oracle),
+        ("lending", "the alternating lender, exactly", exact.alternating),
+        ("lending", "the optimum, exactly", exact.optimum),
     ]
     if len(doughnuts.results):
         memoryless = float(bars(doughnuts.results, _LAST)["random-present"])

@@ -1,5 +1,6 @@
 """F-PPO: short-term and long-term fairness in dynamic systems (Hu, Lear and Zhang 2024)."""
 
+from longfair.papers.fppo import beyond
 from longfair.papers.fppo.attention import ATTENTION
 from longfair.papers.fppo.epidemic import EPIDEMIC
 from longfair.papers.fppo.lending import LENDING
@@ -10,6 +11,6 @@ CHECKS = {
     "fppo-blind-training": "longfair.papers.fppo.checks:blind_training",
     "fppo-plotted-distances": "longfair.papers.fppo.checks:plotted_distances",
 }
-EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC)
+EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC, *beyond.EXPERIMENTS)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

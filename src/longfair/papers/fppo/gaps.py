@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
-from numba import njit
 from numpy.typing import NDArray
 
+from longfair.compiling import njit
 from longfair.envs.attention import AttentionVectorEnv
 from longfair.envs.epidemic import EpidemicVectorEnv
 from longfair.envs.lending import LendingVectorEnv

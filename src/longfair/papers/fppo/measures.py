@@ -43,6 +43,8 @@ FloatArray = NDArray[np.float64]
 Recorded = Mapping[str, FloatArray]
 Curves = dict[str, tuple[NDArray[np.int64], FloatArray]]
 """Metric to the steps (S,) at which it is told, and its values (S,)."""
+OfEpisodes = Callable[[Recorded], Curves]
+"""Makes curves of what `recorded` keeps."""
 
 WINDOW = 300
 LENDING_EPISODES, ATTENTION_EPISODES, EPIDEMIC_EPISODES = 10, 10, 200
@@ -182,9 +184,7 @@ def _cloud_distances(states: FloatArray, size: int) -> FloatArray:
     return means
 
 
-def _reported(
-    evaluation: Evaluation, keys: tuple[str, ...], curves: Callable[[Recorded], Curves]
-) -> pd.DataFrame:
+def _reported(evaluation: Evaluation, keys: tuple[str, ...], curves: OfEpisodes) -> pd.DataFrame:
     """Play the last policy, and arrange curves and their summaries as a result table.
 
     Where the policy also plays with its strategy's interventions, metrics of that begin with

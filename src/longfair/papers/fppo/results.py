@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
 
 from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
-from longfair.papers.page import NOT_STORED, Look, Runs
+from longfair.papers.fppo.attention import CASE
+from longfair.papers.fppo.measures import ATTENTION_EPISODES
+from longfair.papers.page import Look, Runs, median_and_range
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import ARM, Quantities, final, final_table, of_arm, over_seeds
+from longfair.runs.tidy import ARM, final, of_arm, over_seeds
 
 Readings = Mapping[str, Mapping[str, float]]
 """Metric to method to what a figure shows."""
@@ -24,6 +27,9 @@ LEARNERS: Mapping[str, LineStyle] = {
     "f-ppo-s": LineStyle("F-PPO-S", PURPLE, "p", ":"),
 }
 """Styles of the methods that learn."""
+
+TRAINED = (*LEARNERS, "cpo")
+"""Methods that learn, of which there are variants."""
 
 EPISODE = "step of an evaluation episode"
 """What is on the horizontal axis of the paper's figures."""
@@ -114,9 +120,9 @@ FIGURE_1: Readings = {
 """Bank loans, read off the plots; errors of 0.015, 0.005, 0.005 and 10."""
 
 FIGURE_3: Readings = {
-    "end_short_term_gap": {"ppo": 0.077, "a-ppo": 0.054, "f-ppo": 0.067},
-    "late_long_term_gap": {"ppo": 1.43, "a-ppo": 3.97, "f-ppo": 1.26},
-    "late_reward": {"ppo": 2.39, "a-ppo": 1.69, "f-ppo": 2.36},
+    "end_short_term_gap": {"ppo": 0.077, "a-ppo": 0.054, "f-ppo": 0.067, "cpo": 0.078},
+    "late_long_term_gap": {"ppo": 1.43, "a-ppo": 3.97, "f-ppo": 1.26, "cpo": 1.36},
+    "late_reward": {"ppo": 2.39, "a-ppo": 1.69, "f-ppo": 2.36, "cpo": 1.71},
 }
 """Attention allocation, read off the plots; errors of 0.003, 0.1 and 0.05."""
 
@@ -153,7 +159,7 @@ def beside_figure(
         return runs.missing
     rows = {}
     for method in next(iter(read.values())):
-        own = REFERENCE if method not in LEARNERS else variant
+        own = variant if method in TRAINED else REFERENCE
         cells = {}
         for metric, numbers in read.items():
             name = metric.replace("_", " ")
@@ -164,43 +170,90 @@ def beside_figure(
     return runs.labelled(pd.DataFrame.from_dict(rows, orient="index"))
 
 
-def ranges(runs: Runs, quantities: Quantities) -> pd.DataFrame | Words:
-    """Lay out final metrics of runs of two kinds, of which a mean would say nothing.
+FIRST_STEP = {
+    "deviation": "at_long_term_gap",
+    "rate": "at_rates",
+    "distance": "at_distance",
+}
+"""What is said of the sites to the curve that has it at the first step."""
+
+
+def sites_at_start(runs: Runs) -> dict[str, float]:
+    """Return how unequal the sites of attention allocation are before anybody acts.
 
     Parameters
     ----------
     runs
-        Runs of one experiment.
-    quantities
-        What to show.
+        Runs in attention allocation.
+
+    Returns
+    -------
+    dict of str to float
+        The largest deviation from the mean rate, the mean rate, and the distance of the text.
+    """
+    first = runs.results.query("phase == 'curve' and step == 0")
+    means = first.groupby("metric")["value"].mean()
+    return {name: float(means.get(metric, math.nan)) for name, metric in FIRST_STEP.items()}
+
+
+def noise_of_ten_episodes(runs: Runs, method: str) -> float:
+    """Return how far a late long-term gap of ten episodes is from that of many.
+
+    Parameters
+    ----------
+    runs
+        Runs in attention allocation.
+    method
+        A policy without training, of which every run plays the same policy.
+
+    Returns
+    -------
+    float
+        Standard deviation, from runs of `EPISODES_OF_A_RUN` episodes each.
+    """
+    values = of_arm(runs.results, "late_long_term_gap", method, REFERENCE)
+    return float(values.std() * math.sqrt(EPISODES_OF_A_RUN / ATTENTION_EPISODES))
+
+
+EPISODES_OF_A_RUN = CASE.evaluating["book"].final_episodes
+"""Episodes behind a value of a stored run in attention allocation."""
+
+
+EACH_OTHER = {
+    "bias": ("bias", 3),
+    "late_short_term_gap": ("short-term gap", 3),
+    "late_distance": ("1-Wasserstein distance", 3),
+    "reward": ("reward of a step", 3),
+}
+"""Measures of both papers: metric to its name and digits."""
+
+
+def each_other(worlds: Mapping[str, Runs]) -> pd.DataFrame | Words:
+    """Lay out both papers' measures of all methods in each other's worlds.
+
+    Parameters
+    ----------
+    worlds
+        Name of a world to the runs there. Worlds without runs are left out.
 
     Returns
     -------
     pandas.DataFrame
-        Index method and variant; per quantity see `median_and_range`, and the number of runs.
+        Index world and method; a column per measure, see `median_and_range`.
     """
-    if runs.results.empty:
-        return runs.missing
-    table = final_table(runs.results, quantities, write=median_and_range)
-    return runs.labelled(table).rename(columns={"seeds": "runs"})
-
-
-def median_and_range(values: pd.Series[float], digits: int) -> str:
-    """Write runs as in "0.19 (0.17 to 0.21)": the middle one, the lowest and the highest.
-
-    Parameters
-    ----------
-    values
-        One per run; the median of an even number is the lower one in the middle.
-    digits
-        Digits after the point.
-    """
-    if values.empty:
-        return NOT_STORED
-    middle = values.quantile(0.5, interpolation="lower")
-    ends = (values.min(), values.max())
-    low, high = (f"{end:,.{digits}f}" for end in ends)
-    return f"{middle:,.{digits}f} ({low} to {high})" if len(values) > 1 else low
+    rows = {}
+    for world, runs in worlds.items():
+        if runs.results.empty:
+            continue
+        arms = runs.results[["method", "variant"]].drop_duplicates()
+        for method, variant in arms.itertuples(index=False):
+            rows[world, runs.look.names.get(method, method)] = {
+                name: median_and_range(of_arm(runs.results, metric, method, variant), digits)
+                for metric, (name, digits) in EACH_OTHER.items()
+            }
+    if not rows:
+        return next(iter(worlds.values())).missing
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["world", "method"])
 
 
 def both_distances(runs: Runs) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
 
-from longfair.papers.ucbfair.experiments import EXPERIMENTS
+from longfair.papers.ucbfair import beyond, box, experiments
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
@@ -8,5 +8,7 @@ CHECKS = {
     "ucbfair-bounds": "longfair.papers.ucbfair.theorem:bounds_hold",
     "ucbfair-not-linear": "longfair.papers.ucbfair.theorem:population_is_not_linear",
 }
+
+EXPERIMENTS = (*experiments.EXPERIMENTS, *box.EXPERIMENTS, *beyond.EXPERIMENTS)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

@@ -3,8 +3,10 @@
 Three experiments belong to the paper's figures: Gaussian features with demographic parity and with
 equal qualification (Figures 2 and 3), and Adult scores with demographic parity (Figures 1 and 4).
 The authors' populations and most of their settings are not public, so no run here has them, and
-there is no profile ``paper``. The number of steps is theirs: 2000 episodes of L-UCBFair and 200,000
-steps of R-TD3. In ``book`` 16 episodes share a policy, and four copies share a gradient step. What
+there is no profile ``paper``. How long they trained is known in part. Their first version says 2000
+steps of L-UCBFair, which is read as episodes here. 200,000 steps of R-TD3 are those of a released
+script for Adult; another has 500,000, with episodes of 100 steps. For L-UCBFair on Adult nothing is
+known. In ``book`` 16 episodes share a policy, and four copies share a gradient step. What
 that changes is asked in the experiment ``sweep``, with one episode for each policy and one gradient
 step for each step. R-TD3 as coded, and TD3 without weight on fairness, stand where the released
 script and the paper's Figure 4 have them: with Adult scores.
@@ -19,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
-from longfair.agents.ucbfair.td3 import RTD3Settings
+from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, Setting, Untrained, World, Wrapper
 from longfair.papers.ucbfair.learning import TD3Learning, UCBLearning
@@ -114,7 +116,7 @@ ADULT_EASIER = Problem("adult_easier", "dp", 0.7)
 
 
 def references(problem: Problem, profile: str) -> list[Arm]:
-    """Return the paper's baselines, a constant, and the optimum."""
+    """Return the paper's baselines, random thresholds, a constant, and the optimum."""
     policies: dict[str, tuple[str, dict[str, Any], str]] = {}
     for name in ("myopic", "myopic-fair", "maxmin", "maxmin-fair"):
         told = {"baseline": name, "notion": problem.disparity}
@@ -130,6 +132,7 @@ def references(problem: Problem, profile: str) -> list[Arm]:
             {"baseline": "myopic-fair", "notion": problem.disparity, "knots": 61},
             "best of 61 x 61 pairs of thresholds now",
         )
+    policies["random"] = ("random_thresholds", {}, "thresholds drawn anew at every step")
     policies["constant"] = (
         "constant_threshold",
         {"threshold": problem.constant},

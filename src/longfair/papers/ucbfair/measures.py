@@ -37,6 +37,7 @@ from longfair.envs.population.exact import Planner, Resolution
 from longfair.papers.protocol import Evaluation
 from longfair.papers.setting import Untrained
 from longfair.papers.ucbfair.learning import Training
+from longfair.papers.ucbfair.policies import DRAWING
 from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
 from longfair.runs.keys import canonical_json
@@ -91,16 +92,16 @@ _PLAYED: dict[str, tuple[Course, Course]] = {}
 def courses(evaluation: Evaluation) -> tuple[Course, Course]:
     """Play from the evaluation's starts, as often as it says, and from the finer grid.
 
-    Policies without training draw nothing in a population, which draws nothing either. So a process
-    plays them once for all seeds.
+    Policies without training that draw nothing are played once for all seeds of a process.
     """
     setting = evaluation.setting
-    key = canonical_json(setting)
-    if key in _PLAYED:
+    method, key = setting.method, canonical_json(setting)
+    same = isinstance(method, Untrained) and method.parts()[0] not in DRAWING
+    if same and key in _PLAYED:
         return _PLAYED[key]
     starts = np.repeat(start_grid(STARTS), max(1, setting.evaluating.final_episodes), axis=0)
     found = played(evaluation, starts, 0), played(evaluation, start_grid(GRID), 1)
-    if isinstance(setting.method, Untrained):
+    if same:
         _PLAYED[key] = found
     return found
 

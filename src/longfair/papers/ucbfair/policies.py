@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from longfair.agents.policies.population import BASELINES, ConstantThresholds, Cost, ShortSighted
+from longfair.agents.policies.population import (
+    BASELINES,
+    ConstantThresholds,
+    Cost,
+    RandomThresholds,
+    ShortSighted,
+)
 from longfair.envs.population import PopulationModel, PopulationParams
 from longfair.envs.population.exact import PlannedThresholds, Planner, Resolution
 from longfair.papers.setting import World
@@ -32,6 +38,16 @@ def constant_threshold(world: World, seed: int, threshold: float) -> Any:
     """Keep one threshold for both groups, on the scale of the feature."""
     low, high = params(world).threshold_range
     return ConstantThresholds([(threshold - low) / (high - low)] * 2)
+
+
+@policy("random-thresholds")
+def random_thresholds(world: World, seed: int) -> Any:
+    """Draw thresholds anew at every step."""
+    return RandomThresholds(seed)
+
+
+DRAWING = frozenset({random_thresholds})
+"""Those that draw. Neither the others nor the population do, so they play alike for every seed."""
 
 
 @policy("planned")

@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
-from longfair.envs.population import DISPARITIES
+from longfair.agents.policies.population import Cost
+from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.envs.population import DISPARITIES, PopulationModel, PopulationParams, start_grid
 from longfair.errors import UsageError
-from longfair.figures import LineStyle
+from longfair.figures import Figure, LineStyle
+from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from longfair.papers.page import Look, Runs
+from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.setting import Setting, Untrained
 from longfair.papers.ucbfair.flow import flow
+from longfair.papers.ucbfair.measures import GRID
+from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
+from longfair.runs.tidy import ArmName
+from longfair.settings import Count, checked
+
+STARTS = 4
+"""Starts of the evaluation along a rate."""
+
+SWEPT = {
+    "l-ucbfair-cells-9": "9 cells",
+    "l-ucbfair-cells-64": "64 cells",
+    "l-ucbfair-cells-100": "100 cells",
+    "l-ucbfair-budget-001": "budget 0.01",
+    "l-ucbfair-ridge-1": "ridge 1, the theorem's",
+    "l-ucbfair-bonus-0": "no bonus",
+    "l-ucbfair-bonus-05": "bonus 0.5",
+    "l-ucbfair-no-price": "no price on unfairness",
+    "l-ucbfair-frozen": "targets never refreshed",
+    "l-ucbfair-pooled": "one Gram matrix for all steps",
+    "l-ucbfair-size-100": "100 features",
+    "l-ucbfair-one-copy": "an episode for each policy",
+    "r-td3-every-step": "R-TD3, a gradient step for each step",
+}
+"""What the arms of the sweep change."""
+
+MIDDLE = "middle run, lowest and highest"
+"""What dots and lines are."""
 
 POPULATION = Look(
     styles={
@@ -29,6 +61,7 @@ POPULATION = Look(
         "maxmin-gd": LineStyle("Maxmin, by descent", BLUE, "D", ":"),
         "maxmin-fair": LineStyle("Maxmin-Fair", SKY, "s", ":"),
         "maxmin-fair-gd": LineStyle("Maxmin-Fair, by descent", SKY, "D", ":"),
+        "random": LineStyle("random thresholds", SKY, "v", ":"),
         "constant": LineStyle("one threshold for all", GREEN, "*", ":"),
         "optimum": LineStyle("exact optimum", BLACK, "P", "-"),
     },
@@ -39,8 +72,11 @@ POPULATION = Look(
         "training_disparity": "mean disparity of an episode",
         "loss": "mean loss",
         "disparity_dp": "mean squared gap in acceptance",
+        "gap": "difference of qualification rates at the end",
     },
+    variants=SWEPT,
     across=("loss", "disparity_dp"),
+    median=True,
 )
 """How runs in the population appear."""
 
@@ -130,6 +166,220 @@ def from_starts(runs: Runs, *methods: str) -> pd.DataFrame:
     return ends.rename_axis("name").reset_index().assign(series="16 starts")
 
 
+def heat(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
+    """Lay out what an episode adds up to from every state of the finer grid, mean over runs.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        ``"heat_loss"`` or ``"heat_disparity"``.
+    arms
+        Method and variant to the title of the panel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `longfair.figures.heat_maps.heat_maps` takes it. Arms without results are left out.
+    """
+    states, parts = start_grid(GRID), []
+    for arm, title in arms.items():
+        if len(runs.results) and runs.has(arm):
+            rows = runs.results
+            own = rows[(rows["metric"] == metric) & (rows["method"] == arm[0])]
+            means = own[own["variant"] == arm[1]].groupby("step")["value"].mean()
+            parts.append(
+                pd.DataFrame(states, columns=["right", "height"]).assign(
+                    panel=title, value=means.to_numpy()
+                )
+            )
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def step_costs(
+    known: PopulationParams, rates: tuple[float, float], costs: Mapping[str, Cost], size: int = 61
+) -> pd.DataFrame:
+    """Lay out what short-sighted policies minimise, over both groups' thresholds.
+
+    Parameters
+    ----------
+    known
+        The population.
+    rates
+        The state.
+    costs
+        Title of the panel to the cost.
+    size
+        Thresholds along an axis, on the scale from 0 to 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `longfair.figures.heat_maps.heat_maps` takes it.
+    """
+    axis = np.linspace(0.0, 1.0, checked("size", size, Count))
+    pairs = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    model = PopulationModel(known)
+    return pd.concat(
+        [
+            pd.DataFrame(pairs, columns=["right", "height"]).assign(
+                panel=title, value=cost.of(model, rates, pairs)
+            )
+            for title, cost in costs.items()
+        ],
+        ignore_index=True,
+    )
+
+
+def played(known: PopulationParams, actions: Iterable[np.ndarray]) -> float:
+    """Play an episode from the starts of the evaluation, and return its mean loss.
+
+    Parameters
+    ----------
+    known
+        The population.
+    actions
+        Per step, actions (C, 16, 2) between 0 and 1 of C copies of the starts.
+    """
+    model, losses = PopulationModel(known), []
+    rates = start_grid(STARTS)[None]
+    for _, action in zip(range(known.episode_length), actions, strict=False):
+        outcome = model.outcome(rates, action)
+        losses.append(1.0 - float(model.reward(outcome).mean()))
+        rates = outcome.next_rates
+    return float(np.mean(losses))
+
+
+def random_losses(
+    populations: Mapping[str, PopulationParams], copies: int = 50, seed: int = 0
+) -> pd.Series[float]:
+    """Return the mean loss of thresholds that are drawn anew at every step, by population.
+
+    Parameters
+    ----------
+    populations
+        Name to population.
+    copies
+        Episodes from each of the 16 starts.
+    seed
+        Seed of the draws, the same for every population.
+    """
+    found = {}
+    for name, known in populations.items():
+        rng = np.random.default_rng(seed)
+        drawn = (rng.random((copies, STARTS**2, 2)) for _ in range(known.episode_length))
+        found[name] = played(known, drawn)
+    return pd.Series(found, name="mean loss")
+
+
+def constant_losses(known: PopulationParams, thresholds: Sequence[float]) -> pd.Series[float]:
+    """Return the mean loss of one threshold for everybody, by threshold.
+
+    Parameters
+    ----------
+    known
+        The population.
+    thresholds
+        On the scale of the feature.
+    """
+    low, high = known.threshold_range
+    actions = (np.asarray(thresholds, dtype=np.float64) - low) / (high - low)
+    always = [np.full((known.episode_length, 1, STARTS**2, 2), action) for action in actions]
+    losses = [played(known, action) for action in always]
+    return pd.Series(losses, index=pd.Index(thresholds, name="threshold"), name="mean loss")
+
+
+def in_linear_problem(
+    episodes: int, bonuses: Mapping[str, float | None], seeds: Sequence[int], ends: int
+) -> pd.DataFrame:
+    """Let L-UCBFair learn in the small linear problem, and compare the run's two ends.
+
+    Parameters
+    ----------
+    episodes
+        Episodes of a run.
+    bonuses
+        Name to the bonus; None is the theorem's. The other numbers are the theorem's.
+    seeds
+        Seeds of the runs.
+    ends
+        Episodes at the start and at the end of a run that are averaged.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index the bonus and the seed; columns: regret and missing fairness (distortion) per episode
+        at both ends, below 0 where there is more than the best fair policy has, and the last price.
+    """
+    problem = example()
+    price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
+    literal = LUCBFairSettings.as_published(episodes=episodes, cells=CELLS, largest_price=price)
+    rows = {}
+    for name, bonus in bonuses.items():
+        for seed in seeds:
+            lost = run(problem, replace(literal, bonus=bonus), seed)
+            rows[name, seed] = [
+                part.mean()
+                for signal in (lost.regret, lost.distortion)
+                for part in (signal[:ends], signal[-ends:])
+            ] + [lost.price[-1]]
+    columns = [
+        f"{what}, {where} {ends}"
+        for what in ("regret", "missing fairness")
+        for where in ("first", "last")
+    ]
+    table = pd.DataFrame(rows, index=[*columns, "price"]).transpose()
+    return table.rename_axis(index=["bonus", "seed"])
+
+
+def middle_runs(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
+    """Sum up where runs end: the middle one, the lowest and the highest.
+
+    A mean of runs that end far apart can have an interval that reaches what cannot occur.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        A metric of the last policies.
+    arms
+        Method and variant to the name in the figure.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `name`, `series`, `value`, `low` and `high`, as `longfair.figures.dot_intervals`
+        takes them. Arms without results are left out.
+    """
+    rows = []
+    for arm, name in arms.items():
+        if len(runs.results) and runs.has(arm):
+            values = runs.last_of(*arm)[metric]
+            middle = values.quantile(0.5, interpolation="lower")
+            rows.append((name, "runs", middle, values.min(), values.max()))
+    return pd.DataFrame(rows, columns=["name", "series", "value", "low", "high"])
+
+
+def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure | None:
+    """Draw where runs end, as `middle_runs` sums them up; None with fewer than two arms.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        One of the look's axes.
+    arms
+        Method and variant to the name in the figure.
+    """
+    ends = middle_runs(runs, metric, arms)
+    if len(ends) < 2:
+        return None
+    return dot_intervals(ends, across=runs.look.axes[metric], band=MIDDLE)
+
+
 def _wide(runs: Runs, metric: str, methods: tuple[str, ...]) -> pd.DataFrame:
     """Return a curve of every policy: its runs are the same, so their mean is each of them."""
     rows = runs.results
@@ -137,3 +387,11 @@ def _wide(runs: Runs, metric: str, methods: tuple[str, ...]) -> pd.DataFrame:
     wide = chosen.pivot_table(index="step", columns="method", values="value")
     kept = [method for method in methods if method in wide]
     return wide[kept].rename(columns=runs.look.names).rename_axis(columns=None)
+
+
+def below_the_constant(runs: Runs, method: str) -> str:
+    """Say how many calibrated runs lose less than one threshold for everybody: "2 of 10"."""
+    if not runs.has((method, "calibrated"), ("constant", REFERENCE)):
+        return NOT_STORED
+    losses = runs.last_of(method, "calibrated")["loss"]
+    return f"{(losses < runs.mean('loss', 'constant')).sum()} of {len(losses)}"

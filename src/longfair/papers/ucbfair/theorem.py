@@ -15,10 +15,12 @@ worked out exactly: regret and distortion have no noise of evaluation in them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
@@ -249,14 +251,8 @@ def held_against_bounds(episodes: int, seeds: int) -> CheckResult:
     """Run the learner for so many episodes; see `bounds_hold`."""
     problem = example()
     price = problem.best()[1]
-    largest = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
-    literal = replace(
-        LUCBFairSettings.as_published(episodes=episodes, cells=CELLS), largest_price=largest
-    )
-    size = MixtureFeatures(len(problem.start)).size
-    limits = np.array(
-        [bounds(k + 1, problem.horizon, size, CELLS, largest) for k in range(episodes)]
-    )
+    literal, limits = _literal(problem, episodes)
+    size, largest = MixtureFeatures(len(problem.start)).size, literal.largest_price
     shares = []
     for seed in range(seeds):
         lost = run(problem, literal, seed)
@@ -283,6 +279,48 @@ def held_against_bounds(episodes: int, seeds: int) -> CheckResult:
     )
     passed = price <= largest and bool((share <= 1.0).all())
     return CheckResult(passed, computed, detail, instances=seeds)
+
+
+def _literal(problem: MixtureProblem, episodes: int) -> tuple[LUCBFairSettings, FloatArray]:
+    """Return the theorem's own numbers, and its bounds (K, 2) after every episode."""
+    largest = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
+    literal = replace(
+        LUCBFairSettings.as_published(episodes=episodes, cells=CELLS), largest_price=largest
+    )
+    size = MixtureFeatures(len(problem.start)).size
+    limits = [bounds(k + 1, problem.horizon, size, CELLS, largest) for k in range(episodes)]
+    return literal, np.array(limits)
+
+
+def beside_bound(episodes: int, after: Sequence[int], seed: int) -> pd.DataFrame:
+    """Let L-UCBFair learn in the linear problem, beside the bound of its regret.
+
+    Parameters
+    ----------
+    episodes
+        Episodes K.
+    after
+        Numbers of episodes at which one looks.
+    seed
+        Seed of every run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index episodes; per column the regret so far, as a share of all reward there could have
+        been: the theorem's bound, and the runs.
+    """
+    problem = example()
+    literal, limits = _literal(problem, episodes)
+    chosen = {"with the theorem's numbers": literal}
+    chosen |= {f"with a bonus of {bonus:g}": replace(literal, bonus=bonus) for bonus in BONUSES}
+    sums = {"the bound": limits[:, 0]}
+    sums |= {name: np.cumsum(run(problem, how, seed).regret) for name, how in chosen.items()}
+    there_is = problem.horizon * np.arange(1, episodes + 1)
+    shares = pd.DataFrame(sums).div(there_is, axis=0)
+    return shares.iloc[[number - 1 for number in after]].set_axis(
+        pd.Index(after, name="episodes"), axis=0
+    )
 
 
 def informative_from(horizon: int, size: int, cells: int, largest_price: float) -> int:

@@ -42,6 +42,10 @@ class AboutEqualRule(PairedRule):
         """Return the word for an interval of a difference."""
         return within(low, high, -self.margin, self.margin)
 
+    def words(self, measure: str) -> str:
+        """Say by how much the methods may differ."""
+        return f"{self.about(measure)} is within {self.margin:g} of {self.each_other}"
+
     def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
         """Judge every difference; the weakest verdict counts."""
         verdicts = [

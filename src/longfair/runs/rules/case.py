@@ -5,21 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
-from longfair.runs.rules.rule import Quantity
+from longfair.runs.rules.rule import Quantity, Rule
 from longfair.runs.rules.words import AGAINST, Word
-from longfair.runs.statistics import Effect, Estimate, Floats, Kind, percentile, smallest
+from longfair.runs.statistics import (
+    Effect,
+    Estimate,
+    Floats,
+    Kind,
+    percentile_of,
+    resampled,
+    smallest,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from longfair.runs.claims import Check
     from longfair.runs.verdicts import Verdict
+
+Result = TypeVar("Result")
 
 FEWEST = 5
 """Runs below which nothing is decided, however few a claim asks for."""
@@ -107,9 +117,29 @@ class Case:
         """Estimate the smallest of one or more effects over the same seeds."""
         return smallest(effects, self.level, self.kind)
 
-    def percentile(self, statistic: Callable[[Floats], Floats], seeds: int) -> Estimate:
-        """Estimate a statistic that has no standard error; see `longfair.runs.statistics`."""
-        return percentile(statistic, seeds, self.level)
+    def percentile(self, rule: Rule, statistic: Callable[[Floats], Floats], seeds: int) -> Estimate:
+        """Estimate a rule's statistic without standard error; see `longfair.runs.statistics`."""
+        value, resamples = self.once(rule, "resamples", lambda: resampled(statistic, seeds))
+        return percentile_of(value, resamples, seeds, self.level)
+
+    def once(self, rule: Rule, what: str, compute: Callable[[], Result]) -> Result:
+        """Compute what a rule needs once, because it is judged at many levels of intervals.
+
+        Parameters
+        ----------
+        rule
+            Who asks.
+        what
+            Which of its numbers; the same for every level and kind of interval.
+        compute
+            Called the first time.
+        """
+        key = (id(rule), what, self.blank.variant, self.blank.measure)
+        kept = self.outcomes.kept
+        if key not in kept:
+            kept[key] = rule, compute()  # with the rule, or another could get its id
+        found: Result = kept[key][1]
+        return found
 
     def decided(
         self, finding: Finding, method: str, word_of: Callable[[float, float], Word]
@@ -127,8 +157,7 @@ class Case:
         """
         used = tuple(sorted(int(seed) for seed in finding.seeds))
         needed = max(self.blank.claim.seeds, FEWEST)
-        arm = self._arm(method)
-        steps = None if arm is None else arm.steps
+        steps = self._steps(method)
         interval, detail = finding.estimate.interval, finding.detail
         word: Word = "inconclusive"
         enough = None
@@ -179,6 +208,15 @@ class Case:
             f"{self.blank.profile}",
             missing=tuple(missing),
         )
+
+    def _steps(self, method: str) -> int | None:
+        """Training steps of a method; of what it is compared with where it is not trained."""
+        own = self._arm(method)
+        arms = (self._arm(name) for name in self.blank.claim.rule.methods)
+        trained = [arm.steps for arm in (own, *arms) if arm is not None and arm.steps]
+        if own is None or not trained:
+            return None if own is None else own.steps
+        return own.steps or min(trained)
 
     def _is_short(self, steps: int | None) -> bool:
         """Whether runs end before the moment that a claim about the end of training is about."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import Rule, RuleFields, register
+from longfair.runs.rules.rule import Numbers, Rule, RuleFields, register
 from longfair.runs.rules.words import weakest
 
 if TYPE_CHECKING:
@@ -42,6 +42,16 @@ class AllRule(Rule):
         """Checks of all parts."""
         return tuple(name for part in self.rules for name in part.checks)
 
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of all parts."""
+        return tuple(one for part in self.rules for one in part.numbers)
+
+    def words(self, measure: str) -> str:
+        """Say what every part asks."""
+        parts = (part.words(measure) for part in self.rules)
+        return "; ".join(f"({number}) {words}" for number, words in enumerate(parts, start=1))
+
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge every part."""
         parts = tuple(
@@ -51,6 +61,7 @@ class AllRule(Rule):
         word = weakest(words)
         shown = 0 if case.blank.claim.reported else words.index(word)
         measured = parts[shown].measured
+        enough = [part.enough_seeds for part in parts if part.word == word]
         details = (
             f"({number}) {part.word}: {part.detail.rstrip('.')}"
             for number, part in enumerate(parts, start=1)
@@ -60,7 +71,7 @@ class AllRule(Rule):
             word=word,
             measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
             detail="; ".join(details),
-            enough_seeds=parts[words.index(word)].enough_seeds,
+            enough_seeds=None if None in enough else max(filter(None, enough)),
             two_kinds=any(part.two_kinds for part in parts),
             instances=min(part.instances for part in parts),
             missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
-from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats
 
@@ -47,6 +47,19 @@ class EarliestRule(Rule):
         """The method and the others."""
         return (self.method, *self.others)
 
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The mean over the curve, of all methods."""
+        return (Numbers(self.quantity, self.methods),)
+
+    def words(self, measure: str) -> str:
+        """Say which curve is to reach the level first."""
+        what = plain(self.quantity.metrics[measure])
+        return (
+            f"the mean curve of {what} of {plain(self.method)} reaches {self.level:g} in fewer "
+            f"steps than that of {listed(self.others, 'or')}"
+        )
+
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the steps by which the method is earlier."""
         return of_effect(low, high, 0.0)
@@ -63,7 +76,7 @@ class EarliestRule(Rule):
         if not seeds:
             return case.undecided("the methods share no seed: run the same")
         shared = [curve[seeds] for curve in curves]
-        found = case.percentile(lambda weights: self._lead(shared, weights), len(seeds))
+        found = case.percentile(self, lambda weights: self._lead(shared, weights), len(seeds))
         equal = np.full(len(seeds), 1 / len(seeds))
         moments = [first_reached(curve, equal, self.level) for curve in shared]
         said = [

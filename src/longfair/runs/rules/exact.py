@@ -36,6 +36,10 @@ class ExactRule(Rule):
         """The check."""
         return (self.check,)
 
+    def words(self, measure: str) -> str:
+        """Name the check."""
+        return f"the check {self.check} passes wherever it is computed"
+
     def judge(self, case: Case, name: str) -> Verdict:
         """Run the check."""
         claim = case.blank.claim.id

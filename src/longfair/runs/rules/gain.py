@@ -173,6 +173,11 @@ class _MarginRule(_DifferenceOfMeans):
         """Return the word for an interval of the difference; see `of_effect`."""
         return of_effect(low, high, self.margin)
 
+    def beyond(self, measure: str, where: str) -> str:
+        """Say on which side of the others the method is to be, and by how much."""
+        by = f" by at least {self.margin:g}" if self.margin else ""
+        return f"{self.about(measure)} is {where} {self.each_other}{by}"
+
     def side(self, metric: str, found: Estimate, other: str, where: str) -> str:
         """Say on which side of the other method it is, and what is claimed."""
         claimed = f"claimed {'at least' if self.margin else 'more than'} {self.margin:g}"
@@ -183,6 +188,10 @@ class _MarginRule(_DifferenceOfMeans):
 @dataclass(frozen=True)
 class HighestRule(_MarginRule):
     """``kind: highest``. The method is higher than every other one by more than a margin."""
+
+    def words(self, measure: str) -> str:
+        """Say that the method is to be above."""
+        return self.beyond(measure, "above")
 
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
@@ -195,6 +204,10 @@ class LowestRule(_MarginRule):
     """``kind: lowest``. The method is lower than every other one by more than a margin."""
 
     sign: ClassVar[float] = -1.0
+
+    def words(self, measure: str) -> str:
+        """Say that the method is to be below."""
+        return self.beyond(measure, "below")
 
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
@@ -224,6 +237,13 @@ class AtLeastRule(_MarginRule):
             return "reproduced"
         return "contradicted" if high < -self.margin else "inconclusive"
 
+    def words(self, measure: str) -> str:
+        """Say by how much the method may be lower."""
+        where = f"at most {self.margin:g} below" if self.margin > 0 else "no lower than"
+        if self.margin < 0:
+            where = f"at least {-self.margin:g} above"
+        return f"{self.about(measure)} is {where} {self.each_other}"
+
     def sentence(self, metric: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
         what = f"{metric} of {self.method} less that of {other} is {found}"
@@ -244,6 +264,11 @@ class DifferenceRule(_DifferenceOfMeans):
     def read(cls, fields: RuleFields) -> Self:
         """Read the rule."""
         return cls(**cls.keys(fields, one=True), size=Target.read(fields))
+
+    def words(self, measure: str) -> str:
+        """Say what the difference is to be."""
+        size = str(self.size).removeprefix("claimed ")
+        return f"{self.about(measure)} less {self.each_other} is {size}"
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""
@@ -271,6 +296,12 @@ class ReductionRule(GainRule):
         if fields.has("target") or fields.has("tolerance"):
             return cls(**cls.keys(fields, one=True), size=Target.read(fields))
         return cls(**cls.keys(fields), size=fields.number("threshold", low=0.0))
+
+    def words(self, measure: str) -> str:
+        """Say what part of the others' number is to be gone."""
+        size = self.size if isinstance(self.size, Target) else f"at least {self.size:g}"
+        part = str(size).removeprefix("claimed ")
+        return f"{self.about(measure)} is lower by {part}, as a part of {self.each_other}"
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the reduction."""

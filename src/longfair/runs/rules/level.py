@@ -11,7 +11,7 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
@@ -38,6 +38,16 @@ class LevelRule(Rule):
     @abstractmethod
     def claimed(self) -> str:
         """Say what is claimed."""
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The quantity, of the method."""
+        return (Numbers(self.quantity, self.methods),)
+
+    def words(self, measure: str) -> str:
+        """Say what is claimed of the mean."""
+        what = f"the mean {self.quantity.words(measure)} of {plain(self.method)}"
+        return f"{what} is {self.claimed().removeprefix('claimed ')}"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge the mean by its interval."""

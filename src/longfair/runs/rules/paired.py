@@ -6,8 +6,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain
+from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats, joined
 
@@ -74,6 +76,22 @@ class PairedRule(Rule):
             "among": fields.choice("among", ("all", "available"), "all"),
         }
 
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The quantity, of all methods."""
+        return (Numbers(self.quantity, self.methods),)
+
+    def about(self, measure: str) -> str:
+        """Name the number of the method."""
+        return f"{self.quantity.words(measure)} of {plain(self.method)}"
+
+    @property
+    def each_other(self) -> str:
+        """Name the others, one or each of several."""
+        several = "each of " * (len(self.others) > 1)
+        run = " that was run" if self.among == "available" else ""
+        return f"that of {several}{listed(self.others)}{run}"
+
     @abstractmethod
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the effect."""
@@ -84,18 +102,23 @@ class PairedRule(Rule):
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge over the seeds that the methods share, if there are any."""
+        paired = case.once(self, "paired", lambda: self._paired(case))
+        if not paired.others or (paired.missing and self.among == "all"):
+            return case.not_attempted(paired.missing)
+        if not paired.seeds:
+            return case.undecided("the methods share no seed: run the same")
+        return self.compared(case, name, paired)
+
+    def _paired(self, case: Case) -> Paired:
         columns = {name: case.values(self.quantity, name) for name in self.methods}
         present = {name: column for name, column in columns.items() if column is not None}
         missing = tuple(name for name in columns if name not in present)
-        others = [name for name in self.others if name in present]
-        if self.method in missing or not others or (missing and self.among == "all"):
-            return case.not_attempted(missing)
+        if self.method in missing:
+            return Paired(np.empty(0), {}, [], missing)
         seeds = sorted(set.intersection(*(set(column.index) for column in present.values())))
-        if not seeds:
-            return case.undecided("the methods share no seed: run the same")
-        method, *rest = joined(*(present[one].loc[seeds] for one in (self.method, *others)))
-        paired = Paired(method, dict(zip(others, rest, strict=True)), seeds, missing)
-        return self.compared(case, name, paired)
+        arrays = joined(*(column.loc[seeds] for column in present.values()))
+        others = dict(zip(present, arrays, strict=True))
+        return Paired(others.pop(self.method), others, seeds, missing)
 
     def difference(self, case: Case, first: str, second: str) -> str:
         """Say in plain words which difference is measured."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -16,6 +16,9 @@ from longfair.runs.tables import ALL_GROUPS, PHASES
 if TYPE_CHECKING:
     from longfair.runs.rules.case import Case
     from longfair.runs.verdicts import Verdict
+
+_AT = "at_"
+"""Begins the name of a metric that is told over the steps of an evaluation."""
 
 
 class Rule(ABC):
@@ -38,6 +41,15 @@ class Rule(ABC):
     def checks(self) -> tuple[str, ...]:
         """Executable checks that it needs."""
         return ()
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of single runs that it looks at."""
+        return ()
+
+    def words(self, measure: str) -> str:
+        """Say in plain words when the claim is reproduced, by one measure."""
+        return f"the rule {plain(self.kind)} holds for {listed(self.methods)}"
 
     @abstractmethod
     def judge(self, case: Case, name: str) -> Verdict:
@@ -64,7 +76,8 @@ class Quantity:
     group
         Group, or -1 for all groups together.
     phase
-        ``"final"``: the last policy. ``"curve"``: the mean over evaluations during training.
+        ``"final"``: the last policy. ``"curve"``: the mean over evaluations during training, or,
+        of a metric whose name begins with ``at_``, over the steps of the last evaluation.
     window
         For the curve: first and last moment, as fractions of the run's last step. The whole
         curve is ``[0, 1]``.
@@ -78,8 +91,26 @@ class Quantity:
     def measured(self, measure: str) -> str:
         """Say in plain words which number it is."""
         group = "" if self.group == ALL_GROUPS else f" of group {self.group}"
-        during = " during training" if self.phase == "curve" else ""
-        return f"{plain(self.metrics[measure])}{group}{during}"
+        metric, during = self.metrics[measure], ""
+        if self.phase == "curve":
+            during = " during an evaluation" if metric.startswith(_AT) else " during training"
+            metric = metric.removeprefix(_AT)
+        return f"{plain(metric)}{group}{during}"
+
+    def words(self, measure: str) -> str:
+        """Say which number it is, and of which part of the training."""
+        if self.window in (None, (0.0, 1.0)):
+            return self.measured(measure)
+        first, last = self.window or (0.0, 1.0)
+        return f"{self.measured(measure)}, from {first:g} to {last:g} of it,"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One number of every run of some methods."""
+
+    quantity: Quantity
+    methods: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -115,6 +146,15 @@ class Guarded(Rule):
     def checks(self) -> tuple[str, ...]:
         """Checks of the rule, then of the guard."""
         return (*self.rule.checks, *self.guard.checks)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of the rule, then of the guard."""
+        return (*self.rule.numbers, *self.guard.numbers)
+
+    def words(self, measure: str) -> str:
+        """Say what the rule asks, and what it must not cost."""
+        return f"{self.rule.words(measure)}, while {self.guard.words(measure)}"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge by the rule; ask the guard only where it can matter."""
@@ -157,6 +197,15 @@ class AtWorst(Rule):
     def checks(self) -> tuple[str, ...]:
         """Checks of the rule."""
         return self.rule.checks
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of the rule."""
+        return self.rule.numbers
+
+    def words(self, measure: str) -> str:
+        """Say what the rule asks, and how bad its word can be."""
+        return f"{self.rule.words(measure)} (if not: {self.worst} at worst)"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge by the rule, and lift a word that is too bad."""
@@ -310,6 +359,12 @@ def methods_of(rule: Rule) -> tuple[str, ...]:
         Methods without the variant that may be pinned after a colon.
     """
     return tuple(dict.fromkeys(name.partition(":")[0] for name in rule.methods))
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Write names of methods as in "a, b and c"."""
+    *first, final = map(plain, names)
+    return f"{', '.join(first)} {last} {final}" if first else final
 
 
 def plain(name: str) -> str:

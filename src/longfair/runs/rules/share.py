@@ -9,7 +9,7 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, joined, share, share_difference
 
@@ -64,6 +64,19 @@ class ShareRule(Rule):
     def methods(self) -> tuple[str, ...]:
         """The method, and the other one if there is one."""
         return (self.method,) if self.other is None else (self.method, self.other)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The quantity, of the methods."""
+        return (Numbers(self.quantity, self.methods),)
+
+    def words(self, measure: str) -> str:
+        """Say what the share is to be."""
+        other = "" if self.other is None else f", less that of {plain(self.other)},"
+        return (
+            f"the share of runs of {plain(self.method)} with {self.quantity.words(measure)} "
+            f"{self.side} {self.edge:g}{other} is between {self.low:g} and {self.high:g}"
+        )
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the share, or of the difference of shares."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
-from longfair.runs.rules.rule import Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats, joined
 
@@ -37,6 +37,11 @@ class TradeOffRule(Rule):
     def methods(self) -> tuple[str, ...]:
         """The method, those on its side and the others."""
         return (self.method, *self.beside, *self.others)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Reward and unfairness, of all methods."""
+        return tuple(Numbers(one, self.methods) for one in (self.reward, self.unfairness))
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the effect."""
@@ -72,7 +77,9 @@ class TradeOffRule(Rule):
             f"{method} {reward:.4g} at {unfairness:.4g}"
             for method, unfairness, reward in zip(self.methods, *points, strict=True)
         )
-        effect = case.percentile(lambda weights: self.effect(*(values @ weights.T)), len(seeds))
+        effect = case.percentile(
+            self, lambda weights: self.effect(*(values @ weights.T)), len(seeds)
+        )
         axes = f"{case.measured(self.reward)} at {case.measured(self.unfairness)}"
         finding = Finding(
             estimate=effect,
@@ -102,6 +109,14 @@ class RewardAtEqualUnfairnessRule(TradeOffRule):
         method, reward = fields.method(), fields.quantity()
         unfairness = replace(reward, metrics=fields.metric("at"))
         return cls(reward, unfairness, method, (), fields.others(method))
+
+    def words(self, measure: str) -> str:
+        """Say above what the reward is to lie."""
+        reward, unfairness = (one.words(measure) for one in (self.reward, self.unfairness))
+        return (
+            f"{reward} of {plain(self.method)} is above what {listed(self.others)}, or tossing a "
+            f"coin between two of them, reach at its {unfairness}"
+        )
 
     def effect(self, unfairness: Floats, reward: Floats) -> Floats:
         """Return the reward above the frontier."""
@@ -140,6 +155,15 @@ class HypervolumeRule(TradeOffRule):
         if len(corner) != 2 or not all(isinstance(end, int | float) for end in corner):
             raise fields.wrong("corner", list(corner), "[unfairness, reward], two numbers")
         return cls(reward, unfairness, method, beside, others, (corner[0], corner[1]))
+
+    def words(self, measure: str) -> str:
+        """Say which area is to be the larger one."""
+        reward, unfairness = (one.words(measure) for one in (self.reward, self.unfairness))
+        return (
+            f"{listed((self.method, *self.beside))} dominate a larger area of {reward} by "
+            f"{unfairness} than {listed(self.others)}, inside {self.corner[0]:g} of {unfairness} "
+            f"and {self.corner[1]:g} of {reward}"
+        )
 
     def effect(self, unfairness: Floats, reward: Floats) -> Floats:
         """Return by how much the area is larger."""

@@ -46,6 +46,14 @@ class WinsRule(PairedRule):
         """Return the word for an interval of the share."""
         return within(low, high, 0.5, 1.0)
 
+    def words(self, measure: str) -> str:
+        """Say in which runs the method is to be the best."""
+        side = "above" if self.higher else "below"
+        by = f" by more than {self.margin:g}" if self.margin else ""
+        return (
+            f"in more than half of the runs {self.about(measure)} is {side} {self.each_other}{by}"
+        )
+
     def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
         """Count the seeds in which the method is the best."""
         sign = 1.0 if self.higher else -1.0

@@ -43,8 +43,9 @@ def intervening(
 
     def act(observation: Any, info: dict[str, Any]) -> Any:
         known = {name: info[name] for name in strategy.needs if name in info}
-        chosen = actor.sample(observation, rng)
-        moment = Moment(observation, chosen, known, actor, rollout, rng)
+        output = actor.output(observation)
+        chosen = actor.drawn(output, rng)
+        moment = Moment(observation, chosen, known, actor, output, rollout, rng)
         try:
             actions = strategy.intervene(moment)
         except KeyError as error:

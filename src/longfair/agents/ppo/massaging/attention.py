@@ -75,7 +75,7 @@ class AttentionFPPO(FPPOL):
         steps = moment.info["steps_before"]
         logits = massaged(
             moment.actions.astype(np.float64),
-            moment.policy.output(moment.observation),
+            moment.output,
             deviation,
             moment.info["window_units"],
             steps > 0 if self.as_coded else np.ones_like(steps, np.bool_),

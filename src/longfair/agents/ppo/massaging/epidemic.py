@@ -66,7 +66,7 @@ class EpidemicFPPO(FPPOL):
         """Give the vaccine to whom it makes the episode fairer."""
         if moment.rollout < self.first + self.as_coded:
             return moment.actions
-        logits = moment.policy.output(moment.observation).astype(np.float64)
+        logits = moment.output.astype(np.float64)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         chances = weights / weights.sum(axis=1, keepdims=True)
         vaccines, infections, susceptible, community = (

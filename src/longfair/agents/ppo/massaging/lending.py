@@ -64,7 +64,7 @@ class LendingFPPO(FPPOL):
         """Flip unsure decisions where that is fairer."""
         if moment.rollout <= self.first:
             return moment.actions
-        logits = moment.policy.output(moment.observation).astype(np.float64)
+        logits = moment.output.astype(np.float64)
         accept = 1.0 / (1.0 + np.exp(logits[:, 0] - logits[:, 1]))
         chance = np.where(moment.actions == 1, accept, 1.0 - accept)
         gaps = gaps_of_decisions(*(moment.info[name] for name in NEEDS[len(GAPS) :]))

@@ -1,0 +1,115 @@
+"""Write the claim board: one table of all claims, which `claims.js` filters, sorts and searches.
+
+Without scripts it is a plain table. What is filtered by stands in attributes of the rows.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from longfair.figures.claim_box import VERDICT_COLOURS, change_marks, verdict_cell
+
+Row = Mapping[str, Any]
+
+PAGE = "book/claims"
+COLUMNS = ("claim", "verdict", "reported", "paper", "environment")
+ASKED = {"paper": "the papers", "here": "us"}
+SETTINGS = {"authors": "the authors'", "ours": "ours", "": "no runs"}
+
+
+def board(rows: Sequence[Row], papers: Mapping[str, str], environments: Mapping[str, str]) -> str:
+    """Write the board as HTML.
+
+    Parameters
+    ----------
+    rows
+        Verdicts as printed by ``longfair claims --json``.
+    papers
+        Ids of papers in the order of the book, and how it calls them.
+    environments
+        Claim to the environment of its runs.
+    """
+    claims: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: list(papers).index(row["paper"])):
+        claims.setdefault(row["id"], []).append(row)
+    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    lines = "".join(
+        _line(own, papers[own[0]["paper"]], environments[name]) for name, own in claims.items()
+    )
+    return (
+        '<table id="claim-board" class="dataframe longfair-claims">'
+        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+    )
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Say how many claims are judged, the papers' apart from our questions."""
+    claims = {row["id"]: row for row in rows}.values()
+    papers, ours = (sum(row["asked"] == asked for row in claims) for asked in ("paper", "here"))
+    changed = sum(bool(row["changed"]) for row in claims)
+    return (
+        f"{papers} claims of the papers and {ours} questions of ours are judged, {changed} of them "
+        "by a rule that was written or changed after its runs."
+    )
+
+
+def headlines(rows: Sequence[Row]) -> list[Row]:
+    """Keep the first verdict of every claim, variant and measure: what stands beside it is ours."""
+    first: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        first.setdefault((row["id"], row["variant"], row["measure"]), row)
+    return list(first.values())
+
+
+def _line(rows: Sequence[Row], paper: str, environment: str) -> str:
+    first = rows[0]
+    words = dict.fromkeys(row["verdict"] for row in headlines(rows))
+    told = {
+        "asked": ASKED[first["asked"]],
+        "paper": paper,
+        "verdict": "|".join(words),
+        "environment": environment,
+        "settings": "|".join(dict.fromkeys(SETTINGS[row["settings"]] for row in rows)),
+        "rank": str(list(VERDICT_COLOURS).index(next(iter(words)))),
+    }
+    attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in told.items())
+    cells = zip(COLUMNS, _cells(rows, paper, environment), strict=True)
+    line = "".join(f'<td data-column="{name}">{cell}</td>' for name, cell in cells)
+    return f'<tr id="{first["id"]}"{attributes}>{line}</tr>'
+
+
+def _cells(rows: Sequence[Row], paper: str, environment: str) -> Iterator[str]:
+    first = rows[0]
+    source = "" if first["source"] == "not in the paper" else first["source"]
+    whose = "asked here" if first["asked"] == "here" else ""
+    where = ", ".join(filter(None, (source, whose)))
+    yield (
+        f"<code>{first['id']}</code> {html.escape(first['statement'])} "
+        f'<small class="aside">{html.escape(where)}</small>{change_marks(first)}'
+    )
+    variants = dict.fromkeys(row["variant"] for row in rows)
+    yield "".join(
+        f'<span class="aside">{variant.replace("_", " ")}</span>'
+        + verdict_cell([row for row in rows if row["variant"] == variant])
+        for variant in variants
+    )
+    yield "\N{EN DASH}" if first["reported"] is None else f"{first['reported']:.4g}"
+    yield html.escape(paper)
+    yield html.escape(environment)
+
+
+def equip(app: Sphinx, page: str, _template: str, _context: object, _tree: object) -> None:
+    """Add script and style to the board."""
+    if page == PAGE:
+        app.add_js_file("claims.js", loading_method="defer")
+        app.add_css_file("claims.css")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("html-page-context", equip)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,398 @@
+"""Write a page for every claim: what is said, how it is judged, by which runs, how to repeat it.
+
+The pages are `book/claims/ID.md`, with the numbers of single runs beside them, and
+`book/claims/code/MODULE.md` with the code that judges. They are not committed. What they say is
+what `longfair show ID` tells, so nobody has to keep the two in step.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from claim_board import headlines
+from longfair.figures import Figure
+from longfair.figures.claim_box import VERDICT_COLOURS
+from longfair.figures.run_strips import run_strips
+from longfair.papers import registry
+from longfair.papers.claim_sheet import sheets
+from longfair.runs.evidence import SETTINGS_IN_WORDS
+from longfair.runs.keys import canonical_json, sha256
+from longfair.runs.sources import library_stamp
+from longfair.runs.statistics import estimate
+from longfair.runs.store import Store
+
+Sheet = Mapping[str, Any]
+
+FOLDER = "book/claims"
+MOST_PANELS = 6
+"""Panels of a figure; what is beyond them is in the table of runs."""
+_PANEL = ["title", "label"]
+_COLUMNS = ("verdict", "variant", "measure", "settings", "number", "runs", "steps", "core hours")
+
+
+@cache
+def all_sheets() -> list[Sheet]:
+    """Everything about every claim."""
+    return list(sheets(registry.claims(), Store()))
+
+
+# Figure -----------------------------------------------------------------------------------------
+
+
+def panels(sheet: Sheet) -> pd.DataFrame:
+    """Numbers of single runs behind the first verdict of every variant and measure, by panel."""
+    first = {
+        (row["variant"], row["measure"]): row["settings"] for row in headlines(sheet["verdicts"])
+    }
+    rows = [
+        {
+            "title": f"{plain(row['variant'])}, {SETTINGS_IN_WORDS[row['settings']]}",
+            "label": row["number"].strip(","),
+            **{name: row[name] for name in ("method", "seed", "value")},
+        }
+        for row in sheet["numbers"]
+        if first.get((row["variant"], row["measure"])) == row["settings"]
+    ]
+    found = pd.DataFrame(rows, columns=[*_PANEL, "method", "seed", "value"]).drop_duplicates()
+    shown = found[_PANEL].drop_duplicates().head(MOST_PANELS)
+    return found.merge(shown, on=_PANEL)
+
+
+def means(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean of every method in every panel, with its interval."""
+    rows = []
+    for key, own in runs.groupby([*_PANEL, "method"], sort=False):
+        found = _estimate(tuple(own["value"]))
+        rows.append((*key, found[0], *found[1:]))
+    return pd.DataFrame(rows, columns=[*_PANEL, "method", "mean", "low", "high"])
+
+
+@cache
+def _estimate(values: tuple[float, ...]) -> tuple[float, float | None, float | None]:
+    found = estimate(values)
+    return found.value, found.low, found.high
+
+
+def drawing(runs: pd.DataFrame, store: Store) -> tuple[str, str]:
+    """Draw runs, unless the store remembers the drawing; return the SVG and its words."""
+    question = sha256(f"strips {library_stamp('figures')} {canonical_json(runs.to_dict('list'))}")
+    known = store.index.answer(question)
+    if known is None:
+        drawn: Figure = run_strips(runs, means(runs), judged=str(runs["method"].iloc[0]))
+        known = [drawn.svg().decode(), drawn.alt_text]
+        store.index.remember({question: known})
+    return known[0], known[1]
+
+
+# Page -------------------------------------------------------------------------------------------
+
+
+def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> str:
+    """Write a claim's page.
+
+    Parameters
+    ----------
+    sheet
+        Everything about it.
+    shown_on
+        Notebooks, below the root, that show the claim.
+    words
+        What its figure says; empty if there is none.
+    repository
+        Address of the repository; empty where none is set.
+    """
+    parts = [
+        "---\norphan: true\n---",
+        f"# {sheet['id']}",
+        f"*{_whose(sheet)}*",
+        f"> {sheet['statement']}",
+        _reported(sheet),
+        "## Verdicts",
+        raw(verdict_table(sheet)),
+        "\n".join(f"- {_detail(row)}" for row in sheet["verdicts"]),
+        f"**Note.** {naming(sheet['note'])}" if sheet["note"] else "",
+        "## What decides",
+        *_evidence(sheet, shown_on, words),
+        "## The rule",
+        *_rule(sheet, repository),
+        "## Repeat it",
+        "```bash\n" + "\n".join(f".venv/bin/{line}" for line in sheet["commands"]) + "\n```",
+        f"The first line executes one stored run again and compares; `--all` takes all. Everything "
+        f"on this page, in a terminal: `longfair show {sheet['id']}`."
+        if sheet["runs"]
+        else f"It computes the check again. Everything on this page, in a terminal: `longfair show "
+        f"{sheet['id']}`.",
+        "## The code",
+        "\n".join(_code(part, repository) for part in sheet["code"]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(name: str) -> str:
+    """Write an identifier as words."""
+    return name.replace("_", " ")
+
+
+def raw(text: str) -> str:
+    """Put HTML into a page."""
+    return f"```{{raw}} html\n{text}\n```"
+
+
+def _whose(sheet: Sheet) -> str:
+    paper = sheet["paper"]
+    address = f"https://doi.org/{paper['doi']}" if "doi" in paper else ""
+    cited = f"{paper['authors']}, [{paper['title']}]({address})" if address else paper["id"]
+    back = f'<a href="../claims.html#{sheet["id"]}">All claims</a>'
+    if sheet["asked"] == "paper":
+        return f"A claim of {cited}: {sheet['place']}. {back}"
+    return f"A question of ours about {cited}. What it is about: {sheet['place']}. {back}"
+
+
+def _reported(sheet: Sheet) -> str:
+    reported = sheet["reported"]
+    if reported is None:
+        return ""
+    error = f", give or take {reported['error']:g}" if reported["error"] else ""
+    how = "in its text" if reported["how"] == "text" else f"{reported['how']}{error}"
+    return f"The paper reports {reported['value']:g} ({how})."
+
+
+def verdict_table(sheet: Sheet) -> str:
+    """Write the verdicts as HTML, a row each; on a phone the cells stand below each other."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS)
+    lines = []
+    for row in sheet["verdicts"]:
+        cells = zip(_COLUMNS, _cells(row), strict=True)
+        line = "".join(f'<td data-column="{name}">{cell}</td>' for name, cell in cells if cell)
+        lines.append(f"<tr>{line}</tr>")
+    return (
+        f'<table class="dataframe longfair-claims"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> Iterator[str]:
+    word = row["verdict"]
+    fragile = " (fragile)" * row["fragile"]
+    bar = f"border-left: 0.4em solid {VERDICT_COLOURS[word]}; padding-left: 0.4em"
+    kind = word.replace(" ", "-")
+    yield f'<strong class="verdict verdict-{kind}" style="{bar}">{word}{fragile}</strong>'
+    nothing = "\N{EN DASH}"
+    yield plain(row["variant"])
+    yield html.escape(row["measure"]) or nothing
+    yield row["whose"] or nothing
+    number = nothing if row["estimate"] is None else f"{row['estimate']:.4g}"
+    if row["interval"] is not None:
+        number += " [{:.4g}, {:.4g}]".format(*row["interval"])
+    measured = f'<br><small class="aside">{html.escape(row["measured"])}</small>'
+    yield number + measured * bool(row["measured"])
+    instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"
+    yield instances if row["instances"] else str(row["seeds"])
+    yield f"{row['steps']:,}" if row["steps"] else nothing
+    yield nothing if row["core_hours"] is None else f"{row['core_hours']:.2g}"
+
+
+def _detail(row: Mapping[str, Any]) -> str:
+    which = ", ".join(filter(None, (plain(row["variant"]), row["measure"])))
+    return f"*{which}.* {escaped(row['detail'])}"
+
+
+def escaped(text: str) -> str:
+    """Keep the characters of a text from being read as markup."""
+    for character in "\\*_[]<>$`":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def naming(text: str) -> str:
+    """Write the ids of claims in a text as code, which makes them links; keep all else as it is."""
+    names = {claim.id for claim in registry.claims()}
+    return re.sub(
+        r"(?<![\w`-])[a-z]+(?:-[a-z0-9]+)+",
+        lambda found: f"`{found[0]}`" if found[0] in names else found[0],
+        text,
+    )
+
+
+def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str]:
+    name, rows = sheet["id"], len(sheet["numbers"])
+    if words:
+        yield (
+            f"```{{image}} /{FOLDER}/{name}.svg\n:alt: {words}\n:class: dark-light\n:width: 600px\n"
+            "```"
+        )
+        yield (
+            "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
+            f"method is blue.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+        )
+    elif rows:
+        yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+    elif not sheet["runs"]:
+        yield "A computation decides, not runs. It is done again when its code changes."
+    else:
+        yield "There are no runs that it could be judged on yet."
+    if shown_on:
+        pages = ", ".join(f"{{doc}}`/{notebook}`" for notebook in shown_on)
+        yield f"With the figures of the book: {pages}."
+    if sheet["runs"]:
+        yield _runs(sheet)
+
+
+def _found(sheet: Sheet) -> str:
+    """Say which words the claim got, for those who cannot see its figure."""
+    words = {
+        f"{row['verdict']} {' '.join(filter(None, (plain(row['variant']), row['measure'])))}": None
+        for row in headlines(sheet["verdicts"])
+    }
+    return f"{sheet['id']}: {', '.join(words)}"
+
+
+def _runs(sheet: Sheet) -> str:
+    head = ["Profile", "Method", "Variant", "Fresh", "Stale", "Missing", "Damaged", "Core hours"]
+    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
+    for row in sheet["runs"]:
+        *cells, hours = row.values()
+        lines.append(" | ".join([*(plain(str(cell)) for cell in cells), f"{hours:.2g}"]))
+    table = "\n".join(f"| {line} |" for line in lines)
+    days = " to ".join(dict.fromkeys(sheet["made"]))
+    return f"::::{{dropdown}} All runs that it may be judged on, made {days}\n{table}\n::::"
+
+
+def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
+    rule = sheet["rule"]
+    by_words: dict[str, list[str]] = defaultdict(list)
+    for measure, words in rule["words"].items():
+        by_words[words].append(measure)
+    for words, measures in by_words.items():
+        which = f" by {' and '.join(measures)}" if len(by_words) > 1 else ""
+        yield f"It is reproduced{which} if {escaped(words)}."
+    yield (
+        "A number stands for the whole of its 95 % interval. [How to read](../how_to_read.md) says "
+        "what the other words mean."
+    )
+    events = [
+        f"- {'changed' if number else 'written'} {event['date']} by commit "
+        f"{_commit(event['commit'], repository)}"
+        for number, event in enumerate(rule["commits"])
+    ]
+    if sheet["made"]:
+        events.append(f"- runs made {' to '.join(dict.fromkeys(sheet['made']))}")
+    yield "\n".join(events)
+    for change in sheet["changed"]:
+        yield (
+            f"**Changed after its runs,** {change['date']}: was {escaped(change['was'])}, now "
+            f"{escaped(change['now'])}. {escaped(change['why'])}"
+        )
+    file = f"src/longfair/papers/{sheet['paper']['id']}/claims.yaml"
+    yield (
+        f"::::{{dropdown}} As it stands in the file\n`{file}`\n\n```text\n{rule['text']}\n```\n::::"
+    )
+
+
+def _commit(name: str, repository: str) -> str:
+    short = f"`{name[:12]}`"
+    return f"[{short}]({repository}/commit/{name})" if repository else short
+
+
+def _code(part: Mapping[str, Any], repository: str) -> str:
+    own = part["name"].rpartition(".")[2]
+    lines = f"lines {part['first']} to {part['last']}"
+    address = f"{repository}/blob/main/src/{part['file']}#L{part['first']}-L{part['last']}"
+    there = f" ([in the repository]({address}))" if repository else ""
+    return f"- {{ref}}`{own} <{target(part['name'])}>`, `src/{part['file']}`, {lines}{there}"
+
+
+def target(name: str) -> str:
+    """Name the place of an object in the code pages."""
+    return f"code-{name.replace('_', '-')}"
+
+
+def code_page(module: str, parts: Sequence[Mapping[str, Any]]) -> str:
+    """Write the page of a module: the objects that claims rest on."""
+    sections = [
+        f"({target(part['name'])})=\n## {part['name'].rpartition('.')[2]}\n\n"
+        f"```{{literalinclude}} /src/{part['file']}\n:language: python\n"
+        f":lines: {part['first']}-{part['last']}\n:lineno-match:\n```"
+        for part in sorted(parts, key=lambda part: int(part["first"]))
+    ]
+    file = parts[0]["file"]
+    opening = f"---\norphan: true\n---\n\n# {module}\n\n*What claims rest on in `src/{file}`.*"
+    return "\n\n".join([opening, *sections]) + "\n"
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def notebooks_with(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
+    """Find the notebooks that show claims; by claim, without their ending."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for path in sorted((root / "notebooks").rglob("*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        for name, own in found.items():
+            if f"<code>{name}</code>" in text:
+                own.append(path.relative_to(root).with_suffix("").as_posix())
+    return found
+
+
+def files(root: Path, repository: str) -> dict[str, str]:
+    """Everything that is written below the folder: name to content."""
+    store = Store()
+    own = all_sheets()
+    shown = notebooks_with(root, [sheet["id"] for sheet in own])
+    written = {}
+    modules: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for sheet in own:
+        name, words = sheet["id"], ""
+        if sheet["numbers"]:
+            table = pd.DataFrame(sheet["numbers"])
+            written[f"{name}.csv"] = table.to_csv(
+                index=False, float_format="%.6g", lineterminator="\n"
+            )
+            drawn = panels(sheet)
+            written[f"{name}.svg"], words = drawing(drawn, store)
+            words = f"{_found(sheet)}. {words}"
+        written[f"{name}.md"] = page(sheet, shown[name], words, repository)
+        for part in sheet["code"]:
+            modules[part["name"].rpartition(".")[0]][part["name"]] = part
+    for module, parts in modules.items():
+        written[f"code/{module}.md"] = code_page(module, list(parts.values()))
+    return written
+
+
+def write(app: Sphinx) -> None:
+    """Write what changed, and take away what no claim has any more."""
+    root = Path(app.srcdir)
+    folder = root / FOLDER
+    wanted = files(root, app.config.html_theme_options.get("repository_url", "").rstrip("/"))
+    for old in folder.rglob("*.*"):
+        if old.relative_to(folder).as_posix() not in wanted:
+            old.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def include(_app: Sphinx, config: Config) -> None:
+    """Let the pages be read although the table of contents does not name them."""
+    config.exclude_patterns = [
+        pattern for pattern in config.exclude_patterns if not pattern.startswith(f"{FOLDER}/")
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("config-inited", include, priority=900)
+    app.connect("builder-inited", write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,142 @@
+"""Write an earlier claim board beside the present one, with the reason of every change.
+
+`book/earlier_board.csv` holds what ``longfair claims --json`` printed at commit 8d8596f, before
+verdicts were judged on the authors' settings and intervals were measured.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from markdown_table import table
+
+Row = Mapping[str, Any]
+
+RULE = "rule"
+SETTINGS = "authors' settings"
+FEW = "too few of these runs yet"
+SHORT = "runs end before the claim's horizon"
+TEXT = "as published is the literal text"
+EXACT = "word for exact statements"
+INTERVAL = "interval"
+RUNS = "new runs"
+
+REASONS = {
+    RULE: "The rule did not test its sentence and was changed; the board has its words then and "
+    "now.",
+    SETTINGS: "It was judged on runs with our settings, and is judged on runs with the authors'.",
+    FEW: "There are fewer such runs than the rule asks for, so nothing is decided.",
+    SHORT: "Our runs are shorter than the claim's, and such runs cannot refute it.",
+    TEXT: "*As published* contained something that only the code has, or a number that neither "
+    "has; its runs are new.",
+    EXACT: "An exact statement that holds is *checked*; *reproduced* is for what runs show.",
+    INTERVAL: "The runs are the same, and an interval of measured coverage is wider.",
+    RUNS: "More or other runs.",
+}
+"""Why a word can have changed, in the order in which a table names them."""
+
+_NOT_ABOUT_THE_RULE = (
+    "as coded by the code's formula only",
+    "as published, searches weighed elites",
+    "contradicted was possible",
+    "ten runs are needed",
+    "no rule",
+)
+"""How changes begin that cannot have changed the word, or that have a reason of their own."""
+
+
+def reasons(then: Row, now: Row) -> list[str]:
+    """Say why a word changed.
+
+    Parameters
+    ----------
+    then
+        Row of the earlier board: ``verdict``, ``estimate``.
+    now
+        The headline of today, as from ``longfair claims --json``.
+
+    Returns
+    -------
+    list of str
+        Keys of `REASONS`, at least one.
+    """
+    if now["verdict"] == "checked":
+        return [EXACT]
+    rules = [one["was"] for one in now["changed"] if not one["was"].startswith(_NOT_ABOUT_THE_RULE)]
+    softened = any(one["was"].startswith("contradicted was possible") for one in now["changed"])
+    same = _same(then["estimate"], now["estimate"])
+    literal = now["variant"] == "as_published" and now["paper"] in ("elbert", "fairmdp")
+    short = "cannot refute" in now["detail"]
+    told = {
+        RULE: bool(rules) or (softened and now["verdict"] == "not reproduced"),
+        SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
+        FEW: "seeds of the" in now["detail"],
+        SHORT: short,
+        TEXT: literal and not same and (not rules or now["paper"] == "elbert"),
+        INTERVAL: same and not rules and not short and now["verdict"] != "not reproduced",
+    }
+    return [reason for reason, holds in told.items() if holds] or [RUNS]
+
+
+def _same(then: float | None, now: float | None) -> bool:
+    if then is None or now is None or pd.isna(then):
+        return False
+    return abs(then - now) <= 1e-5 * abs(then)
+
+
+def changes(earlier: pd.DataFrame, headlines: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """Pair every row of the earlier board with the one that follows it today.
+
+    The earlier board measured each method as it was trained, so what is trained as coded and
+    measured by the text follows none of its rows.
+    """
+    measured: dict[tuple[str, str], list[Row]] = {}
+    for row in headlines:
+        measured.setdefault((row["id"], row["variant"]), []).append(row)
+    for record in earlier.to_dict("records"):
+        then = {str(column): value for column, value in record.items()}
+        rows = measured.get((then["id"], then["variant"]), [])
+        if rows:
+            yield then, next((row for row in rows if row["measure"] != "text"), rows[0])
+
+
+def fragment(root: Path, headlines: Sequence[Row]) -> str:
+    """Write the two boards beside each other: counts, reasons, and every word that changed."""
+    earlier = pd.read_csv(root / "book" / "earlier_board.csv")
+    pairs = list(changes(earlier, headlines))
+    told = [
+        (then, now, reasons(then, now)) for then, now in pairs if then["verdict"] != now["verdict"]
+    ]
+    why = Counter(reason for _, _, found in told for reason in found)
+    counted = [[reason, why[reason], words] for reason, words in REASONS.items() if why[reason]]
+    lines = [
+        [
+            f"`{now['id']}`",
+            ", ".join(filter(None, [now["variant"].replace("_", " "), now["measure"]])),
+            f"{then['verdict']}, {_number(then['estimate'], then['low'], then['high'])}",
+            f"{now['verdict']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
+            ", ".join(found),
+        ]
+        for then, now, found in told
+    ]
+    new = len(headlines) - len(pairs)
+    return (
+        f"Of {len(pairs)} verdicts {len(pairs) - len(told)} kept their word and {len(told)} "
+        f"changed it; {new} verdicts are new. A word can have several reasons.\n\n"
+        f"{table(['Reason', 'Words', 'What it means'], counted)}\n"
+        "## Every word that changed\n\n"
+        f"{table(['Claim', 'Variant', 'Before', 'Now', 'Why'], lines)}"
+    )
+
+
+def _number(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None or pd.isna(value):
+        return "no number"
+    if low is None or pd.isna(low):
+        return f"{value:.3g}"
+    return f"{value:.3g} [{low:.3g}, {high:.3g}]"

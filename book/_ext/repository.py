@@ -1,0 +1,77 @@
+"""Say where the repository is, on the condition that it is anywhere.
+
+The address stands in `_config.yml`, and nowhere else. While it is empty no page has a button that
+would open it somewhere, and no command clones it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+
+def shell(*lines: str) -> str:
+    """Write commands as a code block."""
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def clone(address: str) -> str:
+    """Write the two commands, after those that fetch the repository."""
+    commands = ["make book", "make test"]
+    if not address:
+        return f"In the folder of this repository:\n\n{shell(*commands)}"
+    folder = address.rstrip("/").rsplit("/", 1)[-1]
+    return shell(f"git clone {address}", f"cd {folder}", *commands)
+
+
+def elsewhere(address: str) -> str:
+    """Write how a notebook is opened elsewhere."""
+    download = "the download button gives you the `.ipynb`"
+    if not address:
+        return f"At the top of a notebook page {download}.\n"
+    folder = address.rstrip("/").rsplit("/", 1)[-1]
+    return "\n".join(
+        [
+            "The buttons at the top of a notebook page open it elsewhere:\n",
+            f"- {download};",
+            "- Binder builds the environment from `environment.yml` and opens the notebook in the "
+            "browser;",
+            "- Colab opens the notebook alone; run this in a first cell, so that the library and "
+            "the stored results are there:\n",
+            shell(f"!git clone {address}", f"%cd {folder}", "%pip install --quiet ."),
+        ]
+    )
+
+
+def cite(address: str) -> str:
+    """Write how to cite the book."""
+    where = f" Its repository is <{address}>." if address else ""
+    return (
+        "Please cite the paper whose experiment you use. *Long-term fairness, rerun* itself is "
+        f"described by the file `CITATION.cff` of its repository.{where}\n"
+    )
+
+
+def drop_buttons(_app: Sphinx, config: Config) -> None:
+    """Leave out the buttons that open a page elsewhere, if there is no address."""
+    if not config.html_theme_options.get("repository_url"):
+        config.html_theme_options["launch_buttons"] = {}
+
+
+def write(app: Sphinx) -> None:
+    """Write the fragments that pages include."""
+    address = app.config.html_theme_options.get("repository_url") or ""
+    folder = Path(app.srcdir) / "book" / "_generated"
+    folder.mkdir(exist_ok=True)
+    for name, text in {"clone": clone, "elsewhere": elsewhere, "cite": cite}.items():
+        (folder / f"{name}.md").write_text(text(address), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("config-inited", drop_buttons)
+    app.connect("builder-inited", write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,237 @@
+"""Write the pages about what was run: totals, hyperparameters, and what made the book."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from markdown_table import table
+
+LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
+LEARNERS = {
+    "PPO": "PPO, a network for the policy and one for every critic",
+    "TrunkPPO": "PPO with layers that policy and critic share, as F-PPO's code has it",
+    "DeepLearning": "DQN, as FairQCM and its rivals train",
+    "LedgerLearning": "DQN with ledgers, our successor of FairQCM",
+    "Searching": "Search for the weights of a linear rule",
+    "QLearning": "Q-learning with books",
+    "UCBLearning": "L-UCBFair",
+    "TD3Learning": "TD3 and R-TD3",
+}
+"""Classes of learning settings, and what a reader calls them."""
+ON_THEIR_OWN = frozenset({"PPO", "TrunkPPO"})
+"""Learners whose method says only how the advantage is made, which the method's page explains."""
+
+Config = Mapping[str, Any]
+
+
+def seeds(numbers: Iterable[int]) -> str:
+    """Write seed numbers, a gapless range as its ends."""
+    ordered = sorted(set(numbers))
+    if len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    return ", ".join(map(str, ordered))
+
+
+def duration(seconds: Iterable[float]) -> str:
+    """Write a sum of seconds in the unit that a reader would choose, without false precision."""
+    total = sum(seconds)
+    for length, unit in ((3600, "h"), (60, "min")):
+        if total >= length:
+            return f"{total / length:.{int(total < 10 * length)}f} {unit}"
+    return f"{total:.{int(total < 10)}f} s"
+
+
+@cache
+def stored_runs() -> pd.DataFrame:
+    """Every stored run with its provenance, one row each."""
+    from longfair.runs.store import Store
+
+    store = Store()
+    runs = pd.concat(
+        [store.provenance(experiment=name) for name in store.experiments()], ignore_index=True
+    )
+    # Smoke runs are never committed, so another reader's page has none.
+    return runs[runs["profile"] != "smoke"].assign(paper=runs["experiment"].str.split("/").str[0])
+
+
+def once(runs: pd.DataFrame) -> pd.DataFrame:
+    """Leave out runs that are another experiment's, stored under a second name."""
+    return runs[runs["same_as"].isna()]
+
+
+def totals(runs: pd.DataFrame, papers: Mapping[str, str]) -> str:
+    """Write how much was run for every paper, and in all."""
+    parts = [(title, runs[runs["paper"] == paper]) for paper, title in papers.items()]
+    rows = [
+        [
+            title,
+            own["experiment"].nunique(),
+            f"{len(once(own)):,}",
+            duration(once(own)["wall_seconds"]),
+            duration(once(own)["core_seconds"]),
+        ]
+        for title, own in [*parts, ("**Together**", runs)]
+    ]
+    return table(["Paper", "Experiments", "Runs", "Wall", "Cores busy"], rows)
+
+
+def listed(runs: pd.DataFrame) -> str:
+    """Write one row per method of an experiment and profile."""
+    head = ["Experiment", "Profile", "Method", "Variant", "Seeds", "Steps", "Wall", "Cores busy"]
+    rows = [
+        [
+            *(str(part).replace("_", " ") for part in key),
+            seeds(group["seed"]),
+            f"{group['steps'].max():,}",
+            duration(group["wall_seconds"]),
+            duration(group["core_seconds"]),
+        ]
+        for key, group in runs.groupby(["experiment", "profile", "method", "variant"])
+    ]
+    return table(head, rows)
+
+
+def folded(heading: str, text: str) -> str:
+    """Write a part that opens on demand."""
+    return f"::::{{dropdown}} {heading}\n{text}::::\n"
+
+
+def status(runs: pd.DataFrame, papers: Mapping[str, str]) -> str:
+    """Write the totals, and the list of every paper folded below them."""
+    lists = [
+        folded(f"{title}: {len(own):,} runs", listed(own))
+        for paper, title in papers.items()
+        if not (own := runs[runs["paper"] == paper]).empty
+    ]
+    return "\n".join([totals(runs, papers), *lists])
+
+
+def made_on(runs: pd.DataFrame) -> str:
+    """Write on which machines, interpreters and commits stored runs were made."""
+    machines = [
+        f"{processor}, {cores} cores, {system}, Python {python}"
+        for processor, cores, system, python in sorted(
+            runs[["processor", "cores", "system", "python"]].drop_duplicates().itertuples(False)
+        )
+    ]
+    versions = {
+        ", ".join(f"{name} {version}" for name, version in sorted(own.items()))
+        for own in runs["versions"]
+    }
+    commits = sorted({f"`{commit[:10]}`" for commit in runs["commit"].dropna()})
+    text = f"Made on {'; '.join(machines)}.\n\nMade with {'; '.join(sorted(versions))}.\n"
+    if not commits:
+        return text
+    return f"{text}\n{folded(f'Made at {len(commits)} commits', ', '.join(commits) + chr(10))}"
+
+
+def notebooks(root: Path) -> str:
+    """Write what every notebook holds."""
+    rows = []
+    for path in sorted((root / "notebooks").rglob("*.ipynb")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        code = [part for part in content["cells"] if part["cell_type"] == "code"]
+        tags = [part["metadata"].get("tags", []) for part in code]
+        kinds = [set(out.get("data", {})) for part in code for out in part["outputs"]]
+        name = path.relative_to(root / "notebooks").with_suffix("").as_posix()
+        rows.append(
+            [
+                f"[{name}](../notebooks/{name}.ipynb)",
+                len(code),
+                sum("nbval-check-output" in own for own in tags),
+                sum("image/png" in kind for kind in kinds),
+            ]
+        )
+    return table(["Notebook", "Code cells", "Checked cells", "Figures"], rows)
+
+
+def this_build(root: Path) -> str:
+    """Write the versions that built the book."""
+    from longfair.runs.machine import commit_of
+
+    commit = commit_of(root)
+    rows = [["Python", sys.version.split()[0]]]
+    rows += [[name, importlib.metadata.version(name).split("+")[0]] for name in LIBRARIES]
+    if commit.name:
+        changed = " with uncommitted changes" if commit.dirty else ""
+        rows.append(["commit", f"`{commit.name[:10]}`{changed}"])
+    return table(["What", "Version"], rows)
+
+
+def flat(settings: Config) -> dict[str, Any]:
+    """Take settings apart: without classes, and with those inside others."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value)
+        elif name != "class":
+            found[name] = value
+    return found
+
+
+def learner(config: Config) -> tuple[str, dict[str, Any]] | None:
+    """Class and settings of what learns in a run, or None where nothing does."""
+    learning = config.get("learning")
+    if not isinstance(learning, Mapping) or learning["class"] not in LEARNERS:
+        return None
+    kind = str(learning["class"])
+    own = flat(learning)
+    method = config.get("method")
+    if kind not in ON_THEIR_OWN and isinstance(method, Mapping):
+        own = flat(method) | own
+    return kind, own
+
+
+def setting(value: object) -> str:
+    """Write a setting's value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(map(setting, value))
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
+
+
+def hyperparameters(runs: pd.DataFrame) -> str:
+    """Write every set of hyperparameters that stored runs were trained with, by learner.
+
+    What all runs of a learner share stands above its table, which has a column for the rest.
+    """
+    used: dict[str, dict[str, tuple[dict[str, Any], set[str]]]] = {}
+    columns = runs[["config", "experiment", "profile", "method"]]
+    for config, experiment, profile, method in columns.itertuples(False):
+        if found := learner(config):
+            kind, own = found
+            where = f"{experiment} ({profile})"
+            where += f": {method}" * (kind not in ON_THEIR_OWN)
+            sets = used.setdefault(kind, {})
+            sets.setdefault(json.dumps(own, sort_keys=True), (own, set()))[1].add(where)
+    return "\n".join(
+        f"## {title}\n\n{_sets(list(used[kind].values()))}"
+        for kind, title in LEARNERS.items()
+        if kind in used
+    )
+
+
+def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
+    names = list(dict.fromkeys(name for own, _ in sets for name in own))
+    values = {name: [setting(own.get(name)) for own, _ in sets] for name in names}
+    shared = [name for name in names if len(set(values[name])) == 1]
+    apart = [name for name in names if name not in shared]
+    plain = {name: name.replace("_", " ") for name in names}
+    common = "; ".join(f"{plain[name]} {values[name][0] or 'none'}" for name in shared)
+    rows = sorted(
+        [", ".join(sorted(where)), *(values[name][index] for name in apart)]
+        for index, (_, where) in enumerate(sets)
+    )
+    lines = table(["Experiment", *(plain[name] for name in apart)], rows)
+    return f"In all: {common}.\n\n{lines}" if common else lines

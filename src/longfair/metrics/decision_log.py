@@ -1,0 +1,227 @@
+r"""Benefit rates and gaps of logged decisions, with people as clusters.
+
+A log has a row for every decision: when it was made, on whom, of which group, what was decided, and
+how it turned out where that was ever seen. A group's benefit rate is
+
+.. math::
+
+    r_g = \frac{\sum_p S_p}{\sum_p D_p} ,
+
+over the people p of the group, with supply S and demand D of a person added up over the log. The
+same person may be decided on many times, and such decisions are not independent. So intervals take
+people for the units, with the variance of a ratio of sums over clusters,
+
+.. math::
+
+    \operatorname{var}(r_g) = \frac{n}{n - 1} \cdot
+    \frac{\sum_p (S_p - r_g D_p)^2}{\big(\sum_p D_p\big)^2} ,
+
+and Student's t with n - 1 degrees of freedom for n people (Cochran 1977, Section 11.12, without the
+correction for a finite population).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from longfair.errors import UsageError
+from longfair.settings import OneOf, Positive, Range, checked
+
+COLUMNS = ("time", "person", "group", "decision")
+"""What a log needs; `outcome` besides, for notions that look at it."""
+
+NOTIONS = ("acceptance", "true-positive", "false-positive")
+"""Whose share of favourable decisions is meant: of everybody, of those whose outcome was good, and
+of those whose outcome was bad."""
+
+Notion = Annotated[str, OneOf(*NOTIONS)]
+Level = Annotated[float, Range(0.5, 0.999)]
+
+
+def benefit_rates(
+    log: pd.DataFrame, notion: str = "acceptance", level: float = 0.95
+) -> pd.DataFrame:
+    """Return every group's share of favourable decisions.
+
+    Parameters
+    ----------
+    log
+        Columns `time` (a number), `person`, `group`, `decision` (0 or 1), and for other notions
+        than acceptance `outcome` (0 or 1, missing where it was never seen).
+    notion
+        One of `NOTIONS`. Decisions whose outcome was never seen do not count where the outcome
+        matters; a log that only shows outcomes of favourable decisions has no such rate.
+    level
+        Level of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index group; `rate`, `low` and `high` (missing with fewer than two people), `people` and
+        `decisions` that count.
+
+    Raises
+    ------
+    UsageError
+        If a column is missing, a value is none of those allowed, a person is in two groups, nothing
+        counts, or only favourable decisions have an outcome.
+    """
+    level = checked("level", level, Level)
+    people = _by_person(_counted(log, notion))
+    rows = {group: _ratio(own, level) for group, own in people.groupby("group", sort=True)}
+    return pd.DataFrame(rows).T.rename_axis("group").astype({"people": int, "decisions": int})
+
+
+def benefit_gap(
+    log: pd.DataFrame, notion: str = "acceptance", level: float = 0.95
+) -> pd.Series[Any]:
+    """Return the largest difference of two groups' rates.
+
+    Parameters
+    ----------
+    log, notion, level
+        As for `benefit_rates`.
+
+    Returns
+    -------
+    pandas.Series
+        `gap`, `low`, `high`, and the groups that have `most` and `least`. The interval is that of
+        the difference of these two, with the degrees of freedom of the one with fewer people. It
+        does not count that they were chosen, so with equal rates it lies too high.
+
+    Raises
+    ------
+    UsageError
+        As for `benefit_rates`, and if there is only one group.
+    """
+    level = checked("level", level, Level)
+    return _gap(_counted(log, notion), level)
+
+
+def gaps_over_time(
+    log: pd.DataFrame, width: float, notion: str = "acceptance", level: float = 0.95
+) -> pd.DataFrame:
+    """Return the gap in consecutive windows of time.
+
+    Parameters
+    ----------
+    log, notion, level
+        As for `benefit_rates`.
+    width
+        Length of a window, in units of `time`. The first begins with the first decision.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index start of the window; columns of `benefit_gap`. Windows in which fewer than two groups
+        count are left out.
+
+    Raises
+    ------
+    UsageError
+        As for `benefit_gap`.
+    """
+    width = checked("width", width, Positive)
+    level = checked("level", level, Level)
+    counted = _counted(log, notion)
+    first = counted["time"].min()
+    window = first + width * ((counted["time"] - first) // width)
+    rows = {
+        start: _gap(own, level)
+        for start, own in counted.groupby(window)
+        if own["group"].nunique() > 1
+    }
+    return pd.DataFrame(rows).T.rename_axis("time")
+
+
+def _counted(log: pd.DataFrame, notion: str) -> pd.DataFrame:
+    """Return the decisions that count, with `supply` and `demand` of 0 or 1."""
+    notion = checked("notion", notion, Notion)
+    needed = [*COLUMNS, *(["outcome"] if notion != "acceptance" else [])]
+    missing = [name for name in needed if name not in log]
+    if missing:
+        raise UsageError(
+            f"the log has no column {', '.join(missing)}: {notion} needs {', '.join(needed)}"
+        )
+    for name in needed:
+        _require(log, name)
+    if (log.groupby("person")["group"].nunique() > 1).any():
+        raise UsageError("a person of the log is in two groups: give every person one")
+    if notion == "acceptance":
+        chosen = log
+    else:
+        seen = log[log["outcome"].notna()]
+        if len(seen) and seen["decision"].all():
+            raise UsageError(
+                f"{notion} needs outcomes of unfavourable decisions too, and the log has none: "
+                "use acceptance"
+            )
+        chosen = seen[seen["outcome"] == (1 if notion == "true-positive" else 0)]
+    if chosen.empty:
+        raise UsageError(f"no decision of the log counts for {notion}")
+    return chosen.assign(supply=chosen["decision"].astype(float), demand=1.0)
+
+
+def _require(log: pd.DataFrame, name: str) -> None:
+    """Refuse a column whose values are not allowed."""
+    values = log[name]
+    if name == "time":
+        if not pd.api.types.is_numeric_dtype(values) or not np.isfinite(values).all():
+            raise UsageError("column time: give finite numbers, such as days since the first one")
+    elif name in ("person", "group"):
+        if values.isna().any():
+            raise UsageError(f"column {name}: {int(values.isna().sum())} rows are empty; fill them")
+    else:
+        given = values.dropna() if name == "outcome" else values
+        if not given.isin([0, 1]).all():
+            raise UsageError(f"column {name}: give 0 or 1" + ", or nothing" * (name == "outcome"))
+
+
+def _by_person(counted: pd.DataFrame) -> pd.DataFrame:
+    columns = counted.groupby(["group", "person"], sort=False)[["supply", "demand"]]
+    return columns.sum().reset_index()
+
+
+def _ratio(people: pd.DataFrame, level: float) -> dict[str, float]:
+    """Return the rate of one group's people, its interval and its size."""
+    rate, error = _rate_and_error(people)
+    count = len(people)
+    half = error * float(stats.t.ppf(0.5 + level / 2, count - 1)) if count > 1 else np.nan
+    return {
+        "rate": rate,
+        "low": rate - half,
+        "high": rate + half,
+        "people": count,
+        "decisions": float(people["demand"].sum()),
+    }
+
+
+def _rate_and_error(people: pd.DataFrame) -> tuple[float, float]:
+    supply, demand = people["supply"].to_numpy(), people["demand"].to_numpy()
+    count, total = len(people), demand.sum()
+    rate = float(supply.sum() / total)
+    if count < 2:
+        return rate, np.nan
+    squares = ((supply - rate * demand) ** 2).sum()
+    return rate, float(np.sqrt(count / (count - 1) * squares) / total)
+
+
+def _gap(counted: pd.DataFrame, level: float) -> pd.Series[Any]:
+    people = _by_person(counted)
+    found = {name: (*_rate_and_error(own), len(own)) for name, own in people.groupby("group")}
+    if len(found) < 2:
+        raise UsageError(
+            f"the log has decisions on one group only ({', '.join(map(str, found))}): give two"
+        )
+    least, *_, most = sorted(found, key=lambda name: found[name][0])
+    gap = found[most][0] - found[least][0]
+    error = float(np.hypot(found[most][1], found[least][1]))
+    freedom = min(found[name][2] for name in (most, least)) - 1
+    half = error * float(stats.t.ppf(0.5 + level / 2, freedom)) if freedom else np.nan
+    return pd.Series(
+        {"gap": gap, "low": gap - half, "high": gap + half, "most": most, "least": least}
+    )

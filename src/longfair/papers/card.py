@@ -1,0 +1,323 @@
+"""A card for any policy: how it does in every world of the papers that it can act in.
+
+Each world is played as its paper's experiment plays it: the same evaluation episodes, measures and
+seeds as the stored runs of `book`. Beside the policy stand one that needs no thought and the best
+one that is known without learning, on the same episodes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from longfair.errors import UsageError
+from longfair.papers import registry
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
+from longfair.runs.statistics import Estimate, estimate
+
+PROFILE = "book"
+"""Whose evaluation is used."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A world in which policies are compared."""
+
+    experiment: str
+    """Whose world and evaluation it is."""
+    measures: Mapping[str, str]
+    """Measure of the experiment to its name; the first is what is aimed at."""
+    trivial: str
+    """A policy without training that needs no thought."""
+    best: str
+    """The best policy that is known without learning: an exact optimum, or found by search."""
+    policies: str = ""
+    """Experiment that declares these two; the same one when empty."""
+
+
+_RATES = {"reward": "reward per step", "bias": "bias in benefit rates"}
+_GAPS = {
+    "late_reward": "reward per step, late",
+    "late_short_term_gap": "short-term gap, late",
+    "late_long_term_gap": "long-term gap, late",
+    "late_distance": "distance of the text, late",
+}
+_HANDED_OUT = {"return": "score", "welfare": "Nash welfare", "invalid": "handed to nobody"}
+_POPULATION = {
+    "loss": "loss per step",
+    "disparity_dp": "squared gap in acceptance",
+    "disparity_eop": "squared gap in true positive rates",
+    "disparity_eo": "squared gap of equalised odds",
+    "disparity_qr": "squared gap in qualification",
+    "lower_rate": "lower qualification rate, end",
+}
+_NOTIONS = {
+    "true_positive_bias": "bias in true positive rates",
+    "false_positive_bias": "bias in false positive rates",
+    "acceptance_bias": "bias in acceptance",
+    "accuracy_bias": "bias in accuracy",
+}
+
+COURSES = (
+    Course("elbert/lending", _RATES, "accept-all", "threshold-2-1"),
+    Course("elbert/notions-lending", _NOTIONS, "accept-all", "threshold-2-1", "elbert/lending"),
+    Course("elbert/attention", _RATES, "equal", "static-optimum"),
+    Course("elbert/attention-harder", _RATES, "equal", "static-optimum"),
+    Course("elbert/infectious", _RATES, "uniform", "static-optimum"),
+    Course("elbert/infectious-harder", _RATES, "uniform", "static-optimum"),
+    Course("fppo/lending", _GAPS, "accept-all", "static-reward"),
+    Course("fppo/attention", _GAPS, "equal", "above-target"),
+    Course("fppo/epidemic", _GAPS, "uniform", "static-reward"),
+    Course("fairqcm/doughnuts", _HANDED_OUT, "random", "oracle"),
+    Course("fairqcm/lending", _HANDED_OUT, "random", "oracle"),
+    Course("ucbfair/synthetic", _POPULATION, "constant", "optimum"),
+    Course("ucbfair/adult", _POPULATION, "constant", "optimum"),
+)
+"""All worlds. Individual loans are missing: policies there are judged exactly, not in episodes."""
+
+
+class Line(NamedTuple):
+    """One measure of a policy in one world."""
+
+    measure: str
+    policy: Estimate
+    trivial: float
+    best: float
+
+    @property
+    def way(self) -> float | None:
+        """How far from the trivial policy (0) to the best known one (1); None if they agree."""
+        apart = self.best - self.trivial
+        return None if abs(apart) < 1e-12 else (self.policy.value - self.trivial) / apart
+
+
+class Played(NamedTuple):
+    """What a policy does in one world."""
+
+    course: Course
+    plain: bool
+    """Whether the policy saw the environment alone, without what the paper's agents see more."""
+    lines: list[Line]
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return a table in words and numbers; the way is told of what is aimed at, the first."""
+        return [
+            {
+                "measure": line.measure,
+                "policy": str(line.policy),
+                f"trivial: {self.course.trivial}": f"{line.trivial:.4g}",
+                f"best: {self.course.best}": f"{line.best:.4g}",
+                "of the way": "" if line.way is None or number else f"{line.way:.0%}",
+            }
+            for number, line in enumerate(self.lines)
+        ]
+
+
+class Card(NamedTuple):
+    """What a policy does wherever it can act, and why not elsewhere."""
+
+    played: list[Played]
+    refused: dict[str, str]
+    """Experiment to the reason."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        played = {
+            course.experiment: {
+                "trivial": course.trivial,
+                "best": course.best,
+                "measures": [
+                    {
+                        "measure": line.measure,
+                        "value": line.policy.value,
+                        "low": line.policy.low,
+                        "high": line.policy.high,
+                        "trivial": line.trivial,
+                        "best": line.best,
+                        "way": line.way,
+                    }
+                    for line in lines
+                ],
+            }
+            for course, _, lines in self.played
+        }
+        return {"played": played, "refused": self.refused}
+
+
+def given(world: World | None, seed: int | None, place: str) -> Any:
+    """Return the policy that stands at a place, as `POLICIES` make theirs.
+
+    Parameters
+    ----------
+    world, seed
+        Not used: the policy is what it is.
+    place
+        As in `policy_at`.
+    """
+    return policy_at(place)
+
+
+@functools.cache
+def policy_at(place: str) -> Any:
+    """Return the policy that stands at a place; it is made once.
+
+    Parameters
+    ----------
+    place
+        ``"module:name"`` of an object with `predict`, or of a class or function that makes one
+        without arguments.
+
+    Raises
+    ------
+    UsageError
+        If nothing is there, or it has no `predict`.
+    """
+    if not all(place.partition(":")):
+        raise UsageError(f"policy {place!r}: give 'module:name', such as 'my_policies:generous'")
+    found = resolved("policy", place, {})
+    ready = hasattr(found, "predict") and not inspect.isclass(found)
+    made = found if ready or not callable(found) else found()
+    if not callable(getattr(made, "predict", None)):
+        raise UsageError(
+            f"policy {place!r} has no method 'predict': it should take observations and return a "
+            "pair, the actions and a state or None"
+        )
+    return made
+
+
+def card(
+    place: str,
+    seeds: int = 10,
+    experiments: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda line: None,
+) -> Card:
+    """Play a policy wherever it can act.
+
+    Parameters
+    ----------
+    place
+        As in `policy_at`.
+    seeds
+        Evaluations, each with its own episodes: those of the stored runs with the same numbers.
+    experiments
+        Only the worlds of these; all `COURSES` when empty.
+    tell
+        Is called with the name of a world before it is played.
+
+    Raises
+    ------
+    UsageError
+        If the policy cannot be had, or an experiment is not among `COURSES`.
+    """
+    if seeds < 1:
+        raise UsageError(f"seeds={seeds}: give at least 1")
+    known = {course.experiment: course for course in COURSES}
+    for unknown in set(experiments) - set(known):
+        raise UsageError(f"no card for experiment {unknown!r}: allowed: {', '.join(known)}")
+    policy = policy_at(place)
+    found = Card([], {})
+    for name, course in known.items():
+        if experiments and name not in experiments:
+            continue
+        setting = _setting(course)
+        worlds = (setting.world, plain(setting.world))
+        reasons = [why_not(policy, world) for world in worlds]
+        if all(reasons):
+            found.refused[name] = reasons[0]
+            continue
+        tell(name)
+        fitting = reasons.index("")
+        lines = _lines(course, setting, worlds[fitting], place, seeds)
+        found.played.append(Played(course, bool(fitting), lines))
+    return found
+
+
+def plain(world: World) -> World:
+    """Return a world without the wrappers that change what agents see.
+
+    Parameters
+    ----------
+    world
+        A world with wrappers.
+    """
+    kept: tuple[Wrapper, ...] = ()
+    for wrapper in world.wrappers:
+        before = replace(world, wrappers=kept).make(1).single_observation_space
+        if wrapper.around(replace(world, wrappers=kept).make(1)).single_observation_space == before:
+            kept = (*kept, wrapper)
+    return replace(world, wrappers=kept)
+
+
+def why_not(policy: Any, world: World) -> str:
+    """Return why a policy cannot act in a world, in words; empty if it can.
+
+    Parameters
+    ----------
+    policy
+        Object with `predict`. Where it says of which `observation_space` it is, as agents of
+        Stable-Baselines3 do, that is believed; otherwise it is tried.
+    world
+        The world.
+    """
+    env = world.make(2)
+    sees = getattr(policy, "observation_space", None)
+    shape = env.single_observation_space.shape
+    if sees is not None and sees.shape != shape:
+        return f"made for observations of shape {sees.shape}, here it is {shape}"
+    observation, info = env.reset(seed=0)
+    try:
+        if hasattr(policy, "observe"):
+            policy.observe(info)
+        actions = np.asarray(policy.predict(observation)[0])
+        if actions.shape != env.action_space.shape:
+            return f"its actions have shape {actions.shape}, not {env.action_space.shape}"
+        env.step(actions)
+    except Exception as error:  # whatever a stranger's policy does
+        text = " ".join(str(error).split())
+        return f"{type(error).__name__}: {text[:120]}"
+    return ""
+
+
+def _setting(course: Course) -> Setting:
+    """Return world and evaluation of a course."""
+    arms = registry.experiment(course.experiment).arms[PROFILE]
+    found: Setting = next(arm.config for arm in arms if isinstance(arm.config, Setting))
+    return replace(found, learning=None)
+
+
+def _reference(course: Course, name: str) -> Untrained:
+    """Return a policy without training by its name."""
+    arms = registry.experiment(course.policies or course.experiment).arms[PROFILE]
+    found: Untrained = next(arm.config.method for arm in arms if arm.method == name)
+    return found
+
+
+def _lines(course: Course, setting: Setting, world: World, place: str, seeds: int) -> list[Line]:
+    """Play the policy in its world and the two beside it in theirs, on the same episodes."""
+    beside = [_reference(course, name) for name in (course.trivial, course.best)]
+    own = Untrained("longfair.papers.card:given", {"place": place}, beside[0].curve)
+    played = [
+        replace(setting, world=world, method=own),
+        *(replace(setting, method=method) for method in beside),
+    ]
+    mine, trivial, best = (
+        pd.DataFrame([_final(each, seed) for seed in range(seeds)]) for each in played
+    )
+    return [
+        Line(name, estimate(mine[key], name=name), trivial[key].mean(), best[key].mean())
+        for key, name in course.measures.items()
+    ]
+
+
+def _final(setting: Setting, seed: int) -> dict[str, float]:
+    """Return the measures of the last policy."""
+    table = train_and_evaluate(setting, seed)
+    last = table[table["phase"] == "final"]
+    return dict(zip(last["metric"], last["value"], strict=True))

@@ -1,0 +1,111 @@
+"""The numbers of single runs that the verdicts on a claim rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from longfair.papers import registry
+from longfair.runs.claims import Claim
+from longfair.runs.evidence import OURS, Evidence
+from longfair.runs.keys import sha256
+from longfair.runs.outcomes import Outcomes
+from longfair.runs.rules.rule import methods_of, plain
+from longfair.runs.sources import library_stamp
+from longfair.runs.store import Store
+from longfair.runs.verdicts import Verdict
+
+Row = dict[str, Any]
+
+
+class Pools:
+    """The stored runs of experiments that may stand beside each other, loaded once.
+
+    Parameters
+    ----------
+    store
+        Where results are.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._evidence: dict[str, Evidence] = {}
+        self._outcomes: dict[tuple[str, str], Outcomes] = {}
+
+    def evidence(self, experiment: str) -> Evidence:
+        """Return the stored runs of an experiment."""
+        if experiment not in self._evidence:
+            found = Evidence.of(self.store, registry.experiment(experiment))
+            self._evidence[experiment] = found
+        return self._evidence[experiment]
+
+    def outcomes(self, experiment: str, settings: str) -> Outcomes:
+        """Return what the runs with the authors' settings gave, or those with ours."""
+        which = (experiment, settings)
+        if which not in self._outcomes:
+            theirs, ours = self.evidence(experiment).pools().values()
+            pool = ours if settings == "ours" else theirs
+            needed = {
+                method
+                for claim in registry.claims()
+                if claim.experiment == experiment
+                for method in methods_of(claim.rule)
+            }
+            self._outcomes[which] = Outcomes(pool.results(self.store, sorted(needed)))
+        return self._outcomes[which]
+
+
+def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row]:
+    """Return what the verdicts on a claim look at in single runs; remembered by the store.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    verdicts
+        Its verdicts.
+    pools
+        Where the runs are.
+
+    Returns
+    -------
+    list of dict
+        Keys ``settings``, ``variant``, ``measure``, ``number`` (in words), ``method``, ``seed`` and
+        ``value``; empty for exact claims.
+    """
+    if claim.experiment is None:
+        return []
+    judged = [one for one in verdicts if one.settings]
+    asked = [(one.settings, one.variant, one.measure) for one in judged]
+    stamp = (library_stamp("runs"), pools.evidence(claim.experiment).digest)
+    question = sha256(f"numbers {OURS} {stamp} {asked} {claim!r}")
+    known: list[Row] | None = pools.store.index.answer(question)
+    if known is None:
+        known = list(_numbers(judged, pools))
+        pools.store.index.remember({question: known})
+    return known
+
+
+def _numbers(verdicts: Iterable[Verdict], pools: Pools) -> Iterator[Row]:
+    told: set[tuple[str, ...]] = set()
+    for verdict in verdicts:
+        outcomes = pools.outcomes(verdict.claim.experiment or "", verdict.settings)
+        for asked in verdict.claim.rule.numbers:
+            words = asked.quantity.words(verdict.measure)
+            for method in asked.methods:
+                name = (verdict.settings, verdict.variant, verdict.measure, words, method)
+                arm = outcomes.arm(method, verdict.variant)
+                if arm is None or name in told:
+                    continue
+                told.add(name)
+                metric = asked.quantity.metrics[verdict.measure]
+                for seed, value in arm.by_seed(asked.quantity, metric).items():
+                    yield {
+                        "settings": verdict.settings,
+                        "variant": verdict.variant,
+                        "measure": verdict.measure,
+                        "number": words,
+                        "method": plain(method),
+                        "seed": int(str(seed)),
+                        "value": float(value),
+                    }

@@ -1,0 +1,118 @@
+"""What executable checks found, so that a check is run again only if its own code changed.
+
+Some checks compute for a minute. What one found follows from the code that it reaches, so it is
+remembered with the digest of that code: in the index of the store, and for those who have just
+cloned the repository in a committed file, `FILE`. Every entry of the file has a digest of its own,
+so a number that was changed by hand is found. ``longfair rerun CLAIM`` computes a check again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from longfair.errors import UsageError
+from longfair.runs.claims import Check, CheckResult
+from longfair.runs.keys import sha256
+from longfair.runs.sources import library_stamp, source_digest
+from longfair.runs.store import Store
+
+FILE = "exact/checks.json"
+_SHAPE = [part.name for part in fields(CheckResult)]
+
+
+def codes_of(checks: Mapping[str, Check], store: Store) -> dict[str, str]:
+    """Return the digest of the code that every check reaches, remembered while no file changes."""
+    question = f"code of checks {library_stamp()}"
+    known = store.index.answer(question) or {}
+    ours = {name for name, check in checks.items() if check.__module__.startswith("longfair.")}
+    found = {
+        name: known[name] if name in known and name in ours else source_digest(check)
+        for name, check in checks.items()
+    }
+    if ours - set(known):
+        store.index.remember({question: known | {name: found[name] for name in ours}})
+    return found
+
+
+def remembered(name: str, check: Check, code: str, store: Store) -> Check:
+    """Return a check that is run only if nobody remembers what it found.
+
+    Parameters
+    ----------
+    name, check
+        The check.
+    code
+        Digest of the code that it reaches.
+    store
+        Whose index and file are asked.
+    """
+
+    def answered() -> CheckResult:
+        question = sha256(f"check {name} {code} {_SHAPE}")
+        kept = store.index.answer(question)
+        if kept is None:
+            entry = _entries(store).get(name, {})
+            kept = entry["found"] if entry.get("code") == code else asdict(check())
+            store.index.remember({question: kept})
+        return CheckResult(**kept)
+
+    return answered
+
+
+def write(checks: Mapping[str, Check], store: Store) -> int:
+    """Run the checks that nobody remembers, and write what all of them found into the file.
+
+    Returns
+    -------
+    int
+        Number of checks.
+    """
+    entries = {}
+    for name, code in sorted(codes_of(checks, store).items()):
+        found = asdict(remembered(name, checks[name], code, store)())
+        entries[name] = {"code": code, "found": found, "digest": _digest(name, code, found)}
+    path = store.root / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    return len(entries)
+
+
+def problems(store: Store) -> Iterator[str]:
+    """Say of the file what is wrong with it, in one line, if anything is."""
+    try:
+        _entries(store)
+    except UsageError as error:
+        yield str(error)
+
+
+def _entries(store: Store) -> dict[str, Any]:
+    """Read the file.
+
+    Raises
+    ------
+    UsageError
+        If an entry is not what was written.
+    """
+    path = store.root / FILE
+    try:
+        entries = dict(json.loads(path.read_text(encoding="utf-8")))
+        for name, entry in entries.items():
+            if entry["digest"] != _digest(name, entry["code"], entry["found"]):
+                raise ValueError(name)
+    except FileNotFoundError:
+        return {}
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{path} is not what was written ({error}): restore it from git, or delete it, and "
+            "scripts/write_checks.py makes it again"
+        ) from error
+    return {
+        name: entry for name, entry in entries.items() if sorted(entry["found"]) == sorted(_SHAPE)
+    }
+
+
+def _digest(name: str, code: str, found: Mapping[str, Any]) -> str:
+    return sha256(json.dumps([name, code, found], sort_keys=True))

@@ -1,0 +1,270 @@
+"""Every claim has its page, and the board leads to it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import claim_board
+import claim_links
+import claim_pages
+from browser import Browser
+from longfair.papers import registry
+
+VERDICT = re.compile(r'<strong class="verdict[^>]*>([a-z ]+?)(?: \(fragile\))?</strong>')
+SHOWN = "[...document.querySelectorAll('#claim-board tbody tr')].filter(row => !row.hidden)"
+STATUS = "document.querySelector('#claim-filter [role=status]').textContent"
+
+ROW = {
+    "id": "elbert-01", "paper": "elbert", "asked": "paper", "statement": "So & so.",
+    "source": "Figure 4", "reported": 0.02, "estimate": 0.013, "measured": "bias, elbert-po",
+    "interval": [0.01, 0.02], "seeds": 10, "instances": 0, "steps": 2000, "horizon": 2000,
+    "profile": "paper", "settings": "authors", "whose": "the authors' settings", "measure": "",
+    "variant": "as_coded", "verdict": "reproduced", "changed": [], "stale": 0, "fragile": False,
+    "detail": "It is [low].", "core_hours": 5.0,
+}  # fmt: skip
+SHEET: dict[str, Any] = {
+    "id": "elbert-01", "asked": "paper", "statement": "So & so.", "place": "Figure 4",
+    "paper": {"id": "elbert", "authors": "Xu et al.", "title": "Adapting", "doi": "10.1/2"},
+    "environment": "Lending", "reported": {"value": 0.02, "how": "text", "error": 0.0},
+    "rule": {"words": {"": "it is low"}, "text": "kind: value",
+             "commits": [{"commit": "abcdef0123456789", "date": "2025-01-31"}]},
+    "changed": [{"date": "2025-02-01", "was": "a mean", "now": "a share", "why": "Why."}],
+    "note": "", "verdicts": [ROW], "made": ["2025-02-02", "2025-02-03"],
+    "numbers": [{"settings": "authors", "variant": "as_coded", "measure": "", "number": "bias",
+                 "method": "fair", "seed": seed, "value": 0.1 * seed} for seed in range(3)],
+    "runs": [{"profile": "paper", "method": "fair", "variant": "as_coded", "fresh": 3, "stale": 0,
+              "missing": 0, "damaged": 0, "core_hours": 5.0}],
+    "code": [{"name": "longfair.runs.rules.level.ValueRule",
+              "file": "longfair/runs/rules/level.py", "first": 10, "last": 20}],
+    "commands": ["longfair rerun elbert-01"],
+}  # fmt: skip
+PAPERS = {"elbert": "ELBERT"}
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def test_a_page_says_everything_about_its_claim() -> None:
+    text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], "Words.", "https://host/project")
+    for part in (
+        "orphan: true", "# elbert-01", "https://doi.org/10.1/2", "Figure 4", "reports 0.02",
+        "It is reproduced if it is low.", "written 2025-01-31", "runs made 2025-02-02 to",
+        "https://host/project/commit/abcdef0123456789", "was a mean, now a share", ":alt: Words.",
+        "(/book/claims/elbert-01.csv)", "{doc}`/notebooks/elbert/lending`",
+        ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].",
+        "https://host/project/blob/main/src/longfair/runs/rules/level.py#L10-L20",
+    ):  # fmt: skip
+        assert part in text, part
+    assert VERDICT.findall(text) == ["reproduced"]
+
+
+def test_no_address_of_the_repository_no_link_to_it() -> None:
+    text = claim_pages.page(SHEET, [], "", "")
+    assert "in the repository" not in text
+    assert "by commit `abcdef012345`" in text
+    assert re.findall(r"https?://[^)]*", text) == ["https://doi.org/10.1/2"]
+
+
+def test_claims_that_a_note_names_are_links() -> None:
+    assert claim_pages.naming("see elbert-static, not well-known") == (
+        "see `elbert-static`, not well-known"
+    )
+
+
+def test_a_figure_shows_the_first_verdict_of_every_variant() -> None:
+    ours = [{**row, "settings": "ours"} for row in SHEET["numbers"]]
+    other = {**ROW, "settings": "ours", "whose": "our settings"}
+    sheet = {**SHEET, "numbers": [*SHEET["numbers"], *ours], "verdicts": [ROW, other]}
+    drawn = claim_pages.panels(sheet)
+    assert drawn["title"].unique().tolist() == ["as coded, the authors' settings"]
+    assert drawn["value"].tolist() == pytest.approx([0.0, 0.1, 0.2])
+
+
+def test_ids_in_tables_and_lists_become_links() -> None:
+    text = "<td><code>elbert-01</code></td><li>elbert-01 (as coded): low</li><code>elbert-0</code>"
+    assert claim_links.link_html(text, "c/{}.html") == (
+        '<td><a href="c/elbert-01.html"><code>elbert-01</code></a></td>'
+        '<li><a href="c/elbert-01.html">elbert-01</a> (as coded): low</li><code>elbert-0</code>'
+    )
+
+
+def test_generated_pages_are_read_although_no_table_of_contents_names_them() -> None:
+    config = SimpleNamespace(exclude_patterns=["tests", "book/claims/a.md", "book/other.md"])
+    claim_pages.include(None, config)  # type: ignore[arg-type]  # what it reads of them
+    assert config.exclude_patterns == ["tests", "book/other.md"]
+
+
+def test_a_row_of_the_board_knows_what_it_is_filtered_by() -> None:
+    rows = [ROW, {**ROW, "settings": "ours", "whose": "our settings", "verdict": "inconclusive"},
+            {**ROW, "variant": "as_published", "verdict": "contradicted"}]  # fmt: skip
+    board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
+    assert board.count("<tr id=") == 1
+    assert 'data-verdict="reproduced|contradicted"' in board
+    assert 'data-environment="Lending"' in board
+    assert 'data-settings="the authors&#x27;|ours"' in board
+    assert VERDICT.findall(board) == ["reproduced", "inconclusive", "contradicted"]
+    assert "So &amp; so." in board
+
+
+def test_the_board_counts_claims_and_our_questions_apart() -> None:
+    change = {"date": "2025-01-31", "was": "a mean", "now": "a share", "why": "Why."}
+    rows = [ROW, {**ROW, "variant": "b"}, {**ROW, "id": "x", "asked": "here", "changed": [change]}]
+    assert claim_board.summary(rows).startswith(
+        "1 claims of the papers and 1 questions of ours are judged, 1 of them by a rule that was"
+    )
+
+
+# --- the built book -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Counter[str]]:
+    """Claim to its words, by the command that a reader can use."""
+    answer = subprocess.run(
+        [sys.executable, "-m", "longfair", "claims", "--json"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, Counter[str]] = {}
+    for row in json.loads(answer.stdout):
+        found.setdefault(row["id"], Counter())[row["verdict"]] += 1
+    return found
+
+
+def test_every_claim_has_a_page_with_its_verdicts(
+    book: Path, verdicts: dict[str, Counter[str]]
+) -> None:
+    assert len(verdicts) == len(registry.claims())
+    for name, words in verdicts.items():
+        page = (book / f"book/claims/{name}.html").read_text(encoding="utf-8")
+        assert Counter(VERDICT.findall(page)) == words, name
+        assert f"longfair rerun {name}" in re.sub("<[^>]*>", "", page), name
+
+
+def test_every_page_that_shows_a_claim_links_it(book: Path) -> None:
+    names = claim_links.names()
+    for path in [*book.glob("book/*.html"), *book.glob("notebooks/*/*.html")]:
+        text = path.read_text(encoding="utf-8")
+        bare = [name for name in re.findall(r"(?<!html\">)<code>([a-z0-9-]+)</code>", text)
+                if name in names]  # fmt: skip
+        assert bare == [], path.name
+    lending = (book / "notebooks/elbert/lending.html").read_text(encoding="utf-8")
+    assert 'href="../../book/claims/elbert-01.html"' in lending
+
+
+# --- in a browser -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def board(browser: Browser, book: Path) -> Browser:
+    browser.look()
+    browser.open("about:blank")
+    browser.open((book / "book/claims.html").as_uri())
+    return browser
+
+
+def test_the_board_filters_and_says_how_many_are_left(board: Browser) -> None:
+    everything = len(registry.claims())
+    assert board.evaluate(STATUS) == f"{everything} of {everything} claims"
+    board.page.select_option("select[name=verdict]", "contradicted")
+    board.page.select_option("select[name=paper]", "ELBERT")
+    shown = board.evaluate(f"{SHOWN}.map(row => [row.dataset.paper, row.dataset.verdict])")
+    assert 0 < len(shown) < everything
+    assert all(paper == "ELBERT" and "contradicted" in words for paper, words in shown)
+    assert board.evaluate(STATUS) == f"{len(shown)} of {everything} claims"
+
+
+def natural(name: str) -> list[str | int]:
+    """Sort numbers within names as numbers, so that c2 comes before c10."""
+    return [int(part) if part.isdigit() else part for part in re.findall(r"\d+|\D+", name)]
+
+
+def test_the_board_searches_and_sorts_by_keyboard(board: Browser) -> None:
+    board.page.focus("input[name=q]")
+    board.page.keyboard.type("elbert-0")
+    board.page.select_option("select[name=sort]", "id")
+    names = board.evaluate(f"{SHOWN}.map(row => row.id)")
+    assert "elbert-01" in names
+    assert names == sorted(names, key=natural)
+    board.page.focus("text=Show all")
+    board.page.keyboard.press("Enter")
+    assert len(board.evaluate(f"{SHOWN}.map(row => row.id)")) == len(registry.claims())
+
+
+def test_the_address_keeps_the_choice(board: Browser) -> None:
+    board.page.select_option("select[name=environment]", "Doughnut")
+    address, before = board.evaluate("location.href"), board.evaluate(STATUS)
+    assert address.endswith("#environment=Doughnut")
+    board.open("about:blank")
+    board.open(address)
+    assert board.evaluate(STATUS) == before
+    assert board.evaluate("document.querySelector('select[name=environment]').value") == "Doughnut"
+
+
+def test_a_choice_that_does_not_exist_shows_all(browser: Browser, book: Path) -> None:
+    browser.open("about:blank")
+    browser.open((book / "book/claims.html").as_uri() + "#verdict=nonsense&other=1")
+    everything = len(registry.claims())
+    assert browser.evaluate(STATUS) == f"{everything} of {everything} claims"
+
+
+def test_a_phone_shows_the_verdict_of_every_claim(board: Browser) -> None:
+    board.look(width=390, height=844)
+    outside: Any = board.evaluate(
+        f"{SHOWN}.filter(row => {{const box = row.querySelector('.verdict')"
+        ".getBoundingClientRect(); return box.left < 0 || box.right > 390 || !box.height})"
+        ".map(row => row.id)"
+    )
+    assert outside == []
+    assert board.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("screen", ["light", "phone"])
+@pytest.mark.parametrize("name", ["elbert-01", "fppo-t", "code/longfair.runs.rules.gain"])
+def test_generated_pages_can_be_read(browser: Browser, book: Path, name: str, screen: str) -> None:
+    browser.look(width=390 if screen == "phone" else 1440, dark=screen == "phone")
+    browser.open((book / f"book/claims/{name}.html").as_uri())
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= browser.evaluate(
+        "innerWidth"
+    )
+    assert browser.barriers() == []
+
+
+def test_three_clicks_lead_from_the_landing_page_to_everything(
+    browser: Browser, book: Path
+) -> None:
+    """Board, claim; there are figure, rule and command. One more: data and code."""
+    browser.look()
+    browser.open((book / "book/index.html").as_uri())
+    clicks = 0
+
+    def click(selector: str) -> None:
+        nonlocal clicks
+        browser.page.locator(selector).first.click()
+        browser.page.wait_for_load_state()
+        clicks += 1
+
+    click("article a[href$='claims.html']:visible")
+    click("#claim-board a[href='claims/elbert-01.html']")
+    assert clicks == 2
+    text = browser.evaluate("document.querySelector('article').innerText")
+    assert "It is reproduced" in text
+    assert "longfair rerun elbert-01" in text
+    assert browser.evaluate("document.querySelector('article img').naturalWidth") > 0
+    with browser.page.expect_download() as data:
+        browser.page.locator("article a[href$='elbert-01.csv']").click()
+    assert Path(data.value.path()).read_text("utf-8").startswith("settings,variant,measure,number")
+    click("article a[href*='elbert_po.html#']")
+    assert clicks == 3
+    assert "class ElbertPO" in browser.evaluate("document.querySelector('article').innerText")

@@ -1,0 +1,68 @@
+"""The claim board of an earlier state, beside the present one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import earlier_board
+from earlier_board import EXACT, FEW, INTERVAL, RULE, RUNS, SETTINGS, SHORT, TEXT
+
+ROOT = Path(__file__).parents[2]
+THEN = {"verdict": "contradicted", "estimate": 0.25}
+NOW = {
+    "id": "elbert-1", "paper": "elbert", "variant": "as_coded", "measure": "code",
+    "verdict": "inconclusive", "estimate": 0.25, "interval": [0.1, 0.3], "profile": "book",
+    "settings": "ours", "detail": "bias is 0.25", "changed": [],
+}  # fmt: skip
+
+
+def changed(was: str) -> dict[str, list[dict[str, str]]]:
+    return {"changed": [{"date": "2025-01-31", "was": was, "now": "it", "why": "Why."}]}
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({}, [INTERVAL]),
+        ({"estimate": 0.2}, [RUNS]),
+        ({"verdict": "checked", "estimate": None}, [EXACT]),
+        (changed("the mean over runs"), [RULE]),
+        (changed("ten runs are needed"), [INTERVAL]),
+        (changed("contradicted was possible"), [INTERVAL]),
+        (changed("contradicted was possible") | {"verdict": "not reproduced"}, [RULE]),
+        ({"detail": "10 steps of 20 cannot refute"}, [SHORT]),
+        ({"settings": "authors", "profile": "paper", "estimate": 0.3}, [SETTINGS]),
+        ({"settings": "authors", "estimate": 0.3}, [RUNS]),
+        (
+            {
+                "settings": "authors", "profile": "paper", "estimate": 0.3,
+                "detail": "1 seeds of the 5 needed",
+            },
+            [SETTINGS, FEW],
+        ),
+        ({"variant": "as_published", "measure": "text", "estimate": 0.1}, [TEXT]),
+    ],
+)  # fmt: skip
+def test_a_word_changed_for_a_reason(row: dict[str, Any], told: list[str]) -> None:
+    assert earlier_board.reasons(THEN, NOW | row) == told
+
+
+def test_the_earlier_board_measured_a_method_as_it_was_trained() -> None:
+    earlier = pd.DataFrame([{"id": "elbert-1", "variant": "as_coded", **THEN}])
+    rows = [NOW | {"measure": "text"}, NOW]
+    ((then, now),) = earlier_board.changes(earlier, rows)
+    assert (then["verdict"], now["measure"]) == ("contradicted", "code")
+
+
+def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:
+    row = NOW | {"id": "elbert-09", "verdict": "reproduced", "detail": ""}
+    text = earlier_board.fragment(ROOT, [row, NOW])
+    assert "Of 1 verdicts 0 kept their word and 1 changed it; 1 verdicts are new." in text
+    line = next(line for line in text.splitlines() if "elbert-09" in line)
+    assert "contradicted, -66.4 [-122, -16.8]" in line
+    assert "reproduced, 0.25 [0.1, 0.3]" in line
+    assert "| new runs | 1 |" in text

@@ -1,0 +1,179 @@
+"""The reference of the library: every public object has its place, and code leads there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+
+import api_pages
+import equation_index
+import page_head
+import repository
+from code_links import imports, link_code, target
+from longfair.metrics import benefit_rate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_an_object_is_known_under_its_shortest_address() -> None:
+    entry = api_pages.entries()["longfair.metrics.benefit.benefit_rate"]
+    assert entry.address == entry.page == "longfair.metrics.benefit_rate"
+    assert entry.thing is benefit_rate
+    inner = api_pages.entries()["longfair.agents.evaluation.play_episodes"]
+    assert inner.page == "longfair.agents.evaluation"
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("Plan", "longfair.agents.ppo.strategy.Plan"),
+        ("longfair.agents.ppo.strategy.Strategy.plan", "longfair.agents.ppo.Strategy.plan"),
+        ("longfair.agents.ppo.strategy.NOTHING", ""),
+        ("longfair.nowhere.nobody", None),
+        ("Strategy(plan)", ""),
+        ("numpy.ndarray", None),
+    ],
+)
+def test_a_docstring_means_the_names_of_its_module(name: str, address: str | None) -> None:
+    """Three modules have a Plan."""
+    assert api_pages.known_as(name, "longfair.agents.ppo.strategy") == address
+
+
+def test_functions_that_keep_their_results_are_documented() -> None:
+    assert "longfair.papers.registry.experiments" in api_pages.entries()
+
+
+def test_every_public_object_is_documented_once() -> None:
+    text = "\n".join(api_pages.pages().values())
+    written = re.findall(r"^\.\. auto(?:function|class):: (\S+)$", text, re.MULTILINE)
+    assert sorted(written) == sorted(entry.address for entry in api_pages.entries().values())
+
+
+def test_private_names_stay_private() -> None:
+    assert not [name for name in api_pages.pages() if any(p[0] == "_" for p in name.split("."))]
+    assert not [key for key in api_pages.entries() if key.rpartition(".")[2].startswith("_")]
+
+
+def test_imports_say_what_names_mean() -> None:
+    code = "%time 1\nfrom longfair.metrics import bias as b, soft_bias\nimport numpy as np\nb([1])"
+    assert dict(imports(code)) == {
+        "b": "longfair.metrics.bias",
+        "soft_bias": "longfair.metrics.soft_bias",
+    }
+    assert list(imports("not python")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("longfair.metrics.bias", "longfair.metrics.bias.html#longfair.metrics.bias"),
+        ("longfair.metrics.benefit.bias", "longfair.metrics.bias.html#longfair.metrics.bias"),
+        ("longfair.papers.page.Page.of", "longfair.papers.page.html#longfair.papers.page.Page"),
+        ("longfair.papers.elbert.lending", "longfair.papers.elbert.lending.html"),
+        ("longfair.papers.elbert.lending.ALPHA", "longfair.papers.elbert.lending.html"),
+        ("longfair.metrics.nothing", ""),
+        ("longfair.nowhere.at_all", ""),
+    ],
+)
+def test_a_name_leads_to_its_page(path: str, place: str) -> None:
+    assert target(path) == place
+
+
+def span(kind: str, text: str) -> str:
+    return f'<span class="{kind}">{text}</span>'
+
+
+def block(*parts: str) -> str:
+    inside = "".join(parts)
+    start = '<div class="highlight-ipython3 notranslate"><div class="highlight"><pre>'
+    return f"{start}<span></span>{inside}</pre></div></div>"
+
+
+def test_code_links_what_it_imports_also_in_later_blocks() -> None:
+    first = block(
+        span("kn", "from"), " ", span("nn", "longfair.metrics"), " ", span("kn", "import"), " ",
+        span("n", "bias"),
+    )  # fmt: skip
+    later = block(span("n", "bias"), span("p", "("), span("n", "rates"), span("p", ")"))
+    found = link_code(f"<p>bias</p>{first}{later}", "../../book/api/")
+    assert (
+        found.count('href="../../book/api/longfair.metrics.bias.html#longfair.metrics.bias"') == 2
+    )
+    assert found.count('href="../../book/api/longfair.metrics.html"') == 1
+    assert "<p>bias</p>" in found
+    assert f"{span('n', 'rates')}" in found
+    assert link_code(later, "") == later
+
+
+def test_pages_of_the_book_link_their_code(book: Path) -> None:
+    page = (book / "notebooks/elbert/lending.html").read_text(encoding="utf-8")
+    links = re.findall(r'class="code-link" href="([^"#]+)', page)
+    assert len(set(links)) > 5
+    assert all((book / "notebooks/elbert" / link).resolve().exists() for link in links)
+
+
+def test_places_are_read_off_docstrings() -> None:
+    text = "By Definitions 2.2 and\n2.3 and Proposition 3.1, see Section 4 and Appendix A."
+    assert equation_index.places(text) == [
+        "Definition 2.2", "Definition 2.3", "Proposition 3.1", "Appendix A",
+    ]  # fmt: skip
+
+
+def test_the_index_leads_from_an_equation_to_its_function() -> None:
+    index = equation_index.index()
+    assert any(
+        "metrics.long_term_benefit_rate" in link for link in index["elbert"]["Definition 2.2"]
+    )
+    assert any("linear_program" in link for link in index["fairmdp"]["Theorem 3.1"])
+    assert any("memory_q_learning" in link for link in index["fairqcm"]["Equation 2"])
+    assert all(index.values())
+
+
+def test_numbers_of_places_are_ordered_as_numbers() -> None:
+    places = ["Equation 27", "Equation 8", "Definition 4.10", "Definition 4.9", "Appendix A"]
+    ordered = ["Equation 8", "Equation 27", "Definition 4.9", "Definition 4.10", "Appendix A"]
+    assert sorted(places, key=equation_index.order) == ordered
+
+
+def test_without_an_address_nothing_is_cloned_or_opened() -> None:
+    address = "https://example.org/owner/name"
+    assert "git clone https://example.org/owner/name\ncd name" in repository.clone(address)
+    assert "git clone" not in repository.clone("")
+    assert "make book" in repository.clone("")
+    assert "Binder" in repository.elsewhere(address)
+    assert "Binder" not in repository.elsewhere("")
+    assert address in repository.cite(address)
+    assert "http" not in repository.cite("")
+    config = SimpleNamespace(html_theme_options={"repository_url": "", "launch_buttons": {"a": 1}})
+    repository.drop_buttons(None, config)  # type: ignore[arg-type]  # stand-ins
+    assert config.html_theme_options["launch_buttons"] == {}
+
+
+def test_a_page_is_described_by_its_first_paragraph() -> None:
+    document = nodes.section("", nodes.paragraph("", "Short."), nodes.paragraph("", "word " * 60))
+    about = page_head.description(document)
+    assert about.startswith("word word")
+    assert about.endswith(" …")
+    assert len(about) <= page_head.LONGEST + 2
+
+
+def test_every_page_has_a_description_and_a_card(book: Path) -> None:
+    for name in ("book/index", "notebooks/elbert/lending", "book/api/longfair.metrics.bias"):
+        page = (book / f"{name}.html").read_text(encoding="utf-8")
+        (about,) = re.findall(r'<meta name="description" content="([^"]+)"', page)
+        (picture,) = re.findall(r'<meta property="og:image" content="([^"]+)"', page)
+        assert len(about) >= page_head.SHORTEST
+        assert ((book / name).parent / picture).resolve().exists()
+
+
+def test_the_container_sets_up_what_the_makefile_does() -> None:
+    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert settings["onCreateCommand"].endswith("make setup")
+    for name, value in settings["containerEnv"].items():
+        assert f"export {name} := {value}" in makefile

@@ -1,0 +1,94 @@
+"""Twenty-nine questions that readers type, and the page that has to come first."""
+
+from __future__ import annotations
+
+import pytest
+
+from browser import Browser
+from search_answers import answers, full_titles
+
+FIRST = {
+    "what is ELBERT": "book/papers/elbert.html",
+    "F-PPO": "book/papers/fppo.html",
+    "fairqcm?": "book/papers/fairqcm.html",
+    "what does R-PPO mean": "book/glossary.html#term-R-PPO",
+    "gini": "book/glossary.html",
+    "PPO hyperparameters": "book/hyperparameters.html",
+    "learning rate of PPO": "book/hyperparameters.html",
+    "nash welfare": "book/glossary.html#term-Nash-welfare",
+    "demographic parity": "book/glossary.html#term-demographic-parity",
+    "static optimum": "book/glossary.html#term-static-optimum",
+    "lending": "book/environments/lending.html",
+    "ELBERT lending": "notebooks/elbert/lending.html",
+    "attention allocation": "book/environments/attention.html",
+    "doughnuts": "book/environments/doughnut.html",
+    "vaccines": "notebooks/elbert/infectious.html",
+    "price of fairness": "notebooks/fairmdp/exact.html",
+    "optimal transport": "notebooks/fppo/distance.html",
+    "adult data": "notebooks/ucbfair/adult.html",
+    "how do I install": "book/how_to_rerun.html",
+    "how to cite": "book/bibliography.html",
+    "how can I add an environment": "book/environments/adding_an_environment.html",
+    "what does inconclusive mean": "book/how_to_read.html",
+    "how long": "book/status.html",
+    "python api": "book/reference.html",
+    "where is the tutorial": "book/use/first_policy.html",
+    "how can I add a method": "book/use/own_method.html",
+    "audit decisions": "book/use/own_log.html",
+    "equations": "book/equations.html",
+    "where are the claims": "book/claims.html",
+}
+RESULTS = "[...document.querySelectorAll('#search-results li a')]"
+
+
+def ask(browser: Browser, address: str, question: str) -> list[tuple[str, str]]:
+    """Addresses and titles of the results, the first first."""
+    browser.open(f"{address}/search.html?q={question.replace(' ', '+').replace('?', '%3F')}")
+    browser.wait_for("/search finished|did not match/i.test(Search.status.innerText)")
+    found = browser.evaluate(f"{RESULTS}.map(link => [link.href, link.textContent])")
+    return [(link.removeprefix(f"{address}/"), title) for link, title in found]
+
+
+@pytest.mark.parametrize("question", FIRST)
+def test_the_right_page_comes_first(browser: Browser, address: str, question: str) -> None:
+    found = ask(browser, address, question)
+    assert found
+    assert found[0][0].startswith(FIRST[question])
+
+
+def test_a_claim_is_found_by_its_name(browser: Browser, address: str) -> None:
+    assert ask(browser, address, "elbert-05")[0][0].startswith("book/claims")
+
+
+def test_no_two_results_look_alike(browser: Browser, address: str) -> None:
+    for question in ("lending", "attention allocation"):
+        titles = [title for _, title in ask(browser, address, question)]
+        assert len(set(titles)) == len(titles)
+
+
+def test_words_that_stand_on_no_page_together_still_find_some(
+    browser: Browser, address: str
+) -> None:
+    assert ask(browser, address, "doughnuts zyzzyva")
+
+
+def test_a_page_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="do not exist: book/b"):
+        answers({"book/a": ["one"], "book/b": ["two"]}, ["book/a"])
+
+
+def test_a_question_has_one_answer() -> None:
+    with pytest.raises(ValueError, match="answers twice: one"):
+        answers({"book/a": ["one"], "book/b": ["one"]}, ["book/a", "book/b"])
+
+
+def test_twin_titles_say_whose_they_are() -> None:
+    titles = {
+        "notebooks/elbert/lending": "Lending",
+        "book/environments/lending": "Lending",
+        "book/index": "Home",
+    }
+    assert full_titles(titles) == {
+        "notebooks/elbert/lending": "Lending (ELBERT)",
+        "book/environments/lending": "Lending (environment)",
+    }

@@ -1,0 +1,98 @@
+"""The pages about what was run are short, readable and complete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import stored_runs
+
+PAPERS = {"toy": "Toys", "none": "Nothing yet"}
+RUN = {
+    "experiment": "toy/a",
+    "paper": "toy",
+    "profile": "book",
+    "method": "g-ppo",
+    "variant": "as_coded",
+    "seed": 0,
+    "steps": 1000,
+    "processor": "P",
+    "cores": 2,
+    "system": "Linux",
+    "python": "3.11",
+    "commit": "a" * 40,
+    "wall_seconds": 3600.0,
+    "core_seconds": 1800.0,
+    "versions": {"torch": "2.13.0", "numpy": "2.4.6"},
+    "same_as": None,
+}
+
+
+def config(**learning: Any) -> dict[str, Any]:
+    """Configuration of a run that trains with PPO."""
+    return {"learning": {"class": "PPO", "epochs": 4, **learning}, "method": {"alpha": 1}}
+
+
+def test_seeds_are_written_short() -> None:
+    assert stored_runs.seeds([3, 1, 2, 0, 1]) == "0 to 3"
+    assert stored_runs.seeds([1, 5, 9]) == "1, 5, 9"
+    assert stored_runs.seeds([0, 1]) == "0, 1"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ([0.25, 0.05], "0.3 s"),
+        ([42.4], "42 s"),
+        ([260.0], "4.3 min"),
+        ([1800.0], "30 min"),
+        ([1800.0, 5400.0], "2.0 h"),
+        ([176400.0], "49 h"),
+    ],
+)
+def test_time_is_written_in_the_unit_a_reader_would_choose(
+    seconds: list[float], words: str
+) -> None:
+    assert stored_runs.duration(seconds) == words
+
+
+def test_totals_count_shared_runs_once_and_lists_are_folded() -> None:
+    runs = pd.DataFrame([RUN, RUN | {"seed": 1, "same_as": "toy/b/book/b.c.001"}])
+    text = stored_runs.status(runs, PAPERS)
+    assert "| Toys | 1 | 1 | 1.0 h | 30 min |" in text
+    assert "| **Together** | 1 | 1 | 1.0 h | 30 min |" in text
+    assert "{dropdown} Toys: 2 runs" in text
+    assert "| toy/a | book | g-ppo | as coded | 0, 1 | 1,000 | 2.0 h | 1.0 h |" in text
+    assert "{dropdown} Nothing yet" not in text
+
+
+def test_machines_and_commits_are_named_once() -> None:
+    text = stored_runs.made_on(pd.DataFrame([RUN, RUN]))
+    assert text.count("numpy 2.4.6, torch 2.13.0") == 1
+    assert text.count("P, 2 cores, Linux, Python 3.11") == 1
+    assert text.count("`aaaaaaaaaa`") == 1
+
+
+def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
+    runs = pd.DataFrame(
+        [
+            RUN | {"config": config(learning_rate=0.0003, hidden=[64, 64])},
+            RUN | {"config": config(learning_rate=0.01, hidden=[64, 64]), "experiment": "toy/b"},
+            RUN | {"config": config(learning_rate=0.01, hidden=[64, 64]), "experiment": "toy/c"},
+            RUN | {"config": {"learning": None}},
+        ]
+    )
+    text = stored_runs.hyperparameters(runs)
+    assert "In all: epochs 4; hidden 64, 64." in text
+    assert "| Experiment | learning rate |" in text
+    assert "| toy/a (book) | 0.0003 |" in text
+    assert "| toy/b (book), toy/c (book) | 0.01 |" in text
+    assert "alpha" not in text
+
+
+def test_every_learner_of_the_stored_runs_has_its_hyperparameters() -> None:
+    configs = [own for own in stored_runs.stored_runs()["config"] if isinstance(own, dict)]
+    kinds = {own["learning"]["class"] for own in configs if isinstance(own.get("learning"), dict)}
+    assert kinds <= set(stored_runs.LEARNERS)

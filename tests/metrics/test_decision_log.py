@@ -1,0 +1,108 @@
+"""Rates and gaps of logged decisions: numbers by hand, coverage with clusters, bad logs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.errors import UsageError
+from longfair.metrics.decision_log import benefit_gap, benefit_rates, gaps_over_time
+
+LOG = pd.DataFrame(
+    {
+        "time": [0, 0, 1, 1, 2, 3, 3, 3],
+        "person": ["a", "b", "a", "c", "d", "a", "b", "c"],
+        "group": ["x", "x", "x", "y", "y", "x", "x", "y"],
+        "decision": [1, 0, 1, 0, 1, 1, 0, 0],
+        "outcome": [1, 0, 1, 1, np.nan, 0, np.nan, 1],
+    }
+)
+
+
+def test_rates_are_favourable_decisions_among_all() -> None:
+    rates = benefit_rates(LOG)
+    assert rates.loc["x", "rate"] == pytest.approx(3 / 5)
+    assert rates.loc["y", "rate"] == pytest.approx(1 / 3)
+    assert rates["people"].tolist() == [2, 2]
+    assert rates["decisions"].tolist() == [5, 3]
+    # person a: 3 of 3, person b: 0 of 2; variance 2 ((3 - 1.8)^2 + (0 - 1.2)^2) / 25
+    error = np.sqrt(2 * 2 * 1.2**2) / 5
+    half = error * 12.7062047
+    assert rates.loc["x", "high"] - rates.loc["x", "rate"] == pytest.approx(half, rel=1e-6)
+
+
+def test_notions_count_those_whose_outcome_was_seen() -> None:
+    good = benefit_rates(LOG, "true-positive")
+    assert good.loc["x", "rate"] == 1.0
+    assert good.loc["y", "rate"] == 0.0
+    bad = benefit_rates(LOG, "false-positive")
+    assert bad.loc["x", "decisions"] == 2
+    assert bad.loc["x", "rate"] == 0.5
+
+
+def test_the_gap_names_its_groups() -> None:
+    gap = benefit_gap(LOG)
+    assert gap["gap"] == pytest.approx(3 / 5 - 1 / 3)
+    assert (gap["most"], gap["least"]) == ("x", "y")
+
+
+def test_windows_begin_with_the_first_decision() -> None:
+    gaps = gaps_over_time(LOG.assign(time=LOG["time"] + 5), 2)
+    assert gaps.index.tolist() == [5, 7]
+    assert gaps.loc[5, "gap"] == pytest.approx(2 / 3)
+    assert gaps.loc[7, "gap"] == 0.0
+    assert set(gaps.loc[7, ["most", "least"]]) == {"x", "y"}
+
+
+def test_one_person_has_no_interval() -> None:
+    rates = benefit_rates(LOG[LOG["person"].isin(["a", "c", "d"])])
+    assert np.isnan(rates.loc["x", "low"])
+    assert np.isfinite(rates.loc["y", "low"])
+
+
+def simulated(rng: np.random.Generator) -> pd.DataFrame:
+    """People of two groups with chances of their own, decided on 1 to 12 times."""
+    people = 120
+    chance = rng.beta(1.2, [[1.2], [2.4]], size=(2, people))
+    times = rng.integers(1, 13, size=(2, people))
+    person = np.repeat(np.arange(2 * people), times.ravel())
+    decided = rng.random(len(person)) < np.repeat(chance.ravel(), times.ravel())
+    group = np.where(person < people, "x", "y")
+    return pd.DataFrame(
+        {"time": 0.0, "person": person, "group": group, "decision": decided.astype(int)}
+    )
+
+
+def test_intervals_hold_what_they_promise_although_people_come_again() -> None:
+    rng = np.random.default_rng(0)
+    gaps = [benefit_gap(simulated(rng)) for _ in range(400)]
+    true = 1 / 2 - 1 / 3
+    covered = np.mean([gap["low"] <= true <= gap["high"] for gap in gaps])
+    assert 0.92 <= covered <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("log", "notion", "word"),
+    [
+        (LOG.drop(columns="group"), "acceptance", "no column group"),
+        (LOG.drop(columns="outcome"), "true-positive", "no column outcome"),
+        (LOG.assign(decision=2), "acceptance", "column decision: give 0 or 1"),
+        (LOG.assign(outcome=0.5), "true-positive", "or nothing"),
+        (LOG.assign(time="monday"), "acceptance", "column time"),
+        (LOG.assign(person=None), "acceptance", "column person: 8 rows are empty"),
+        (LOG.assign(group=list("xxyyyxxy")), "acceptance", "in two groups"),
+        (LOG.iloc[:0], "acceptance", "no decision"),
+        (LOG, "luck", "notion='luck'"),
+        (LOG.assign(outcome=np.where(LOG["decision"], 1, np.nan)), "true-positive", "unfavourable"),
+    ],
+)
+def test_a_bad_log_is_refused_in_one_line(log: pd.DataFrame, notion: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word) as refused:
+        benefit_rates(log, notion)
+    assert "\n" not in str(refused.value)
+
+
+def test_one_group_has_no_gap() -> None:
+    with pytest.raises(UsageError, match=r"one group only \(x\)"):
+        benefit_gap(LOG[LOG["group"] == "x"])

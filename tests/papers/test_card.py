@@ -1,0 +1,141 @@
+"""A card of any policy: it is played as the stored runs were, and refused with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from longfair.cli import main
+from longfair.errors import UsageError
+from longfair.papers import card as cards
+from longfair.papers import registry
+from longfair.papers.card import COURSES, card, plain, policy_at, why_not
+from longfair.papers.page import Page
+
+POLICIES = """
+import numpy as np
+
+class Same:
+    def __init__(self, action=1):
+        self.action = action
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        return np.full(len(observation), self.action), None
+
+generous = Same()
+number = 3.0
+
+def maker():
+    return Same()
+
+class Broken:
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        raise ValueError("no idea\\nat all")
+"""
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Name of a module with policies."""
+    name = f"own_policies_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(POLICIES)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    policy_at.cache_clear()
+
+
+def test_a_policy_that_is_the_trivial_one_gets_its_stored_numbers(given: str) -> None:
+    found = card(f"{given}:generous", 2, ["elbert/lending"])
+    (played,) = found.played
+    stored = Page("book", "elbert/lending").of("elbert/lending").last_of("accept-all", "reference")
+    first = stored.set_index("seed").loc[[0, 1]]
+    for line, metric in zip(played.lines, ("reward", "bias"), strict=True):
+        assert line.policy.value == pytest.approx(first[metric].mean(), rel=1e-12)
+        assert line.trivial == pytest.approx(first[metric].mean(), rel=1e-12)
+    assert played.lines[0].way == pytest.approx(0.0, abs=1e-12)
+    assert played.rows()[0]["of the way"] in {"0%", "-0%"}
+    assert not played.plain
+
+
+def test_every_course_can_be_played_by_its_own_references() -> None:
+    for course in COURSES:
+        setting = cards._setting(course)
+        for name in (course.trivial, course.best):
+            policy = cards._reference(course, name).make(setting.world, 0)
+            assert why_not(policy, setting.world) == "", (course, name)
+
+
+def test_courses_are_experiments_with_their_measures() -> None:
+    for course in COURSES:
+        runs = Page("book", course.experiment).of(course.experiment)
+        assert course.experiment in registry.experiments()
+        if len(runs.results):
+            assert set(course.measures) <= set(runs.last.columns), course
+
+
+@pytest.mark.parametrize("name", ["generous", "Same", "maker"])
+def test_objects_classes_and_makers_are_policies(given: str, name: str) -> None:
+    policy = policy_at(f"{given}:{name}")
+    assert policy.predict(np.zeros((3, 2)))[0].shape == (3,)
+    assert policy_at(f"{given}:{name}") is policy
+
+
+@pytest.mark.parametrize(
+    ("place", "word"),
+    [
+        ("", "module:name"),
+        (":x", "module:name"),
+        ("no_such_module_at_all:x", "cannot be imported"),
+        ("{}:nothing", "cannot be imported"),
+        ("{}:number", "'predict'"),
+    ],
+)
+def test_what_is_no_policy_is_refused(given: str, place: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        policy_at(place.format(given))
+
+
+def test_policies_are_refused_where_they_cannot_act(given: str) -> None:
+    found = card(f"{given}:Broken", 1)
+    assert not found.played
+    assert set(found.refused) == {course.experiment for course in COURSES}
+    assert set(found.refused.values()) == {"ValueError: no idea at all"}
+    shapes = card(f"{given}:generous", 1, ["elbert/attention"]).refused
+    assert shapes == {"elbert/attention": "its actions have shape (2,), not (2, 5)"}
+
+
+def test_agents_are_asked_what_they_see(given: str) -> None:
+    policy: Any = policy_at(f"{given}:Same")
+    world = cards._setting(COURSES[0]).world
+    bare = plain(world)
+    assert [w.name for w in world.wrappers] == ["running-rates"]
+    assert not bare.wrappers
+    policy.observation_space = bare.make(1).single_observation_space
+    assert "made for observations of shape" in why_not(policy, world)
+    assert why_not(policy, bare) == ""
+    (played,) = card(f"{given}:Same", 1, ["elbert/lending"]).played
+    assert played.plain
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--seeds", "0"], ["--only", "elbert/lendin"], ["--only", "fairmdp/figure1"]]
+)
+def test_bad_input_is_one_line(
+    given: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", f"{given}:generous", *arguments])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_command_prints_a_table_and_json(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", f"{given}:generous", "--seeds", "1", "--only", "elbert/infectious"]
+    for arguments, word in ((command, "of the way"), ([*command, "--json"], '"trivial"')):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 0
+        assert word in capsys.readouterr().out
