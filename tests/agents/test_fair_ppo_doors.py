@@ -197,6 +197,9 @@ def test_training_goes_on_to_the_same_bits(rollout: int) -> None:
         np.testing.assert_array_equal(array, ends[1][0][name])
 
 
-def test_training_that_cuts_episodes_cannot_go_on() -> None:
-    with pytest.raises(UsageError, match="use whole_episodes=True"):
-        model_of(n_steps=75, whole_episodes=False).training_state()
+def test_training_that_cuts_episodes_goes_on_with_all_its_actions_only() -> None:
+    model = model_of(n_steps=75, whole_episodes=False)
+    model.learn(300)
+    for given in (None, model.executed()[1:]):
+        with pytest.raises(UsageError, match="use whole_episodes=True"):
+            model.training_state(given)

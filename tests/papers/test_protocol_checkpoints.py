@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from longfair.papers import ppo_training, registry
+from longfair.papers.fppo import training as fppo_training
+from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import PPO
 from longfair.runs.checkpoints import Checkpoint
@@ -46,4 +48,44 @@ def test_a_stopped_run_goes_on_to_the_same_bits(
     found = checkpoint.read()
     assert found is not None
     assert found[1]["rollouts"] == 2
+    assert train_and_evaluate(setting, 3, checkpoint).equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("arm", "rollout"),
+    [
+        ("fppo/lending f-ppo.as_published", 100),
+        ("fppo/attention f-ppo.as_coded", 30),
+        ("fppo/epidemic f-ppo.as_published", 50),
+        ("fppo/epidemic a-ppo.as_coded", 50),
+    ],
+)
+def test_a_run_that_cuts_episodes_goes_on_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arm: str, rollout: int
+) -> None:
+    """Episodes have 20 to 100 steps, so that some rollouts here end within one."""
+    experiment, name = arm.split()
+    setting = next(
+        part.config for part in registry.experiment(experiment).arms["smoke"] if part.name == name
+    )
+    assert isinstance(setting.learning, TrunkPPO)
+    learning = replace(setting.learning, rollout=rollout, minibatch=10, total_steps=5 * rollout)
+    setting = replace(setting, learning=learning)
+    expected = train_and_evaluate(setting, 3)
+    checkpoint = Checkpoint(tmp_path / "run.npz", "key", seconds=0.0)
+    starts = fppo_training.RolloutGaps._on_rollout_start
+    for stop in (2, 4):
+
+        def stops(self: fppo_training.RolloutGaps, at: int = stop * rollout) -> None:
+            starts(self)
+            if self.num_timesteps == at:
+                raise StoppedError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(fppo_training.RolloutGaps, "_on_rollout_start", stops)
+            with pytest.raises(StoppedError):
+                train_and_evaluate(setting, 3, checkpoint)
+        found = checkpoint.read()
+        assert found is not None
+        assert found[1]["model"]["num_timesteps"] == stop * rollout
     assert train_and_evaluate(setting, 3, checkpoint).equals(expected)

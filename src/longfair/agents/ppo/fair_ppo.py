@@ -144,8 +144,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """Fill the buffer with steps of the present policy and compute all advantages."""
         started = time.perf_counter()
         rollout_buffer.reset()
-        callback.on_rollout_start()
         self._restore_environment(env)
+        callback.on_rollout_start()
         if self.whole_episodes:
             self._last_obs = env.reset()  # type: ignore[assignment]
             self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
@@ -350,34 +350,61 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     # Going on -----------------------------------------------------------------------------------
 
-    def training_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def executed(self) -> NDArray[Any]:
+        """Return the actions (T, N, ...) of the last rollout, as the environment got them."""
+        actions: NDArray[Any] = self.rollout_buffer.actions.copy()
+        if isinstance(self.action_space, spaces.Box):
+            np.clip(actions, self.action_space.low, self.action_space.high, out=actions)
+        return actions
+
+    def training_state(
+        self, executed: NDArray[Any] | None = None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what training needs to go on to the same bits, at the start of a rollout.
+
+        Parameters
+        ----------
+        executed
+            Needed where rollouts cut episodes: all actions (T, N, ...) of the training so far, as
+            `executed` returned them rollout by rollout. Going on then begins with repeating them,
+            which brings any environment to where it was.
 
         Returns
         -------
         arrays : dict
-            Parameters, and the optimiser's moments.
+            Parameters, the optimiser's moments, and `executed` where it was given.
         settings : dict
             Plain values: counters, and the states of the generators of learner and environment.
 
         Raises
         ------
         UsageError
-            If rollouts do not start with fresh episodes, or the environment is no batch of
-            Gymnasium's, whose generator can be asked for.
+            If rollouts cut episodes and the actions so far are not given, or the environment is no
+            batch of Gymnasium's, whose generator can be asked for.
         """
-        if not self.whole_episodes:
-            raise UsageError("training can go on at fresh episodes only: use whole_episodes=True")
         optimizer = self.policy.optimizer
         arrays = {"parameters": self._parameters().copy(), "moments": optimizer.moments.copy()}
         arrays |= _stored(self.strategy_state)
-        return arrays, {
+        settings = {
             "num_timesteps": self.num_timesteps,
             "updates": self._n_updates,
             "steps": optimizer.steps,
             "learner": saving.generator_to_json(self.rng),
-            "environment": saving.generator_to_json(_generator_of(self.env)),
         }
+        if self.whole_episodes:
+            settings["environment"] = saving.generator_to_json(_generator_of(self.env))
+        else:
+            arrays[_EXECUTED] = self._all_of(executed)
+        return arrays, settings
+
+    def _all_of(self, executed: NDArray[Any] | None) -> NDArray[Any]:
+        given = 0 if executed is None else len(executed) * self.n_envs
+        if executed is None or given != self.num_timesteps:
+            raise UsageError(
+                f"rollouts cut episodes, and the actions of {given} of {self.num_timesteps} steps "
+                "are given: give all of them as executed, or use whole_episodes=True"
+            )
+        return executed
 
     def restore_training_state(
         self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]
@@ -392,12 +419,12 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             As returned there.
         """
         optimizer, arrays = self.policy.optimizer, dict(arrays)
+        self._environment_state = arrays.pop(_EXECUTED, settings.get("environment"))
         self._restore_strategy(arrays)
         saving.fill({"parameters": self._parameters(), "moments": optimizer.moments}, arrays)
         optimizer.steps = settings["steps"]
         self.num_timesteps, self._n_updates = settings["num_timesteps"], settings["updates"]
         saving.restore_generator(self.rng, settings["learner"])
-        self._environment_state = settings["environment"]
 
     def _restore_strategy(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the arrays of the strategy's state out of all that were saved."""
@@ -412,10 +439,14 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         return parameters
 
     def _restore_environment(self, env: VecEnv) -> None:
-        """Set the environment's generator once, after `learn` has reset the environment."""
-        if self._environment_state is not None:
-            saving.restore_generator(_generator_of(env), self._environment_state)
-            self._environment_state = None
+        """Bring the environment to where it was, once, after `learn` has reset it."""
+        state, self._environment_state = self._environment_state, None
+        if isinstance(state, np.ndarray):
+            for actions in state:
+                self._last_obs, _, self._last_episode_starts, infos = env.step(actions)  # type: ignore[assignment]
+                self._info = needed(infos, self.strategy.needs)
+        elif state is not None:
+            saving.restore_generator(_generator_of(env), state)
 
 
 _SAVED = (
@@ -438,6 +469,7 @@ _SAVED = (
 
 
 _STATE = "strategy state "
+_EXECUTED = "executed"
 
 
 def _stored(state: Arrays) -> dict[str, NDArray[Any]]:

@@ -49,7 +49,7 @@ class TrunkPPO:
         """Train; see `longfair.papers.fppo.training.train`."""
         from longfair.papers.fppo.training import train
 
-        return train(self, setting, seed)
+        return train(self, setting, seed, checkpoint)
 
     def shortened(self, rollouts: int, episode_length: int) -> TrunkPPO:
         """Return the same for some rollouts."""

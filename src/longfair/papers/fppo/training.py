@@ -1,15 +1,13 @@
-"""Training with F-PPO's settings: the last policy, and the short-term gap of every rollout.
-
-Training keeps no checkpoint: where rollouts cut episodes, the state of the environment would belong
-to it, and a run takes minutes.
-"""
+"""Training with F-PPO's settings: the last policy, and the short-term gap of every rollout."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 
 from longfair.agents.evaluation import acting_snapshots
@@ -20,9 +18,12 @@ from longfair.envs.sb3 import BatchVecEnv
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.protocol import Act, Snapshots
 from longfair.papers.setting import Setting
+from longfair.runs.checkpoints import Checkpoint
 
 
-def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
+def train(
+    learning: TrunkPPO, setting: Setting, seed: int, checkpoint: Checkpoint | None = None
+) -> Snapshots:
     """Train, and keep the last policy.
 
     Parameters
@@ -33,6 +34,8 @@ def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
         Everything else.
     seed
         Seed of networks, learner and environment.
+    checkpoint
+        Where to keep what is needed to go on after the training was stopped.
 
     Returns
     -------
@@ -41,8 +44,10 @@ def train(learning: TrunkPPO, setting: Setting, seed: int) -> Snapshots:
         `policies` are one `RolloutGaps`.
     """
     model = learner(learning, setting, seed % 2**31)
-    gaps = RolloutGaps()
-    model.learn(learning.total_steps, callback=gaps)
+    gaps = RolloutGaps(checkpoint)
+    gaps.go_on(model)
+    rest = learning.total_steps - model.num_timesteps
+    model.learn(rest, callback=gaps, reset_num_timesteps=False)
     actor, space = model.policy.actor(), model.action_space
 
     def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
@@ -79,6 +84,11 @@ def learner(learning: TrunkPPO, setting: Setting, seed: int) -> FairPPO:
 class RolloutGaps(BaseCallback):
     """The short-term gap of every rollout's steps, where the strategy keeps it.
 
+    Parameters
+    ----------
+    checkpoint
+        Where to write, once in a while, what is needed to go on.
+
     Attributes
     ----------
     steps
@@ -87,14 +97,39 @@ class RolloutGaps(BaseCallback):
         Mean and standard deviation of the gap after the steps of every rollout.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, checkpoint: Checkpoint | None = None) -> None:
         super().__init__()
+        self.checkpoint = checkpoint
         self.steps: list[int] = []
         self.means: list[float] = []
         self.deviations: list[float] = []
+        self._executed: list[NDArray[Any]] = []
+
+    def go_on(self, model: FairPPO) -> None:
+        """Bring a new model and this callback to where a stopped training left its checkpoint."""
+        found = None if self.checkpoint is None else self.checkpoint.read()
+        if found is None:
+            return
+        arrays, settings = found
+        if "executed" in arrays:
+            self._executed = [arrays["executed"]]
+        model.restore_training_state(arrays, settings["model"])
+        self.steps, self.means, self.deviations = (settings[name] for name in _KEPT)
+
+    def _on_rollout_start(self) -> None:
+        assert isinstance(self.model, FairPPO)
+        if self.checkpoint is not None and self.num_timesteps and self.checkpoint.due():
+            arrays, state = self.model.training_state(self._so_far())
+            kept = {name: getattr(self, name) for name in _KEPT}
+            self.checkpoint.write(arrays, {"model": state, **kept})
+
+    def _so_far(self) -> NDArray[Any] | None:
+        return np.concatenate(self._executed) if self._executed else None
 
     def _on_rollout_end(self) -> None:
         assert isinstance(self.model, FairPPO)
+        if self.checkpoint is not None and not self.model.whole_episodes:
+            self._executed.append(self.model.executed())
         gaps = self.model.rollout_buffer.info.get("short_term_gap")
         if gaps is not None:
             self.steps.append(self.num_timesteps)
@@ -103,3 +138,7 @@ class RolloutGaps(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
+
+
+_KEPT = ("steps", "means", "deviations")
+"""What of the callback is kept in a checkpoint."""
