@@ -11,7 +11,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from longfair.figures.claim_box import VERDICT_COLOURS, change_marks, verdict_cell
+from longfair.figures.claim_box import VERDICT_COLOURS, change_marks, reported_cell, verdict_cell
 
 Row = Mapping[str, Any]
 
@@ -97,7 +97,7 @@ def _cells(rows: Sequence[Row], paper: str, environment: str) -> Iterator[str]:
         + verdict_cell([row for row in rows if row["variant"] == variant])
         for variant in variants
     )
-    yield "\N{EN DASH}" if first["reported"] is None else f"{first['reported']:.4g}"
+    yield reported_cell(rows)
     yield html.escape(paper)
     yield html.escape(environment)
 

@@ -164,7 +164,8 @@ def _reported(sheet: Sheet) -> str:
         return ""
     error = f", give or take {reported['error']:g}" if reported["error"] else ""
     how = "in its text" if reported["how"] == "text" else f"{reported['how']}{error}"
-    return f"The paper reports {reported['value']:g} ({how})."
+    by = f" by the measure *{reported['measure']}*" if reported["measure"] else ""
+    return f"The paper reports {reported['value']:g}{by} ({how})."
 
 
 def verdict_table(sheet: Sheet) -> str:

@@ -649,14 +649,14 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
     """Print a claim with its sentence, and below it a line for every verdict."""
     claim = verdicts[0].claim
     _out().print(Text.assemble((claim.id, "bold"), "  ", claim.statement), soft_wrap=True)
-    reported = "" if claim.reported is None else f"reported {claim.reported.value:g}"
     for verdict in verdicts:
+        reported = claim.reported_by(verdict.measure)
         told = [
             verdict.variant.replace("_", " "),
             f"by {verdict.measure}" if verdict.measure else "",
             verdict.whose,
             _with_interval(verdict),
-            reported,
+            "" if reported is None else f"reported {reported:g}",
             f"{len(verdict.seeds)} runs" if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]

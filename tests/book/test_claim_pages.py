@@ -34,7 +34,8 @@ ROW = {
 SHEET: dict[str, Any] = {
     "id": "elbert-01", "asked": "paper", "statement": "So & so.", "place": "Figure 4",
     "paper": {"id": "elbert", "authors": "Xu et al.", "title": "Adapting", "doi": "10.1/2"},
-    "environment": "Lending", "reported": {"value": 0.02, "how": "text", "error": 0.0},
+    "environment": "Lending",
+    "reported": {"value": 0.02, "how": "text", "error": 0.0, "measure": ""},
     "rule": {"words": {"": "it is low"}, "text": "kind: value",
              "commits": [{"commit": "abcdef0123456789", "date": "2025-01-31"}]},
     "changed": [{"date": "2025-02-01", "was": "a mean", "now": "a share", "why": "Why."}],

@@ -150,6 +150,13 @@ def test_who_asks_and_what_was_changed_stands_beside_the_claim() -> None:
     assert "changed after its runs" in repr(claim_box([EXACT | {"changed": [change]}]))
 
 
+def test_a_number_of_one_measure_says_so() -> None:
+    figure, text = (TRAINED | {"measure": name} for name in ("figure", "text"))
+    assert '<td data-column="reported">0.023</td>' in claim_box([figure, text])._repr_html_()
+    html = claim_box([text | {"reported": None}, figure])._repr_html_()
+    assert '<td data-column="reported">0.023 (by figure)</td>' in html
+
+
 def test_an_inconclusive_says_what_would_decide_it() -> None:
     row = TRAINED | {"verdict": "inconclusive", "steps": 5000}
     assert "about 1,200 runs would decide" in repr(claim_box([row | {"enough_seeds": 1200}]))

@@ -82,6 +82,20 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
     assert read.rule == LowestRule(quantity(), "fair", ("greedy",), "all")
 
 
+def test_a_paper_may_report_a_number_of_one_measure_only(tmp_path: Path) -> None:
+    measures = {"as_coded": ["code", "text"], "as_published": ["text"]}
+    rule = {**COMPARISON, "kind": "lowest", "metric": {"code": "bias", "text": "bias_exact"}}
+    reported = {"value": 0.02, "how": "text"}
+    told = {}
+    for measure in ("", "code"):
+        named = {**reported, "measure": measure} if measure else reported
+        (read,) = load(tmp_path, claim(measures=measures, rule=rule, reported=named))
+        told[measure] = [read.reported_by(name) for name in ("code", "text")]
+    assert told == {"": [0.02, 0.02], "code": [0.02, None]}
+    (read,) = load(tmp_path, claim())
+    assert read.reported_by("") is None
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -233,6 +247,7 @@ def test_methods_of_a_rule_are_named_once_and_without_their_variant() -> None:
         ({"experiment": "lending"}, "has no slash"),
         ({"variants": []}, "at least one variant"),
         ({"variants": "as_coded"}, "variants is 'as_coded'; it must be a list"),
+        ({"reported": {"value": 1, "how": "text", "measure": "mine"}}, "measure is 'mine'"),
         ({"reported": {"value": 1, "how": "guessed"}}, "how is 'guessed': .*allowed: read off"),
         ({"reported": {"value": "1", "how": "text"}}, "value is '1'; it must be a number"),
         ({"reported": {"value": 1, "how": "text", "error": -1}}, "error is -1"),

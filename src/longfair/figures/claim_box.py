@@ -89,7 +89,7 @@ class ClaimBox:
         body = [
             [
                 *(verdict_cell([row for row in group if row["variant"] == v]) for v in variants),
-                *[_value(group[0]["reported"])] * reported,
+                *[reported_cell(group)] * reported,
                 f"{html.escape(_claim(group[0]))} <code>{html.escape(group[0]['id'])}</code>"
                 + change_marks(group[0]),
             ]
@@ -165,6 +165,22 @@ def _words(row: Row) -> tuple[str, str, str, str]:
     mark = _MARK if row["changed"] else ""
     basis = _listed(_plain(row["variant"]), *_basis(row), mark) if _decided(row) else _NOTHING
     return _verdict(row), number, _value(row["reported"]), basis
+
+
+def reported_cell(rows: Sequence[Row]) -> str:
+    """Write the number that a paper reports for a claim, and by which of its measures if not all.
+
+    Parameters
+    ----------
+    rows
+        The verdicts of one claim.
+    """
+    told = {row["reported"] for row in rows}
+    number = next((one for one in told if one is not None), None)
+    if len(told) == 1 or number is None:
+        return _value(number)
+    measures = dict.fromkeys(row["measure"] for row in rows if row["reported"] == number)
+    return html.escape(f"{_value(number)} (by {_listed(*map(_plain, measures))})")
 
 
 def verdict_cell(rows: Sequence[Row]) -> str:

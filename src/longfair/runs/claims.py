@@ -17,7 +17,7 @@ A file looks like this::
         seeds: 10
         variants: [as_coded, as_published]
         measures: {as_coded: [code, text], as_published: [text]}
-        reported: {value: 0.023, how: read off a plot, error: 0.003}
+        reported: {value: 0.023, how: read off a plot, error: 0.003, measure: code}
         rule:
           kind: all
           rules:
@@ -94,11 +94,15 @@ class Reported:
         ``"text"`` if the paper prints it, ``"read off a plot"`` if it was measured in a figure.
     error
         Half width of the reading error; 0 for text.
+    measure
+        The measure that it is a number of, where the claim is judged by several and the paper
+        reports one; empty if it is of each.
     """
 
     value: float
     how: Literal["text", "read off a plot"]
     error: float = 0.0
+    measure: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,12 @@ class Claim:
     reported: Reported | None = None
     changed: tuple[Change, ...] = ()
     note: str = ""
+
+    def reported_by(self, measure: str) -> float | None:
+        """Return the number that the paper reports by a measure, if there is one."""
+        if self.reported is None or self.reported.measure not in ("", measure):
+            return None
+        return self.reported.value
 
 
 def load_claims(path: Path) -> list[Claim]:
@@ -288,7 +298,7 @@ def _claim(fields: Fields, paper: str) -> Claim:
     fields.where = f"{fields.where} ({identifier})"
     variants = _names(fields, "variants", "variant")
     measures = _measures(fields, variants)
-    reported = _reported(fields)
+    reported = _reported(fields, measures)
     rule = RuleFields(
         fields.take("rule"),
         f"{fields.where}: rule",
@@ -351,15 +361,17 @@ def _changed(claim: Fields) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _reported(claim: Fields) -> Reported | None:
+def _reported(claim: Fields, measures: Mapping[str, tuple[str, ...]]) -> Reported | None:
     content = claim.take("reported", None)
     if content is None:
         return None
     fields = Fields(content, f"{claim.where}: reported")
+    names = {name for several in measures.values() for name in several}
     reported = Reported(
         value=fields.number("value"),
         how=fields.choice("how", ("text", "read off a plot")),
         error=fields.number("error", 0.0, low=0.0),
+        measure=fields.choice("measure", names) if fields.has("measure") else "",
     )
     fields.finish()
     return reported

@@ -127,7 +127,7 @@ class Verdict:
             "asked": claim.asked,
             "statement": claim.statement,
             "source": claim.source,
-            "reported": claim.reported.value if claim.reported is not None else None,
+            "reported": claim.reported_by(self.measure),
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
             "seeds": len(self.seeds),

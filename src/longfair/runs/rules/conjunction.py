@@ -59,7 +59,8 @@ class AllRule(Rule):
         )
         words = [part.word for part in parts]
         word = weakest(words)
-        shown = 0 if case.blank.claim.reported else words.index(word)
+        reported = case.blank.claim.reported_by(case.blank.measure)
+        shown = words.index(word) if reported is None else 0
         measured = parts[shown].measured
         enough = [part.enough_seeds for part in parts if part.word == word]
         details = (
