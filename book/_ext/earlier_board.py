@@ -7,13 +7,14 @@ verdicts were judged on the authors' settings and intervals were measured.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from markdown_table import table
+from stored_runs import duration, once
 
 Row = Mapping[str, Any]
 
@@ -105,8 +106,18 @@ def changes(earlier: pd.DataFrame, headlines: Sequence[Row]) -> Iterator[tuple[R
             yield then, next((row for row in rows if row["measure"] != "text"), rows[0])
 
 
-def fragment(root: Path, headlines: Sequence[Row]) -> str:
-    """Write the two boards beside each other: counts, reasons, and every word that changed."""
+def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
+    """Write the two boards beside each other: counts, reasons, and every word that changed.
+
+    Parameters
+    ----------
+    root
+        The repository.
+    headlines
+        The board of today.
+    runs
+        Stored runs, as from `stored_runs`: what the change took.
+    """
     earlier = pd.read_csv(root / "book" / "earlier_board.csv")
     pairs = list(changes(earlier, headlines))
     told = [
@@ -127,10 +138,22 @@ def fragment(root: Path, headlines: Sequence[Row]) -> str:
     new = len(headlines) - len(pairs)
     return (
         f"Of {len(pairs)} verdicts {len(pairs) - len(told)} kept their word and {len(told)} "
-        f"changed it; {new} verdicts are new. A word can have several reasons.\n\n"
+        f"changed it; {new} verdicts are new. A word can have several reasons. "
+        f"{_spent(runs, set(earlier['id'].str.split('-').str[0]))}\n\n"
         f"{table(['Reason', 'Words', 'What it means'], counted)}\n"
         "## Every word that changed\n\n"
         f"{table(['Claim', 'Variant', 'Before', 'Now', 'Why'], lines)}"
+    )
+
+
+def _spent(runs: pd.DataFrame, papers: Collection[str]) -> str:
+    """Say how many hours of a core the runs behind these papers' verdicts took."""
+    own = once(runs[runs["paper"].isin(papers)])
+    authors = own[own["profile"] == "paper"]
+    return (
+        f"The {len(own):,} stored runs of these papers kept a core busy for "
+        f"{duration(own['core_seconds'])}; those of the profile `paper`, which has the authors' "
+        f"settings throughout, for {duration(authors['core_seconds'])} of these."
     )
 
 

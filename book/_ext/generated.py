@@ -199,7 +199,7 @@ def fragments(root: Path) -> dict[str, str]:
         "found": found(rows),
         "findings": findings(),
         "together": together(rows),
-        "earlier_board": earlier_board.fragment(root, headlines(rows)),
+        "earlier_board": earlier_board.fragment(root, headlines(rows), runs),
         "status_results": stored_runs.status(runs, PAPERS),
         "status_machines": stored_runs.made_on(runs),
         "status_notebooks": stored_runs.notebooks(root),

@@ -60,7 +60,17 @@ def test_the_earlier_board_measured_a_method_as_it_was_trained() -> None:
 
 def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:
     row = NOW | {"id": "elbert-09", "verdict": "reproduced", "detail": ""}
-    text = earlier_board.fragment(ROOT, [row, NOW])
+    runs = pd.DataFrame(
+        [
+            ["elbert", "paper", 7200.0, None],
+            ["elbert", "book", 3600.0, None],
+            ["fppo", "book", 3600.0, None],
+        ],
+        columns=["paper", "profile", "core_seconds", "same_as"],
+    )
+    text = earlier_board.fragment(ROOT, [row, NOW], runs)
+    assert "The 2 stored runs of these papers kept a core busy for 3.0 h; those" in text
+    assert "for 2.0 h of these." in text
     assert "Of 1 verdicts 0 kept their word and 1 changed it; 1 verdicts are new." in text
     line = next(line for line in text.splitlines() if "elbert-09" in line)
     assert "contradicted, -66.4 [-122, -16.8]" in line

@@ -115,9 +115,10 @@ def test_claims_are_text_in_a_terminal() -> None:
     lines = repr(claim_box([EXACT, TRAINED, OURS])).splitlines()
     assert lines[0].split() == ["claim", "verdict", "ours", "reported", "rests", "on", "statement"]
     assert "as published, on 26 instances" in lines[1]
-    assert "direction only  0.03112 [0.02, 0.041] (bias, 1 < 2)  0.023" in lines[2]
+    assert "direction only 0.03112 [0.02, 0.041] (bias, 1 < 2) 0.023" in " ".join(lines[2].split())
     assert "as coded, measure: code, the authors' settings, 10 runs, 2,000 steps" in lines[2]
-    assert "our settings, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
+    assert "our settings: inconclusive  0.5 [0.02, 0.041]" in lines[3]
+    assert "measure: code, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
     assert "signed < squared (Section 2.3)" in lines[2]
     assert "signed" not in lines[3]
 
@@ -134,7 +135,8 @@ def test_a_claim_is_one_row_of_a_page_with_its_verdicts_first() -> None:
     assert ">direction only</strong><br>0.03112 [0.02, 0.041]<br>" in theirs
     assert '<small class="aside">bias, 1 &lt; 2</small>' in theirs
     assert "the authors&#x27; settings, 10 runs, 2,000 steps" in theirs
-    assert "our settings, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
+    assert ">our settings: inconclusive</strong><br>0.5" in ours
+    assert "measure: code, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
     assert "signed &lt; squared (Section 2.3) <code>elbert-01</code></td>" in html
     assert html == claim_box([EXACT, TRAINED, OURS])._repr_html_()
 

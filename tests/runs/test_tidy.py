@@ -305,6 +305,15 @@ def test_the_same_arms_stand_side_by_side_and_say_whether_their_intervals_meet()
     ).empty
 
 
+def test_runs_of_two_kinds_stand_side_by_side_without_an_interval() -> None:
+    agreed = [0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57]
+    one_kind, apart = (results_of({FAIR: [*agreed, last]}) for last in (0.58, 9.0))
+    table = tidy.side_by_side({"ours": apart, "theirs": one_kind}, {"reward": ("reward", 2)})
+    assert table.loc[FAIR, ("reward", "ours")] == "0.54 (0.50 to 9.00), two kinds"
+    assert table.loc[FAIR, ("reward", "theirs")].startswith("0.54 [0.5")
+    assert table.loc[FAIR, ("reward", "meet")] == "two kinds"
+
+
 def test_rows_are_written_in_a_format_and_one_seed_without_an_interval() -> None:
     means = pd.DataFrame(
         {"value": [0.5, 0.25], "low": [0.4, 0.25], "high": [0.6, 0.25], "seeds": [3, 1]}

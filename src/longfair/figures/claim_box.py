@@ -231,7 +231,7 @@ def _basis(row: Row) -> list[str]:
     of = f" of {row['horizon']:,}" if short else ""
     return [
         measure,
-        row["whose"] or str(row["profile"]),
+        "" if row["settings"] == "ours" else row["whose"] or str(row["profile"]),
         f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
@@ -272,7 +272,9 @@ def _decided(row: Row) -> bool:
 
 
 def _verdict(row: Row) -> str:
-    return f"{row['verdict']} (fragile)" if row.get("fragile") else str(row["verdict"])
+    """Write the word, after whose settings it is about if these are ours."""
+    whose = f"{row['whose']}: " if row["settings"] == "ours" and _decided(row) else ""
+    return f"{whose}{row['verdict']}{' (fragile)' if row.get('fragile') else ''}"
 
 
 def _listed(*parts: str) -> str:

@@ -427,29 +427,36 @@ def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) ->
     -------
     pandas.DataFrame
         Index `method`, `variant`: the learned arms that were run under every heading. Columns:
-        quantity and heading, each a mean with its interval; at last, per quantity, whether the
-        intervals `meet`. A single seed counts as an interval without width. No rows if no arm is
-        shared.
+        quantity and heading, each written as in `final_table`; at last, per quantity, whether the
+        intervals `meet`, or that runs are of two kinds, which leaves no interval to trust. A single
+        seed counts as an interval without width. No rows if no arm is shared.
     """
-    means = {}
+    runs: dict[tuple[str, str], dict[ArmName, pd.Series[float]]] = {}
     for heading, table in results.items():
         learned = _overall(final(table[table["variant"] != REFERENCE]), *quantities)
-        means[heading] = over_seeds(learned, [*ARM, "metric"]).set_index([*ARM, "metric"])
-    shared = next(iter(means.values())).index
-    for table in means.values():
-        shared = shared.intersection(table.index, sort=False)
-    if shared.empty:
-        return pd.DataFrame()
-    columns: dict[tuple[str, str], Any] = {}
+        for (method, variant, metric), rows in learned.groupby([*ARM, "metric"], sort=False):
+            arms = runs.setdefault((heading, str(metric)), {})
+            arms[str(method), str(variant)] = rows["value"]
+    columns: dict[tuple[str, str], dict[ArmName, Any]] = {}
     for metric, (title, digits) in quantities.items():
-        arms = shared[shared.get_level_values("metric") == metric]
-        parts = {heading: table.loc[arms].droplevel("metric") for heading, table in means.items()}
-        for heading, part in parts.items():
-            columns[title, heading] = all_written(part, f".{digits}f")
-        highest_low = np.max([part["low"] for part in parts.values()], axis=0)
-        lowest_high = np.min([part["high"] for part in parts.values()], axis=0)
-        columns[title, "meet"] = highest_low <= lowest_high
-    return pd.DataFrame(columns)
+        parts = [runs.get((heading, metric), {}) for heading in results]
+        for arm in [arm for arm in parts[0] if all(arm in part for part in parts)]:
+            found = [
+                possible(estimate(part[arm], name=" ".join((*arm, metric))), metric)
+                for part in parts
+            ]
+            for heading, part, one in zip(results, parts, found, strict=True):
+                text = _of_one_kind(one, part[arm], digits)
+                columns.setdefault((title, heading), {})[arm] = text
+            columns.setdefault((title, "meet"), {})[arm] = _meet(found)
+    return pd.DataFrame(columns).rename_axis(ARM) if columns else pd.DataFrame()
+
+
+def _meet(found: Sequence[Estimate]) -> bool | str:
+    if any(one.two_kinds for one in found):
+        return "two kinds"
+    ends = [one.interval or (one.value, one.value) for one in found]
+    return max(low for low, _ in ends) <= min(high for _, high in ends)
 
 
 def trade_off_summary(
