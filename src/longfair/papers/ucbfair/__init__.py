@@ -1,6 +1,6 @@
 """L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
 
-from longfair.papers.ucbfair import beyond, box, experiments
+from longfair.papers.ucbfair import beyond, box, experiments, portraits
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
@@ -9,6 +9,11 @@ CHECKS = {
     "ucbfair-not-linear": "longfair.papers.ucbfair.theorem:population_is_not_linear",
 }
 
-EXPERIMENTS = (*experiments.EXPERIMENTS, *box.EXPERIMENTS, *beyond.EXPERIMENTS)
+EXPERIMENTS = (
+    *experiments.EXPERIMENTS,
+    *box.EXPERIMENTS,
+    *portraits.EXPERIMENTS,
+    *beyond.EXPERIMENTS,
+)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]
