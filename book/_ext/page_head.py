@@ -71,7 +71,7 @@ def add_tags(
     title = nodes.Text(context.get("title", "")).astext()
     about = description(document) if document is not None else ""
     context["metatags"] = context.get("metatags", "") + tags(
-        html.unescape(title), app.config.project, about, picture
+        html.unescape(title), app.config.html_title, about, picture
     )
 
 
@@ -91,7 +91,7 @@ def card(title: str) -> bytes:
 def write_card(app: Sphinx, error: Exception | None) -> None:
     """Put the picture into the built book."""
     if error is None and app.builder.format == "html":
-        (Path(app.outdir) / PICTURE).write_bytes(card(app.config.project))
+        (Path(app.outdir) / PICTURE).write_bytes(card(app.config.html_title))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -126,11 +127,35 @@ def made_on(runs: pd.DataFrame) -> str:
         ", ".join(f"{name} {version}" for name, version in sorted(own.items()))
         for own in runs["versions"]
     }
-    commits = sorted({f"`{commit[:10]}`" for commit in runs["commit"].dropna()})
+    commits = sorted(set(runs["commit"].dropna()))
     text = f"Made on {'; '.join(machines)}.\n\nMade with {'; '.join(sorted(versions))}.\n"
     if not commits:
         return text
-    return f"{text}\n{folded(f'Made at {len(commits)} commits', ', '.join(commits) + chr(10))}"
+    names = ", ".join(f"`{commit[:10]}`" for commit in commits) + "\n"
+    return f"{text}{_lost(runs['commit'])}\n{folded(f'Made at {len(commits)} commits', names)}"
+
+
+def _lost(commits: pd.Series[str]) -> str:
+    """Say how many runs name a commit that the history of this repository does not have."""
+    if _git("rev-parse", "--is-shallow-repository") != "false":
+        return ""
+    known = set(_git("rev-list", "HEAD").split())
+    named = commits.dropna()
+    lost = named[~named.isin(known)]
+    if lost.empty:
+        return ""
+    return (
+        f"\n{len(lost):,} runs name one of {lost.nunique()} commits that are no longer in the "
+        "history of this repository: their work was joined into later commits. What such a run "
+        "computed is still held by the digests in its file and by the proofs of `longfair verify`, "
+        "but the very tree that it was made from cannot be checked out.\n"
+    )
+
+
+def _git(*arguments: str) -> str:
+    root = Path(__file__).parents[2]
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def notebooks(root: Path) -> str:

@@ -75,6 +75,15 @@ def test_machines_and_commits_are_named_once() -> None:
     assert text.count("`aaaaaaaaaa`") == 1
 
 
+def test_commits_that_history_has_lost_are_counted() -> None:
+    head = stored_runs._git("rev-parse", "HEAD")
+    if stored_runs._git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("a shallow clone knows few commits")
+    runs = pd.DataFrame([RUN, RUN, RUN | {"commit": head}])
+    assert "2 runs name one of 1 commits that are no longer" in stored_runs.made_on(runs)
+    assert "no longer" not in stored_runs.made_on(runs[2:])
+
+
 def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
     runs = pd.DataFrame(
         [

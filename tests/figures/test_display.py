@@ -7,9 +7,12 @@ import io
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from IPython.utils.capture import capture_output
+from matplotlib import pyplot
+from PIL import Image
 
 from longfair.errors import UsageError
 from longfair.figures import (
@@ -36,6 +39,22 @@ def test_the_alternative_text_travels_with_the_picture(figure: Figure) -> None:
     assert metadata["image/png"] == {"alt": figure.alt_text, "width": 720}
     assert data["text/plain"] == figure.alt_text
     assert [axis["label"] for axis in metadata["axes"]] == ["crowd", "bias"]
+
+
+@pytest.mark.parametrize("width", [2.01, 4.02, 7.2, 8.2])
+def test_a_picture_is_what_was_drawn(width: float) -> None:
+    """Rows of another length than the drawing's would slant it."""
+    drawing = pyplot.figure(figsize=(width, 2.0), layout="constrained")
+    drawing.add_subplot().plot([0, 1], [0, 1])
+    pyplot.close(drawing)
+    with Image.open(io.BytesIO(Figure(drawing, "A line.", FRAME).png())) as picture:
+        seen = np.asarray(picture.convert("L"), dtype=np.float64)
+    expected = io.BytesIO()
+    drawing.savefig(expected, format="png", dpi=200, facecolor="white")
+    with Image.open(expected) as picture:
+        drawn = np.asarray(picture.convert("L"), dtype=np.float64)
+    assert seen.shape == drawn.shape
+    assert np.abs(seen - drawn).mean() < 3.0
 
 
 def test_in_a_page_the_message_comes_first(figure: Figure, ipython: None) -> None:

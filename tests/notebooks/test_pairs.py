@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,37 @@ def test_checked_cells_have_an_output(source: Path) -> None:
     for cell in code(source):
         if "nbval-check-output" in tags(cell):
             assert cell.outputs, cell.source
+
+
+def made_from(source: Path) -> str:
+    """The commit that the page says it was made from, and whether with changes."""
+    tables = [
+        output.data["text/plain"]
+        for cell in code(source)
+        for output in cell.outputs
+        if output.output_type == "execute_result" and "text/plain" in output.data
+    ]
+    (found,) = (
+        line.removeprefix("commit the page was made from").strip()
+        for table in tables
+        for line in table.splitlines()
+        if line.startswith("commit the page was made from")
+    )
+    return found
+
+
+def test_all_pages_are_made_from_one_clean_commit_that_history_has() -> None:
+    commits = {made_from(source) for source in SOURCES}
+    assert len(commits) == 1, "run all notebooks from one commit"
+    (commit,) = commits
+    assert re.fullmatch("[0-9a-f]{12}", commit), f"{commit}: commit the changes, then run"
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(NOTEBOOKS), *arguments]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("a shallow clone cannot know the commit")
+    assert any(known.startswith(commit) for known in git("rev-list", "HEAD").split()), (
+        f"{commit} is not in the history: run all notebooks again"
+    )

@@ -19,8 +19,9 @@ from longfair.envs.population import PopulationModel, PopulationParams, start_gr
 from longfair.papers.registry import checks, experiment, select_claims
 from longfair.papers.ucbfair import measures, theorem
 from longfair.papers.ucbfair.checks import directions
-from longfair.papers.ucbfair.flow import flow
+from longfair.papers.ucbfair.flow import SIZE, flow, stored_flow
 from longfair.papers.ucbfair.learning import Training
+from longfair.papers.untrained import params
 from longfair.runs.experiment import Arm
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.tables import SCHEMA
@@ -310,3 +311,42 @@ def test_a_claim_looks_at_methods_and_metrics_that_exist(claim: Any) -> None:
     arms = {one.method for one in experiment(claim.experiment).arms["book"]}
     for name in claim.rule.methods:
         assert name.partition(":")[0] in arms
+
+
+# Portraits of learners ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["synthetic", "adult"])
+def test_portraits_are_of_the_learners_that_the_paper_is_judged_on(name: str) -> None:
+    judged = {one.name: one.config for one in experiment(f"ucbfair/{name}").arms["book"]}
+    drawn = {one.name: one.config for one in experiment(f"ucbfair/portraits-{name}").arms["book"]}
+    assert set(drawn) == {"l-ucbfair.calibrated", "l-ucbfair.as_published", "r-td3.as_published"}
+    for arm_name, setting in drawn.items():
+        assert replace(setting, evaluating=judged[arm_name].evaluating) == judged[arm_name]
+
+
+@pytest.mark.parametrize("identity", ["ucbfair/portraits-synthetic", "ucbfair/portraits-adult"])
+def test_what_a_portrait_stores_is_the_flow_of_its_policy(identity: str) -> None:
+    drawn = arm("l-ucbfair.calibrated", identity)
+    constant = arm("constant.reference", identity.replace("portraits-", ""))
+    setting = replace(constant.config, evaluating=drawn.config.evaluating)
+    table = constant.work(setting, 0)
+    policy = setting.method.make(setting.world, 0)
+    expected = flow(policy, params(setting.world), SIZE, draws=1)
+    for moment in ("begin", "middle"):
+        found = stored_flow(table, moment, "disparity")
+        np.testing.assert_allclose(found["change_0"], expected["change_0"], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            found["shade"], expected["demographic parity"], rtol=1e-6, atol=1e-9
+        )
+    up = (expected[["change_0", "change_1"]] > 0).all(axis=1).mean()
+    assert final(table, "flow_up") == pytest.approx(up)
+
+
+def test_a_learners_portrait_is_repeated_to_the_bit() -> None:
+    chosen = arm("l-ucbfair.as_published", "ucbfair/portraits-synthetic")
+    first, again = (chosen.work(chosen.config, 3) for _ in range(2))
+    assert first.equals(again)
+    assert (first["metric"] == "begin_loss").sum() == SIZE**2
+    begin, middle = (stored_flow(first, moment)["change_0"] for moment in ("begin", "middle"))
+    assert not begin.equals(middle)
