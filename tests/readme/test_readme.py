@@ -53,13 +53,42 @@ def test_continuous_integration_calls_the_readme_commands() -> None:
     assert "make book" in runs
 
 
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean clone of what is committed."""
+    folder = tmp_path_factory.mktemp("clone") / "longfair"
+    subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, folder], check=True)
+    return folder
+
+
+RERUNNING = [
+    line
+    for block in re.findall(
+        r"^```{code-block} bash\n(.*?)^```$",
+        (ROOT / "book/how_to_rerun.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    for line in block.splitlines()
+    if line.split()[1:2] == ["rerun"]
+]
+
+
+def test_readme_and_book_rerun_a_claim_that_rests_on_runs() -> None:
+    assert RERUNNING
+    assert [line for line in commands("sh") if " rerun " in line] == RERUNNING
+
+
 @pytest.mark.parametrize("command", commands("sh"))
-def test_command_runs(command: str) -> None:
+def test_command_runs_in_a_clean_clone(command: str, clone: Path) -> None:
     assert command.startswith(".venv/bin/longfair ")
+    paths = {
+        "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(clone / "src"),
+    }
     answer = subprocess.run(
         ["sh", "-c", command.replace(".venv/bin/", "")],
-        cwd=ROOT,
-        env={**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"},
+        cwd=clone,
+        env=os.environ | paths,
         capture_output=True,
         text=True,
         check=False,
@@ -68,6 +97,9 @@ def test_command_runs(command: str) -> None:
     allowed = {0, 1} if command.endswith("doctor") else {0}
     assert answer.returncode in allowed, answer.stderr
     assert answer.stdout.strip()
+    if " rerun " in command:
+        assert "1 of 20 runs" in answer.stdout
+        assert "every bit agrees" in answer.stdout or "within" in answer.stdout
 
 
 def test_long_command_is_one_that_the_program_knows() -> None:

@@ -306,6 +306,7 @@ EXPLORATION = Experiment(
     arms={profile: _arms(profile) for profile in EPISODE_LENGTH},
     seeds={"smoke": 2, "book": 10, "paper": 5},
     horizon=dict.fromkeys(EPISODE_LENGTH, 1000),
+    authors="",  # no code was published; constraint, tolerance, coin and planner are ours
 )
 
 EXPERIMENTS = (EXPLORATION,)
