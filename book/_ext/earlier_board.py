@@ -6,6 +6,7 @@ verdicts were judged on the authors' settings and intervals were measured.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -76,7 +77,7 @@ def reasons(then: Row, now: Row) -> list[str]:
     told = {
         RULE: bool(rules) or (softened and now["verdict"] == "not reproduced"),
         SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
-        FEW: "seeds of the" in now["detail"],
+        FEW: re.search("seeds? of the", now["detail"]) is not None,
         SHORT: short,
         TEXT: literal and not same and (not rules or now["paper"] == "elbert"),
         INTERVAL: same and not rules and not short and now["verdict"] != "not reproduced",

@@ -322,8 +322,11 @@ def claims(
         whose = "claims of papers" if asked == "paper" else "questions asked here"
         listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
         _line(f"{whose}, one count for each variant and measure: {listed or 'none'}")
-    changed = {verdict.claim.id for verdict in verdicts if verdict.claim.changed}
-    _line(f"claims whose rule was changed after its runs: {', '.join(sorted(changed)) or 'none'}")
+    changed = sum(bool(claim.changed) for claim in chosen)
+    _line(
+        f"rules written or changed after their runs: {changed} of {len(chosen)}; "
+        "'longfair show ID' says what was changed and why"
+    )
 
 
 @app.command()

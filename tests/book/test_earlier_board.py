@@ -40,7 +40,7 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
         (
             {
                 "settings": "authors", "profile": "paper", "estimate": 0.3,
-                "detail": "1 seeds of the 5 needed",
+                "detail": "1 seed of the 5 needed",
             },
             [SETTINGS, FEW],
         ),

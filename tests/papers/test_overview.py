@@ -70,6 +70,31 @@ def test_findings_have_a_number_and_a_page() -> None:
         assert finding.claim in known
 
 
+def test_what_is_said_for_fairqcm_is_so() -> None:
+    lending = overview._runs("fairqcm/lending", "book")
+    returns = {
+        method: lending.mean("return", method, "as_published")
+        for method in ("fairqcm", "full", "min", "rnn")
+    }
+    bar = lending.mean("return", "alternating")
+    assert min(returns, key=lambda method: abs(returns[method] - bar)) == "fairqcm"
+    tables = overview._runs("fairqcm/tabular", "book")
+    for variant in ("as_coded", "as_published"):
+        others = [
+            tables.mean("episodes_to_36", method, variant) for method in ("full", "min", "reset")
+        ]
+        assert tables.mean("episodes_to_36", "fairqcm", variant) < min(others) / 10
+
+
+def test_the_search_leaves_less_by_the_definitions_of_the_text() -> None:
+    searched = overview._runs("fairmdp/figure1", "book")
+    coded, published = (overview._profit_left(searched, name) for name in overview.SEARCHED)
+    assert 0 < published < coded < 0.1
+    sentence = next(f.sentence for f in overview.findings() if f.claim.startswith("fairmdp"))
+    assert f"{coded:.0%}" in sentence
+    assert f"{published:.0%}" in sentence
+
+
 def test_without_results_there_is_no_sentence_about_them(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = overview._runs("elbert/lending", "paper").results.iloc[:0]
 

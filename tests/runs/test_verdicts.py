@@ -576,7 +576,7 @@ def test_one_seed_decides_nothing() -> None:
     assert verdict.word == "inconclusive"
     assert verdict.estimate == pytest.approx(0.8)
     assert verdict.interval is None
-    assert "1 seeds of the 5 needed" in verdict.detail
+    assert "1 seed of the 5 needed" in verdict.detail
 
 
 def test_fewer_seeds_than_needed_decide_nothing() -> None:

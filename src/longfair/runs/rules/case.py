@@ -162,7 +162,8 @@ class Case:
         word: Word = "inconclusive"
         enough = None
         if len(used) < needed:
-            detail = f"{detail}; {len(used)} seeds of the {needed} needed"
+            seeds = "seed" if len(used) == 1 else "seeds"
+            detail = f"{detail}; {len(used)} {seeds} of the {needed} needed"
             enough = needed
         elif interval is None:
             detail = f"{detail}; the interval is undefined"
