@@ -36,6 +36,12 @@ WORDS = 2500
 LONGER: dict[str, int] = {}
 """Pages that are still longer, with their words, rounded up to hundreds. Only shrinks."""
 
+SENTENCES = 6
+"""Sentences between *In two minutes* and the next heading, without what one needs to know."""
+
+LONGER_BOXES: dict[str, int] = {}
+"""Pages whose box still has more sentences. Only shrinks."""
+
 FOLDED = re.compile(r"^(:{3,}|`{3,})\{dropdown\}.*?^\1$", re.MULTILINE | re.DOTALL)
 SOLUTION = re.compile(r"```\{solution-start\}.*?```\{solution-end\}", re.DOTALL)
 NOT_WORDS = re.compile(r"\$\$.*?\$\$(?: \(.*?\))?|\$[^$]+\$|^\|[-| ]+\|$", re.MULTILINE | re.DOTALL)
@@ -63,6 +69,28 @@ def words(text: str) -> int:
 
 def prose(name: str) -> str:
     return "\n\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+
+
+def said(cell: Any) -> list[str]:
+    """Text of a cell, or what it printed as text."""
+    if cell.cell_type == "markdown":
+        return [cell.source]
+    data = [output.get("data", {}) for output in cell.outputs]
+    printed = [own["text/markdown"] for own in data if "text/markdown" in own]
+    return ["".join(text) for text in printed]
+
+
+def box(cells: list[Any]) -> str:
+    """What stands between *In two minutes* and the next heading."""
+    text = "\n\n".join(part for cell in cells for part in said(cell))
+    inside = text.partition("## In two minutes")[2].partition("\n## ")[0]
+    return re.sub(r"^\*You need\*.*?(\n\n|\Z)", "", inside, flags=re.MULTILINE | re.DOTALL)
+
+
+def sentences(text: str) -> int:
+    """Count sentences: what ends with a point or a mark and is followed by a space or nothing."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", text)
+    return len(re.findall(r"[.?!](?=\s|$)", plain))
 
 
 def definitions(code: str) -> list[str]:
@@ -110,6 +138,14 @@ def test_the_figure_that_answers_comes_at_once(name: str) -> None:
     assert words(before) < 60
     assert "would change our mind" in after.partition("\n## ")[0]
     assert "*You need*" in after.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_box_takes_two_minutes(name: str) -> None:
+    count, allowed = sentences(box(executed(name))), LONGER_BOXES.get(name, SENTENCES)
+    if name in LONGER_BOXES:
+        assert count == allowed, f"{count} sentences: lower the number in LONGER_BOXES"
+    assert 3 <= count <= allowed
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -162,6 +198,16 @@ def test_what_is_folded_does_not_count() -> None:
     assert words(text) == 3
     solved = "one\n```{solution-start} label\n```\ntwo\n```{solution-end}\n```"
     assert words(solved) == 1
+
+
+def test_sentences_of_a_box_are_counted() -> None:
+    first = nbformat.v4.new_markdown_cell(
+        "# A\n\nNot. Yet.\n\n## In two minutes\n\nOne 0.5. **Two?**"
+    )
+    output = nbformat.v4.new_output("display_data", {"text/markdown": "- Three is [x](y.ipynb)."})
+    printed = nbformat.v4.new_code_cell("x", outputs=[output])
+    last = nbformat.v4.new_markdown_cell("Four.\n\n*You need* it. *Time:* it.\n\n## More\n\nNo.")
+    assert sentences(box([first, printed, last])) == 4
 
 
 def test_definitions_are_found_wherever_they_stand() -> None:

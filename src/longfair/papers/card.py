@@ -77,8 +77,8 @@ COURSES = (
     Course("fppo/epidemic", _GAPS, "uniform", "static-reward"),
     Course("fairqcm/doughnuts", _HANDED_OUT, "random", "oracle"),
     Course("fairqcm/lending", _HANDED_OUT, "random", "oracle"),
-    Course("ucbfair/synthetic", _POPULATION, "constant", "optimum"),
-    Course("ucbfair/adult", _POPULATION, "constant", "optimum"),
+    Course("ucbfair/synthetic", _POPULATION, "random", "optimum"),
+    Course("ucbfair/adult", _POPULATION, "random", "optimum"),
 )
 """All worlds. Individual loans are missing: policies there are judged exactly, not in episodes."""
 
