@@ -245,9 +245,9 @@ def test_an_unwritable_store(command: Command, tmp_path: Path) -> None:
     code, out, err = command("run", "toy/lending", "--store", store)
     assert (code, out) == (2, "")
     assert "cannot write to the store" in one_line(err)
-    code, out, _ = command("doctor", "--store", store)
-    assert code == 1
-    assert f"FIX  cannot write to the store {store}" in out
+    code, out, err = command("doctor", "--store", store)
+    assert (code, out) == (2, "")
+    assert "does not exist" in one_line(err)
 
 
 def test_a_damaged_result(command: Command, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_damaged_result(command: Command, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
 
     code, out, err = command("claims", "--json")
-    assert (code, out) == (2, "")
+    assert (code, out) == (1, "")
     assert "fair.as_coded.001.parquet" in one_line(err)
     assert path.exists()
 
@@ -508,3 +508,32 @@ def test_help_is_quick_and_does_not_load_torch() -> None:
     assert shown.stdout.splitlines()[-1] == "[]"
     assert "doctor" in shown.stdout
     assert seconds < 5.0
+
+
+def test_a_claim_of_another_paper_is_bad_input(command: Command) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    code, _, err = command("claims", "toy-1", "--paper", "nothing")
+    assert (code, "unknown paper 'nothing'" in one_line(err)) == (2, True)
+
+
+def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from longfair import cli
+
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+
+
+@pytest.mark.parametrize("seconds", ["nan", "-5", "0"])
+def test_a_sample_takes_some_work(command: Command, seconds: str) -> None:
+    code, _, err = command("verify", "--sample", "1", "--seconds", seconds)
+    assert code == 2
+    assert "--seconds" in one_line(err)
+
+
+def test_doctor_makes_no_store(command: Command, tmp_path: Path) -> None:
+    code, _, err = command("doctor", "--store", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert "does not exist" in one_line(err)
+    assert not (tmp_path / "nowhere").exists()

@@ -42,10 +42,9 @@ page = Page(profile, claims=["elbert-23", "elbert-25", "elbert-26"])
 # %% [markdown]
 # ## In two minutes
 #
-# A bank lends on two days. People of two groups, *blue* and *red*, apply, and everybody would
-# repay. Two histories, A and B, give blue five loans for six applications and red one loan for six.
-# They differ in one thing: **which** red person gets the one loan. Should a measure of fairness
-# over time tell them apart? {cite:t}`xu2024elbert` (Sections 2.2, 2.3 and 3.3) say no.
+# Two histories of a bank, A and B, give the group *blue* five loans for six applications and the
+# group *red* one for six, and differ in **which** red person gets the one loan: should a measure of
+# fairness over time tell them apart, which {cite:t}`xu2024elbert` (Sections 2.2, 2.3 and 3.3) deny?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 small = histories.as_table(two_trajectories(crowd=5))
@@ -57,12 +56,14 @@ show(
 )
 
 # %% [markdown]
-# Day by day, the slopes of A agree and those of B do not. A measure that compares the days finds
-# nothing wrong in A and raises an alarm at B. Over the whole time, the broad lines, both are
-# equally unfair. ELBERT's **long-term benefit rate** compares these.
+# - Day by day, the slopes of A agree and those of B do not, so a measure that compares the days
+#   finds nothing wrong in A and raises an alarm at B.
+# - Over the whole time, the broad lines, both are equally unfair, and these are what ELBERT's
+#   **long-term benefit rate** compares.
 #
 # **Why?** A rate of a quiet day counts as much as that of a busy one, so a person counts for less
-# the more others come that day. Adding up first gives everybody the same weight, whatever the day.
+# the more others come that day, while adding up first gives everybody the same weight.
+#
 # **What would change our mind?** A reason why people who come on a busy day should count for less.
 #
 # *You need* fractions, sums, and the idea of a rate; no reinforcement learning yet. *Time:* 20
@@ -71,9 +72,10 @@ show(
 # %% [markdown]
 # ## The problem
 #
-# On the first day one blue person and a crowd of red people come, and on the second day it is the
-# other way round. The bank is generous on the second day only. To keep the picture readable, a
-# crowd has five people here. The paper uses one hundred.
+# A bank lends on two days, and everybody who applies would repay. On the first day one blue person
+# and a crowd of red people come, and on the second day it is the other way round. The bank is
+# generous on the second day only. To keep the picture readable, a crowd has five people here. The
+# paper uses one hundred.
 
 # %% tags=["nbval-check-output", "hide-input"]
 days = small.assign(
@@ -460,6 +462,43 @@ pd.DataFrame(
 # served group, and **less demand for the worse served group**. The last one is the uncomfortable
 # one. A bank could lower its bias by having fewer worthy applicants in the group it serves badly.
 # The paper discusses this in its Appendix E and proposes a term that protects the demand.
+#
+# ```{solution-end}
+# ```
+#
+# ```{exercise} Between the bounds
+# :label: exercise-td-bounds
+#
+# Proposition 3.3 puts the soft bias of $M$ groups between $b$ and $b + 2\log(M)/\beta$. Draw rates
+# of five groups at random. How far above $b$ does the soft bias lie, as a part of that width, for
+# several $\beta$? For which rates does it come near either end?
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-td-bounds
+# :class: dropdown
+# ```
+
+# %% tags=["nbval-check-output"]
+drawn = np.random.default_rng(7).random((1000, 5))
+chosen = {
+    "all equal": np.full(5, 0.5),
+    "one best, one worst": np.array([1.0, 0.5, 0.5, 0.5, 0.0]),
+    "one best, four worst": np.array([1.0, 0.0, 0.0, 0.0, 0.0]),
+}
+rows = {}
+for beta in (1, 5, 20, 100, 500):
+    width = 2 * np.log(5) / beta
+    parts = (soft_bias(drawn, beta) - bias(drawn)) / width
+    rows[beta] = {"lowest drawn": parts.min(), "highest drawn": parts.max()} | {
+        name: (soft_bias(z, beta) - bias(z)) / width for name, z in chosen.items()
+    }
+pd.DataFrame(rows).rename_axis(columns="beta").round(3) + 0.0
+
+# %% [markdown]
+# The upper end is reached at equal rates, whatever $\beta$. The lower end is approached where one
+# group is the best and one the worst, and $\beta$ is large. Where four groups share the worst rate,
+# a half of the width remains: $\log 4/(2\log 5)$ of it, however large $\beta$ is.
 #
 # ```{solution-end}
 # ```

@@ -59,10 +59,9 @@ problem = loan_problem()
 # %% [markdown]
 # ## In two minutes
 #
-# Can a search over neural networks find the best fair policy? {cite:t}`wen2021fairmdp` (Section 4,
-# Figures 1, 2a and 2b) report that their Algorithm 2, the constrained cross-entropy method of
-# {cite:t}`wen2018constrained`, keeps the gap between two groups within 0.1 and earns nearly as much
-# as without a constraint. Here the [exact optima](exact.ipynb) stand beside it.
+# Can a search over neural networks, Algorithm 2 of {cite:t}`wen2021fairmdp` (Section 4, Figures 1,
+# 2a and 2b), keep the gap between two groups within 0.1 and earn nearly as much as without a
+# constraint, as they report, and does it find the [best fair policy](exact.ipynb)?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.show(
@@ -80,22 +79,24 @@ best = {
     for variant, rates in searches.RATES_OF.items()
 }
 runs.say(
-    "As coded, the search does what the paper prints: a reward of "
+    "*As coded*, by the authors' scripts, the search does what the paper prints: a reward of "
     f"{runs.number('reward', 'cce-dp', 'as_coded')} where it has "
     f"{searches.PRINTED['cce-dp', 'reward']:.2f}, and "
-    f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance. As published these are "
-    f"{runs.number('reward', 'cce-dp', 'as_published')} and "
+    f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance; *as published*, by the text, "
+    f"these are {runs.number('reward', 'cce-dp', 'as_published')} and "
     f"{searches.kept(runs, 'cce-dp', 'as_published')}.",
-    "It does not find the best fair policy. As coded, parity seems to cost "
+    "It does not find the best fair policy: as coded, parity seems to cost "
     f"{searches.seeming_cost(runs, 'as_coded'):.1%} of the profit, when searches are compared with "
-    f"searches (medians). Between the best policies it costs {best['as_coded']:.2%}. As published "
-    f"these are {searches.seeming_cost(runs, 'as_published'):.1%} and {best['as_published']:.1%}.",
+    f"searches (medians), and between the best policies it costs {best['as_coded']:.2%}; as "
+    f"published these are {searches.seeming_cost(runs, 'as_published'):.1%} and "
+    f"{best['as_published']:.1%}.",
 )
 
 # %% [markdown]
-# **Why?** The cheapest way to be fair as coded is to settle the account in the last decisions. The
-# policies of the search do not see how many decisions are left. **What would change our mind?** A
-# search that reaches the black line.
+# **Why?** The cheapest way to be fair as coded is to settle the account in the last decisions, and
+# the policies of the search do not see how many decisions are left.
+#
+# **What would change our mind?** A search that reaches the black line.
 #
 # *You need* the loan problem of [exact solutions](exact.ipynb). *Time:* 25 minutes to read, two
 # minutes on one core.
@@ -106,7 +107,8 @@ runs.say(
 # A linear program needs a finite problem with known transitions. Algorithm 2 needs only a simulator
 # and a family of policies, here small networks. Four methods search:
 #
-# - **Algorithm 2** compares the groups' lending rates over the whole episode.
+# - **Algorithm 2**, the constrained cross-entropy method of {cite:t}`wen2018constrained`, compares
+#   the groups' lending rates over the whole episode.
 # - **Race-blind** has no constraint and does not see the group.
 # - **Optimistic** compares the rates of the first decision only.
 # - **Conservative** gives everybody the same chance of a loan, always.
@@ -356,9 +358,7 @@ folded(searches.ends(sweep), "What searches for other tolerances end with")
 
 # %% tags=["nbval-check-output", "hide-input"]
 both = pd.concat([runs.only("cce-dp").results, changed.results])
-searches.ends(
-    changed.showing(both), "profit", "range", "gap", "discounted gap", "hardly lend"
-)
+searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap", "hardly lend")
 
 # %% [markdown]
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only

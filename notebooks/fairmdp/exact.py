@@ -40,10 +40,9 @@ params = LoanMDPParams.fico()
 # %% [markdown]
 # ## In two minutes
 #
-# A bank lends to two groups and may not treat them too differently. What does that cost it?
-# {cite:t}`wen2021fairmdp` (Sections 3 and 6) answer with policies that were learned. Here the
-# answer is exact, because the best fair policy is a linear program. *As published* means the
-# definitions of the paper's text, *as coded* those of the authors' scripts.
+# What does it cost a bank not to treat two groups too differently, when the policies that
+# {cite:t}`wen2021fairmdp` (Sections 3 and 6) had a search learn are replaced by the best fair one,
+# which a linear program finds exactly?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
@@ -63,18 +62,19 @@ cost = {
 printed = tidy.with_and_without_offset()
 lost = 1 - printed["share of the highest"]["Algorithm 2, demographic parity"]
 Words(
-    "As published, keeping demographic parity within 0.1 costs the bank "
+    "- *As published*, by the paper's text, keeping demographic parity within 0.1 costs the bank "
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
-    f"{cost['eo', 'discounted']:.2%}. That is the order the paper reports. As coded, parity costs "
-    f"{cost['dp', 'as_coded']:.2%}. The rewards in the paper's figure differ by {lost:.0%} of the "
-    "profit. Its gaps under parity come out as coded, not all of them as published. So nearly all "
-    "of this is what the learner loses, and not what the constraint costs."
+    f"{cost['eo', 'discounted']:.2%}, which is the order the paper reports; *as coded*, by the "
+    f"authors' scripts, parity costs {cost['dp', 'as_coded']:.2%}.\n"
+    f"- The rewards in the paper's figure differ by {lost:.0%} of the profit: by the text's "
+    f"definitions {100 * cost['dp', 'discounted']:.1f} of these {100 * lost:.0f} points are the "
+    "price of parity; by the code's, whose gaps the figure fits, nearly all is the search's."
 )
 
 # %% [markdown]
-# **Why?** Profit is discounted, so late loans are worth little to the bank. Where the gap is not
-# discounted they count in full, and the bank can settle the account at the end for next to nothing.
-# The [search of the paper](cross_entropy.ipynb) does not find this out.
+# **Why?** Profit is discounted, so late loans are worth little to the bank; where the gap is not
+# discounted they count in full, and the bank can settle the account at the end for next to nothing,
+# which the [search of the paper](cross_entropy.ipynb) does not find out.
 #
 # **What would change our mind?** The discretisation behind the paper's Appendix G, whose rewards we
 # could not find again.
@@ -254,7 +254,7 @@ printed.assign(**shares).round(4)
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small
 # difference that demographic parity makes to the printed reward is a considerable part of the
-# profit.
+# profit. The figure's gaps under parity come out as coded, not all of them as published.
 #
 # ### Policies without training
 #
@@ -442,8 +442,9 @@ table.loc[[0.78, winner, 0.85], ["reward", "gap_dp", "gap_dp_discounted", "gap_e
 # %% [markdown]
 # ## The verdicts
 #
-# All of these are exact: they hold or they do not. Two of them are read from the paper's first
-# figure and asked of the best policies instead of the learned ones.
+# All of these are exact: they hold or they do not. Two of them take a number from the paper's first
+# figure and ask for it in the best policies instead of the learned ones. The paper does not speak
+# of those, so these two are questions of ours.
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

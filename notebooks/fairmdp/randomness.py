@@ -43,10 +43,9 @@ page = Page(profile, claims=["fairmdp-01", "fairmdp-22"])
 # %% [markdown]
 # ## In two minutes
 #
-# A bank wants two groups to receive about the same. May it follow a rule that always decides alike
-# in the same situation, or does it need a coin? {cite:t}`wen2021fairmdp` (Theorem 2.5) say that
-# sometimes only a coin is fair, and sometimes nothing is. The figure is of a small problem drawn at
-# random, whose policies without coins can all be listed.
+# May a bank that wants two groups to receive about the same follow a rule that always decides alike
+# in the same situation, or is sometimes only a coin fair, and sometimes nothing, as
+# {cite:t}`wen2021fairmdp` (Theorem 2.5) say?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 drawn = demographic_parity(random_problem(np.random.default_rng(11)))
@@ -61,19 +60,20 @@ show(
 with_coins, without_coins = exact.smallest_gaps(drawn)
 smallest = exact.deterministic_table(demographic_parity(needs_randomness()))
 Words(
-    f"None of the {drawn.actions**drawn.states} policies without coins has a gap below "
-    f"{without_coins:.3f}. With coins the smallest gap is {with_coins:.3f}, and at nearly every "
-    "tolerance they earn more. In the smallest example below no rule without coins has a gap below "
-    f"{smallest['gap'].min():g}, and a single coin closes it. Both halves of the theorem hold."
+    f"- The problem of the figure was drawn at random, and none of its "
+    f"{drawn.actions**drawn.states} policies without coins has a gap below {without_coins:.3f}; "
+    f"with coins the smallest gap is {with_coins:.3f}, and at nearly every tolerance they earn "
+    "more.\n"
+    "- Both halves of the theorem hold: in the smallest example below no rule without coins has a "
+    f"gap below {smallest['gap'].min():g} and a single coin closes it, and in the one after it "
+    "no policy is fair."
 )
 
 # %% [markdown]
-# **Why?** One action may give a group too much and the other too little. Fairness then asks for
+# **Why?** Where one action gives a group too much and the other too little, fairness asks for
 # something between the two, and between two actions there is only a coin.
 #
-# **What would change our mind?** About the theorem nothing: one example proves it. Whether coins
-# matter in practice is another question. In the loan problem of the [next page](exact.ipynb) a
-# single situation needs one.
+# **What would change our mind?** About the theorem nothing, because one example proves it.
 #
 # *You need* what a Markov decision process and a discount are. *Time:* 15 minutes to read, a few
 # seconds on one core; nothing is trained.
@@ -245,9 +245,10 @@ exact.best_by_tolerance(limited, (0.0, 0.1, None))[["reward", "price of fairness
 # ## What it means
 #
 # A fair policy may have to treat equal people differently, by a coin or by whom they came with. It
-# does so rarely: with two groups and one constraint, one situation is enough. Whether *large*
-# problems need coins in a way that matters is not settled by the theorem. What would change our
-# mind: a large problem in which the best policy without coins earns much less than the best one.
+# does so rarely: with two groups and one constraint, one situation is enough, as in the loan
+# problem of the [next page](exact.ipynb). Whether *large* problems need coins in a way that matters
+# is not settled by the theorem. What would change our mind: a large problem in which the best
+# policy without coins earns much less than the best one.
 
 # %% [markdown]
 # ## Exercises

@@ -74,12 +74,9 @@ quantities = {last: ("last policy", 1), "return_all": ("over all of training", 1
 # ## In two minutes
 #
 # On [doughnuts](doughnuts.ipynb) and in [lending](lending.ipynb) the deep agents of
-# {cite:t}`alamdari2024fairqcm` end below policies that fit in one line: choosing at random among
-# those present, and alternating between the groups. How much of that is the method's doing? This
-# page keeps Q-learning with a memory and changes most of what surrounds it, one thing at a time:
-# inputs, network, replay, targets, steps. Imagining other memories, which gives FairQCM its name,
-# is one of the things that can be left out. Nothing of this is in the paper. *As published* means
-# with the computations of its text, and all changes together are *all fixes*.
+# {cite:t}`alamdari2024fairqcm` end below policies that fit in one line: how much of that is due to
+# what surrounds their Q-learning with a memory, and does imagining other memories, which gives
+# FairQCM its name, still help once all of that is repaired?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 doughnuts.show(
@@ -94,35 +91,28 @@ doughnuts.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 doughnuts.say(
-    "Yes, nearly. With all fixes the last policy scores "
-    f"{doughnuts.number(last, *whole['doughnuts'], 1)} on doughnuts, as published "
-    f"{doughnuts.number(last, *authors, 1)}; choosing at random among those present brings "
-    f"{doughnuts.mean(last, 'random-present'):.1f}, and the Oracle, exactly, "
-    f"{exact.oracle:.1f}. In lending it scores "
-    f"{lending.number(last, *whole['lending'], 1)}, as published "
-    f"{lending.number(last, *authors, 1)}; alternating brings, exactly, "
-    f"{exact.alternating:.1f}, the optimum {exact.optimum:.1f}.",
-    "The fix that is missed most is one network that looks at everybody in the same way. Left out "
-    "alone, it changes the return of the last policy by "
-    f"{doughnuts.less(last, ('by-person', 'without'), whole['doughnuts'], 1)} on doughnuts and by "
-    f"{lending.less(last, ('by-person', 'without'), whole['lending'], 1)} in lending.",
-    "Imagining, over all of training: "
+    "With all changes of this page (*all fixes*) the last policy scores "
+    f"{doughnuts.number(last, *whole['doughnuts'], 1)} on doughnuts, where FairQCM *as published* "
+    f"(by the paper's text) has {doughnuts.number(last, *authors, 1)}, choosing at random among "
+    f"those present {doughnuts.mean(last, 'random-present'):.1f} and the Oracle "
+    f"{exact.oracle:.1f}; in lending it scores {lending.number(last, *whole['lending'], 1)}, where "
+    f"FairQCM has {lending.number(last, *authors, 1)}, alternating between the groups "
+    f"{exact.alternating:.1f} and the optimum {exact.optimum:.1f}.",
+    "What imagining then brings over all of training: on doughnuts "
     + deep.in_words(
         imagining_doughnuts, "return_all", whole["doughnuts"], ("memories", "without"), 1
     )
-    + " on doughnuts, "
+    + "; in lending "
     + deep.in_words(imagining_lending, "return_all", whole["lending"], ("memories", "without"), 1)
-    + " in lending.",
-    "A linear rule on the same inputs, without a network, scores "
-    f"{doughnuts.number(last, *search, 1)} on doughnuts and {lending.number(last, *search, 1)} in "
-    "lending.",
+    + ".",
 )
 
 # %% [markdown]
-# **Why?** The inputs of the shared network say by how much everybody is ahead of whoever had least.
-# On doughnuts that is all that the best policy looks at. **What would change our mind?** A network
-# that sees the paper's bits and shares as well, or a problem in which imagining still helps when
-# everything else is repaired.
+# **Why?** The inputs of the shared network say by how much everybody is ahead of whoever had least,
+# which on doughnuts is all that the best policy looks at.
+#
+# **What would change our mind?** A network that sees the paper's bits and shares as well, or a
+# problem in which imagining still helps when everything else is repaired.
 #
 # *You need* [deep doughnuts](doughnuts.ipynb): the problem, the memories, the learner. *Time:* 20
 # minutes to read, one minute on one core.
@@ -217,7 +207,9 @@ source_of(DoughnutLedger.by_person)
 source_of(LedgerDQN._minibatch, LedgerDQN._imagine, LedgerDQN._value)
 
 # %% [markdown]
-# Each fix is a setting, so that it can be put in or left out alone.
+# Each fix is a setting, so that it can be put in or left out alone. The fixes change inputs,
+# network, replay, targets and steps. Imagining is one of the things that can be left out. Nothing
+# of this is in the paper.
 
 # %% tags=["nbval-check-output", "hide-input"]
 recipes = {problem: beyond.recipe_table(problem) for problem in COMPLETE}
@@ -346,6 +338,13 @@ doughnuts.say(
     f"{lending.number(last, *authors, 1)} into "
     f"{lending.number(last, 'published', 'ladder', 1)} in lending. What the fixes then add must be "
     "held against the former.",
+    "The fix that is missed most is one network that looks at everybody in the same way. Left out "
+    "alone, it changes the return of the last policy by "
+    f"{doughnuts.less(last, ('by-person', 'without'), whole['doughnuts'], 1)} on doughnuts and by "
+    f"{lending.less(last, ('by-person', 'without'), whole['lending'], 1)} in lending.",
+    "A linear rule on the same inputs, without a network, scores "
+    f"{doughnuts.number(last, *search, 1)} on doughnuts and {lending.number(last, *search, 1)} in "
+    "lending.",
 )
 
 # %% [markdown]

@@ -72,10 +72,9 @@ parity_sum = timepoint_first(relaxed_parity, discounted_sum)
 # %% [markdown]
 # ## In two minutes
 #
-# Can one see at the end whether somebody was treated fairly, or does one have to look all the time?
-# And what must a decision maker remember to be fair? {cite:t}`alamdari2024fairqcm` (Sections 3 to
-# 5) define fairness over time by what everybody has received so far, and say which memory is
-# enough.
+# Can one see at the end whether somebody was treated fairly, and what must a decision maker
+# remember to be fair, if fairness over time is defined by what everybody has received so far, as in
+# {cite:t}`alamdari2024fairqcm` (Sections 3 to 5)?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 months = pd.Index([1, 2, 3, 4], name="month")
@@ -101,25 +100,22 @@ apart, together = (float(anytime(history, parity_sum)) for history in doses.valu
 without, remembering = worth_of_memory()
 growth = memory_growth()
 checked = [verdict.word for verdict in page.verdicts].count("checked")
-finite, endless = "counts up to 2", "equal so far"
 Words(
-    "- Both plans end alike, so every score that looks at the end is the same. Parity added up "
-    f"over the months is {apart:.0f} thousand doses for one and {together:.0f} for the other.\n"
-    "- In a small problem the best policy that sees the present alone has an expected score of "
-    f"{without['no memory'].max():.3f}, the best of all policies has "
-    f"{remembering['best of all']:.3f}. Serving whoever is behind gets there, and remembers only a "
-    "difference.\n"
-    f"- Counting up to two takes at most {growth[finite][-1]} memories after any number of steps. "
-    f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
-    "steps, and more with every step.\n"
+    f"- Both plans end alike, but parity added up over the months is {apart:.0f} thousand doses "
+    f"for one and {together:.0f} for the other; in a small problem the best policy that sees the "
+    f"present alone has an expected score of {without['no memory'].max():.3f}, the best of all "
+    f"policies has {remembering['best of all']:.3f}, and serving whoever is behind gets there and "
+    "remembers only a difference.\n"
     f"- Of {len(page.verdicts)} exact statements of the paper that were computed, {checked} hold "
     "wherever we looked."
 )
 
 # %% [markdown]
 # **Why?** Sending a whole shipment to B is fine in the third month of one plan and would not be in
-# its first. Whether a decision is fair depends on what happened before, and the present state does
-# not say it. **What would change our mind?** A trace on which one of the checks fails.
+# its first, so whether a decision is fair depends on what happened before, and the present state
+# does not say it.
+#
+# **What would change our mind?** A trace on which one of the checks fails.
 #
 # *You need* sums, minima, logarithms; for the second half, Markov decision processes. *Time:* 25
 # minutes to read, under a minute on one core. Nothing is trained.
@@ -406,8 +402,9 @@ markovian_with()
 # %% [markdown]
 # Two things stand out.
 #
-# - For the Nash welfare, Min and Reset forget something that the score needs. Their weakness on
-#   doughnuts is therefore built in; it is not a matter of training. For parity all three will do.
+# - For the Nash welfare, Min and Reset forget something that the score needs. On doughnuts they may
+#   be at a disadvantage; [with networks](doughnuts.ipynb) Min is, Reset is not. For parity all
+#   three will do.
 # - **The last line has no "yes" at all.** It is the reward of the doughnut experiment, which pays
 #   nothing for a wasted doughnut. Whether a doughnut was wasted is not written in the new state,
 #   nor in the new counts. It depends on who was there *before*. So even with Full memory the
@@ -485,6 +482,14 @@ show(
     "two value-regular statuses the number stops growing. For the question whether both are equal "
     "it does not.",
     name="memory_needed",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+finite, endless = "counts up to 2", "equal so far"
+Words(
+    f"Counting up to two takes at most {growth[finite][-1]} memories after any number of steps. "
+    f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
+    "steps, and more with every step."
 )
 
 # %% [markdown]

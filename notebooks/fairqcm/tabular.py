@@ -62,11 +62,10 @@ few = ("oracle", "random")
 # %% [markdown]
 # ## In two minutes
 #
-# An agent that shares doughnuts fairly has to remember who had how many. **FairQCM** also learns
-# from memories that it did not have. {cite:t}`alamdari2024fairqcm` (Figure 4, Theorem 5.7) report
-# that it learns faster and ends higher than **Full**, which remembers as much and learns from what
-# happened alone, and prove that its values converge. Is it the imagined memories that make the
-# difference? *As published* means the paper's text, *as coded* the computations of its scripts.
+# {cite:t}`alamdari2024fairqcm` report (Figure 4) that **FairQCM** learns to share doughnuts sooner
+# and better than **Full**, which remembers as much, and prove (Theorem 5.7) that its values
+# converge: is it the imagined memories, from which it learns besides what happened, that make the
+# difference?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 arms_as_methods(
@@ -96,11 +95,10 @@ soon = {
     method: runs.number("episodes_to_36", method, "with_time", 0) for method in ("fairqcm", "full")
 }
 runs.say(
-    f"FairQCM ends above Full, by {published} of at most {tabular.optimum():.2f}. A return of "
-    f"{GOAL:g} is reached by {tabular.who_arrives(runs, 'fairqcm', 'as_published')} of FairQCM and "
-    f"by {tabular.who_arrives(runs, 'full', 'as_published')} of Full.",
-    f"When both know the time, {knowing} of the lead is left at the end. FairQCM remains the "
-    f"faster one: it reaches {GOAL:g} after {soon['fairqcm']} episodes, Full after {soon['full']}.",
+    f"*As published*, by the paper's text, FairQCM ends above Full, by {published} of at most "
+    f"{tabular.optimum():.2f}; when both know the time, {knowing} of the lead is left at the end, "
+    f"and FairQCM remains the faster one: it reaches {GOAL:g} after {soon['fairqcm']} episodes, "
+    f"Full after {soon['full']}.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
@@ -108,8 +106,9 @@ runs.say(
 
 # %% [markdown]
 # **Why?** An agent that cannot see the end coming believes that doughnuts never run out, so wasting
-# one looks nearly free. FairQCM is less exposed to this than Full. **What would change our mind?**
-# A problem without an end in which FairQCM still ends higher.
+# one looks nearly free, and FairQCM is less exposed to this than Full.
+#
+# **What would change our mind?** A problem without an end in which FairQCM still ends higher.
 #
 # *You need* what Q-learning and a discount are; [the formalism](formalism.ipynb) helps. *Time:* 25
 # minutes to read, one minute on one core. The first call compiles the learner.
@@ -210,9 +209,9 @@ source_of(learn_episode)
 # %% [markdown]
 # ## Train it yourself
 #
-# Four agents, in front of you, as coded. After every training episode each plays one greedy
-# episode; a point of the curve is the mean of 500 of these. All agents meet the same people. Change
-# a setting and run the cell again.
+# Four agents, in front of you, *as coded*, with the computations of the authors' scripts. After
+# every training episode each plays one greedy episode; a point of the curve is the mean of 500 of
+# these. All agents meet the same people. Change a setting and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
 run_number, episodes = 1000, 20_000
@@ -303,6 +302,13 @@ tabular.at_moments(runs, "return", "as_coded", "as_published")
 
 # %% tags=["nbval-check-output", "hide-input"]
 runs.table(quantities, "as_coded", "as_published")
+
+# %% tags=["nbval-check-output", "remove-input"]
+runs.say(
+    f"As published, a return of {GOAL:g} is reached by "
+    f"{tabular.who_arrives(runs, 'fairqcm', 'as_published')} of FairQCM and by "
+    f"{tabular.who_arrives(runs, 'full', 'as_published')} of Full."
+)
 
 # %% [markdown]
 # (why-do-the-others-get-worse)=

@@ -20,7 +20,7 @@ profile = "book"
 import numpy as np
 import pandas as pd
 
-from longfair.figures import line_chart, show, source_of
+from longfair.figures import Words, line_chart, show, source_of
 from longfair.figures.dot_intervals import dot_intervals
 from longfair.metrics.distances import cloud_distance, score_distance
 from longfair.metrics.sinkhorn import debiased_distance, sinkhorn_distance, smoothed_cost
@@ -46,8 +46,8 @@ lending = page.of("fppo/lending", look=LENDING)
 # ## In two minutes
 #
 # {cite:t}`hu2024fppo` call two groups fair in the long run when the distributions of their states
-# are close, by the 1-Wasserstein distance $W_1$. Their Proposition 1 says why that one: a small
-# $W_1$ bounds the gaps of later decisions. Do the training and the figures use it?
+# are close by the 1-Wasserstein distance $W_1$, because a small $W_1$ bounds the gaps of later
+# decisions (Proposition 1): do training and figures use it?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 one_score = np.eye(7)
@@ -70,24 +70,21 @@ show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 blind = checks.blind_training().computed
-good_payers = checks.INITIAL @ checks.REPAY
 lending.say(
-    f"In lending the groups start {blind['true_distance']:g} score apart. What the code's training "
-    f"takes for their distance is {blind['with_gap']:.2f} on average over windows of 300 "
-    f"applicants. For two groups without any difference it is {blind['without_gap']:.2f}. So the "
-    "regulariser of lending, as coded, cannot see the gap with which the groups start.",
-    "The figures' distance sees that two histograms differ, but not by how far scores would have "
-    "to move.",
-    "The proposition holds. At the start of lending its bound on acceptance says nothing about a "
-    "lender with a threshold, who is too steep for it. Its bound on true positive rates needs the "
-    "same share of good payers in both groups; here they are "
-    f"{good_payers[0]:.3f} and {good_payers[1]:.3f}, so it does not apply.",
+    f"In lending the groups start {blind['true_distance']:g} score apart; the code's training "
+    f"takes {blind['with_gap']:.2f} for that, and {blind['without_gap']:.2f} for two groups "
+    "without any difference, so it cannot see the gap.",
+    "The figures' distance sees that histograms differ, but not by how far scores have to move.",
+    "The proposition holds, and at the start of lending it says nothing about a lender with a "
+    "threshold.",
 )
 
 # %% [markdown]
-# **Why?** A histogram is not a sample. The code hands the seven *counts* of the scores to a
-# distance that expects the scores themselves. **What would change our mind?** A version of the
-# authors' code in which scores, and not their counts, reach the distance.
+# **Why?** A histogram is not a sample: the code hands the seven *counts* of the scores to a
+# distance that expects the scores themselves.
+#
+# **What would change our mind?** A version of the authors' code in which scores, and not their
+# counts, reach the distance.
 #
 # *You need* histograms, and the idea of moving one onto another; no reinforcement learning. *Time:*
 # 15 minutes to read, half a minute on one core; nothing is trained.
@@ -150,8 +147,15 @@ print(checks.vacuous_bound().detail)
 # %% [markdown]
 # Two rates can never differ by more than one, so a bound of one says nothing. Once the groups are
 # less than one score apart, the bound on acceptance says something, but little until they are much
-# closer: at half a score it allows a gap of one half. The bound on true positive rates does not
-# apply as long as the shares of good payers differ.
+# closer: at half a score it allows a gap of one half. The bound on true positive rates needs the
+# same share of good payers in both groups:
+
+# %% tags=["nbval-check-output", "hide-input"]
+good_payers = checks.INITIAL @ checks.REPAY
+print(f"share of good payers: {good_payers[0]:.3f} and {good_payers[1]:.3f}")
+
+# %% [markdown]
+# So it does not apply at the start, whoever lends.
 
 # %% [markdown]
 # ## What came out
@@ -168,8 +172,9 @@ source_of(debiased_distance, smoothed_cost)
 
 # %% [markdown]
 # The two groups of lending have the same shares in another place, so this distance of expected
-# counts is 0. What is left is the noise of drawing 300 people. The table shows it for the groups as
-# they start, for two groups without a difference, and for the largest difference there can be:
+# counts is 0. What is left is the noise of drawing a window of 300 applicants. The table shows it
+# for the groups as they start, for two groups without a difference, and for the largest difference
+# there can be:
 
 # %% tags=["nbval-check-output", "hide-input"]
 rng = np.random.default_rng(7)
@@ -256,17 +261,23 @@ lending.say(
 # In the epidemic the figure compares *numbers* of people by state, not shares. The communities have
 # 15 and 19 members:
 
-# %% tags=["nbval-check-output", "hide-input"]
-print(checks.plotted_distances().detail)
+# %% tags=["nbval-check-output", "remove-input"]
+plotted = checks.plotted_distances().computed
+Words(
+    f"At the start of lending the figure's distance is {plotted['lending_plotted']:.3f}, where the "
+    f"1-Wasserstein distance is {plotted['lending_true']:g} score. In an epidemic with everybody "
+    f"infected it is {plotted['epidemic_plotted']:g}, where the 1-Wasserstein distance is "
+    f"{plotted['epidemic_true']:g}."
+)
 
 # %% [markdown]
 # ### Does one fairness bring the other?
 #
 # [ELBERT](../elbert/lending.ipynb) asks for something else in the same three worlds: equal benefit
-# rates over an episode. Does that bring equal distributions, and the other way round? Both methods
-# are to learn in each world as each paper has it, with the same cheap settings of ours and without
-# massaging at evaluation; the table has the runs that are stored. *Bias* is ELBERT's measure, the
-# other gaps are F-PPO's. Policies that learn nothing stand beside them.
+# rates over an episode. Does that bring equal distributions, and the other way round? Six
+# experiments ask it: both methods learn in each world as each paper has it, with the same cheap
+# settings of ours and without massaging at evaluation. *Bias* is ELBERT's measure, the other gaps
+# are F-PPO's. Policies that learn nothing stand beside them.
 
 # %% tags=["nbval-check-output", "hide-input"]
 each_other(
@@ -296,10 +307,11 @@ each_other(
 # The idea of the paper, that close distributions make smooth decisions fair, is right, and it is
 # checked. But no experiment of the paper measures it. What the figures call long-term fairness is
 # related to it and ranks some policies differently. What lending's training regularises sees the
-# shape of a group's shares, but not at which scores they lie. **What would change our mind?**
-# Training that is given the code's distance and ends as close in scores as training that is given
-# $W_1$, with all else the same. No variant here is that test: *as published* has another weight,
-# tolerance, scaling, massaging and last step as well.
+# shape of a group's shares, but not at which scores they lie.
+#
+# **What would change our mind?** Training that is given the code's distance and ends as close in
+# scores as training that is given $W_1$, with all else the same. No variant here is that test: *as
+# published* has another weight, tolerance, scaling, massaging and last step as well.
 
 # %% [markdown]
 # ## Exercises

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from longfair.errors import UsageError
+from longfair.errors import FaultError, UsageError
 
 if TYPE_CHECKING:
     from longfair.runs.experiment import Run
@@ -98,10 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = None if arguments is None else list(arguments)
     try:
         code = app(args=given, prog_name="longfair", standalone_mode=False) or 0
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the shell has closed it
+            sys.stdout.flush()
     except UsageError as error:
         _say(" ".join(str(error).split()))
-        code = 2
+        code = 1 if isinstance(error, FaultError) else 2
     except typer.Abort:
         code = 130
     except ModuleNotFoundError as error:
@@ -494,7 +495,9 @@ def verify(
         bool, typer.Option("--all", help="With --against: probe all arms.")
     ] = False,
     sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
-    seconds: Annotated[float, typer.Option(help="With --sample: runs of so much work.")] = 20.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=1e9, help="With --sample: runs of so much work.")
+    ] = 20.0,
     turn: Annotated[str, typer.Option(help="With --sample: which ones. [default: commit]")] = "",
     write: Annotated[
         bool, typer.Option("--write", help="Enter what the store holds into the manifest.")
@@ -584,7 +587,8 @@ def doctor(store: StoreOption = None) -> None:
     from longfair.runs.doctor import examine
     from longfair.runs.store import Store
 
-    findings = examine(Store(store), registry.experiments())
+    folder = Store() if store is None else _existing(store)
+    findings = examine(folder, registry.experiments())
     for finding in findings:
         _line(f"{'ok  ' if finding.sound else 'FIX '} {finding.line}")
     raise typer.Exit(0 if all(finding.sound for finding in findings) else 1)

@@ -14,6 +14,10 @@ _FEW = 20
 """As many names fit into one line."""
 
 
+class FaultError(UsageError):
+    """What the user did not do wrong, told in one line all the same; commands end with code 1."""
+
+
 def near_misses(name: str, allowed: Iterable[str]) -> str:
     """Say which allowed names come close to a name that is not allowed.
 

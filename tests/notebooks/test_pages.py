@@ -84,7 +84,8 @@ def box(cells: list[Any]) -> str:
     """What stands between *In two minutes* and the next heading."""
     text = "\n\n".join(part for cell in cells for part in said(cell))
     inside = text.partition("## In two minutes")[2].partition("\n## ")[0]
-    return re.sub(r"^\*You need\*.*?(\n\n|\Z)", "", inside, flags=re.MULTILINE | re.DOTALL)
+    without_labels = re.sub(r"\*\*(Why|What would change our mind)\?\*\*", "", inside)
+    return re.sub(r"^\*You need\*.*?(\n\n|\Z)", "", without_labels, flags=re.MULTILINE | re.DOTALL)
 
 
 def sentences(text: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ from longfair.papers.elbert import notions_results as notions
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.page import Look, Runs
 from longfair.papers.seed_figures import middles
+from longfair.runs.verdicts import Verdict
 
 ATTENTION = registry.experiment("elbert/attention-harder")
 LENDING = registry.experiment("elbert/lending")
@@ -72,6 +75,83 @@ def test_demands_stand_by_site_and_summed() -> None:
     assert table.loc["ELBERT-PO"].tolist() == [1.0, 2.0]
     summed = worlds.summed_over_groups(SITES, "demand")
     assert summed["elbert-po", "as_coded"] == "3.00 [3.00, 3.00]"
+    assert summed["gaussian", "reference"] == "10.00"
+
+
+def many(rewards: list[float], biases: list[float]) -> list[dict[tuple[str, int], float]]:
+    """One run for every pair of a reward and a bias."""
+    return [
+        {("reward", -1): reward, ("bias", -1): bias}
+        for reward, bias in zip(rewards, biases, strict=True)
+    ]
+
+
+KEPT, LOST = [-2.1, -2.2, -2.3, -2.4, -2.5, -2.6], [-200.0, -150.0, -180.0]
+APART = results_of(
+    {
+        ("elbert-po", "as_coded"): many(KEPT + LOST, [0.04] * 6 + [0.5] * 3),
+        ("g-ppo", "as_coded"): many([-2.25, -2.5] * 4 + [-2.4], [0.3] * 9),
+    }
+)
+
+
+def test_runs_of_two_kinds_stand_beside_the_poster_without_a_mean() -> None:
+    runs = runs_of("elbert/attention-harder", APART, worlds.ATTENTION_HARDER)
+    table = worlds.both_beside_poster(runs, EMPTY).set_index("metric", append=True)
+    row = table.loc["book", "ELBERT-PO", "reward"]
+    assert row["runs"] == "-2.500 (-200.000 to -2.100), two kinds"
+    assert (row["agrees"], row["poster"]) == ("two kinds", -2.303)
+    assert table.loc["book", "G-PPO", "reward"]["agrees"] is True
+    numbers = worlds.beside_poster(
+        APART, worlds.POSTER["attention-harder"], worlds.READING_ERROR["attention-harder"]
+    )
+    middle = numbers[(numbers["method"] == "elbert-po") & (numbers["metric"] == "reward")]
+    assert middle[["value", "low", "high"]].to_numpy().tolist() == [[-2.5, -200.0, -2.1]]
+
+
+def test_a_single_run_neither_agrees_with_the_poster_nor_disagrees() -> None:
+    one = results_of({("g-ppo", "as_coded"): many([-2.4], [0.3])})
+    table = worlds.both_beside_poster(runs_of("elbert/attention-harder", one), EMPTY)
+    assert table["agrees"].tolist() == ["one run", "one run"]
+    assert table["runs"].tolist() == ["-2.400", "0.300"]
+
+
+def test_a_method_is_the_best_of_a_run_in_bias_and_reward_at_once() -> None:
+    runs = runs_of("elbert/attention-harder", APART)
+    assert worlds.best_in_words(runs) == "3 of 9 runs"
+    assert worlds.best_in_words(EMPTY) == "(not stored)"
+    assert worlds.how_many(runs, "elbert-po") == "9 runs"
+    single = results_of({("elbert-po", "as_coded"): many([-2.4], [0.3])})
+    assert worlds.how_many(runs_of("elbert/attention-harder", single), "elbert-po") == "one run"
+    assert worlds.how_many(EMPTY, "elbert-po") == "0 runs"
+
+
+def test_wasted_vaccines_are_counted_by_hundreds() -> None:
+    def vaccines(wasted: float) -> dict[tuple[str, int], float]:
+        return {("wasted", -1): wasted, ("supply", 0): 0.3, ("supply", 1): 0.5}
+
+    shares = [0.2, 0.24, 0.28]
+    results = results_of({("g-ppo", "as_coded"): [vaccines(share) for share in shares]})
+    table = worlds.wasted_table(runs_of("elbert/infectious-harder", results))
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc[("G-PPO", "as coded")].item().startswith("30 [")
+    medians = worlds.wasted_table(
+        runs_of("elbert/infectious-harder", results, worlds.INFECTIOUS_APART)
+    )
+    assert isinstance(medians, pd.DataFrame)
+    assert medians.loc[("G-PPO", "as coded")].item() == "30 (25 to 35)"
+
+
+def test_a_verdict_is_told_with_its_number() -> None:
+    claim = registry.select_claims(["elbert-trade-off-static"])[0]
+    told = Verdict(claim, "as_coded", "code", "paper", "authors", "reproduced", 0.0738)
+    assert worlds.verdict_in_words([told], claim.id, measure="code") == "*reproduced*, 0.074"
+    whole = replace(told, interval=(0.0172, 0.1319))
+    words = worlds.verdict_in_words([whole], claim.id, measure="code")
+    assert words == "*reproduced*, 0.074 [0.017, 0.132]"
+    without = replace(told, estimate=None)
+    assert worlds.verdict_in_words([without], claim.id, measure="code") == "*reproduced*"
+    assert worlds.verdict_in_words([told], claim.id, "ours", measure="code") == "*not judged*"
 
 
 def test_without_runs_tables_name_the_command() -> None:
@@ -120,6 +200,10 @@ def test_changes_are_differences_from_the_code() -> None:
     table = ablations.changes_of_forms(runs, {"reward": ("reward", 1)})
     assert isinstance(table, pd.DataFrame)
     assert table["reward"].to_dict() == {"raw": "+0.5 [+0.5, +0.5]"}
+    ranges = ablations.ranges_of_changes(runs, {"reward": ("reward", 1)})
+    assert isinstance(ranges, pd.DataFrame)
+    assert ranges["reward"].to_dict() == {"raw": "+0.5 (+0.5 to +0.5)"}
+    assert isinstance(ablations.ranges_of_changes(runs.only(), {"reward": ("reward", 1)}), Words)
     assert "raw" in ablations.meanings(runs).index
 
 
@@ -174,6 +258,11 @@ def test_the_poster_stands_beside_our_runs_and_lenders_below() -> None:
     assert bars is not None
     assert set(bars.data["method"]) == {"g-ppo", "threshold-2-1"}
     assert lending.group_bars(runs, "as_published") is None
+    assert lending.poster_in_words(runs) == (
+        "Of the 2 numbers at two million steps of the authors' curves, 2 lie within the "
+        "intervals, widened by the reading error; of those at the end, 2."
+    )
+    assert lending.biases_beside_poster(runs) == "G-PPO 0.140 [0.090, 0.190] beside 0.150"
     bands = lending.bands(runs, ["g-ppo", "r-ppo"])
     assert list(bands.index) == ["G-PPO, reward", "G-PPO, bias"]
     assert bands.loc["G-PPO, bias", "3 runs"] == "0.1600, 0.1400, 0.1200"
@@ -203,6 +292,14 @@ def test_forms_of_other_pages_keep_their_styles() -> None:
     look = ablations.look_of_forms(registry.experiment("elbert/details-attention-harder"), "book")
     assert not {"elbert-po", "g-ppo"} & set(look.styles)
     assert look.median
+    epidemic = registry.experiment("elbert/details-infectious-harder")
+    assert ablations.look_of_forms(epidemic, "book").median
+
+
+def test_the_best_weights_are_named_after_what_they_are_best_for() -> None:
+    original, harder = worlds.ATTENTION.names, worlds.ATTENTION_HARDER.names
+    assert original["static-optimum"] == "weights for the objective"
+    assert harder["static-optimum"] == "weights for both"
 
 
 def test_the_added_one_is_told_by_method() -> None:
@@ -225,6 +322,11 @@ def test_the_best_thresholds_are_a_point_beside_the_runs() -> None:
     (point,) = lending.best_thresholds(runs).to_dict("records")
     assert point == {"method": "static-optimum", "reward": 0.186, "bias": 0.004}
     assert "static-optimum" in lending.LOOK.styles
+    learned = runs_of("elbert/lending", results_of({("g-ppo", "as_coded"): [rates(0.15, 0.1)]}))
+    together = lending.with_best_thresholds(learned, runs)
+    assert together.less("reward", ("g-ppo", "as_coded"), ("static-optimum", "reference")) == (
+        "-0.036"
+    )
     assert lending.best_thresholds(EMPTY).empty
 
 

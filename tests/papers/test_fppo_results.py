@@ -98,3 +98,52 @@ def test_ten_episodes_are_noisier_than_those_of_a_run() -> None:
     ]
     noise = fppo.noise_of_ten_episodes(in_attention(rows), "above-target")
     assert noise == pytest.approx(0.01 * math.sqrt(10))
+
+
+def test_stored_runs_are_counted_by_method() -> None:
+    assert fppo.stored_runs(TWO_KINDS, "ppo", "f-ppo", "f-ppo-l") == "PPO 1, F-PPO 4, F-PPO-L 0"
+    assert fppo.stored_runs(TWO_KINDS, "ppo", variant="as_published") == "PPO 0"
+
+
+def test_the_middle_run_is_a_run() -> None:
+    assert fppo.middle_run(TWO_KINDS, "end_cash", "f-ppo", "as_coded", 0) == "10,001"
+    assert fppo.middle_run(TWO_KINDS, "end_cash", "a-ppo", "as_coded", 0) == "(not stored)"
+
+
+def in_training(
+    method: str, seed: int, gaps: tuple[float, ...]
+) -> list[tuple[str, str, int, str, int, str, float]]:
+    """Return rows of training gaps, at steps 1, 2 and so on."""
+    return [
+        (method, "as_coded", seed, "curve", step, "training_gap", gap)
+        for step, gap in enumerate(gaps, start=1)
+    ]
+
+
+def test_massaging_in_training_waits_for_runs_without_it() -> None:
+    alone = in_attention(in_training("f-ppo", 0, (0.9, 0.1, 0.2)))
+    assert fppo.massaging_in_training(alone, 2, 2) == (
+        "Stored runs: F-PPO 1, F-PPO-L 0. From training step 2 on the mean short-term gap is 0.15 "
+        "with F-PPO and (not stored) with F-PPO-L. So the comparison waits for runs of F-PPO-L."
+    )
+
+
+def test_massaging_in_training_is_held_against_runs_without_it() -> None:
+    rows = [
+        *in_training("f-ppo", 0, (0.9, 0.1)),
+        *in_training("f-ppo-l", 0, (0.9, 0.3)),
+        *in_training("f-ppo-l", 1, (0.9, 0.5)),
+    ]
+    both = in_attention(rows)
+    assert fppo.massaging_in_training(both, 2, 1).endswith(
+        "is 0.1 with F-PPO and 0.3 (0.3 to 0.5) with F-PPO-L."
+    )
+
+
+def test_what_is_not_made_yet_is_named_in_one_line() -> None:
+    empty = TWO_KINDS.showing(TWO_KINDS.results.iloc[:0])
+    words = fppo.each_other({"lending": empty, "again": empty})
+    assert repr(words) == (
+        "None of these runs has been made yet. What makes them: "
+        "`longfair run fppo/lending fppo/lending --profile book`."
+    )

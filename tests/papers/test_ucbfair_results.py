@@ -10,18 +10,23 @@ import pytest
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
+from longfair.envs.population.exact import Planner, Resolution, constrained_optimum
 from longfair.errors import UsageError
 from longfair.papers.page import NOT_STORED, Page, Runs
 from longfair.papers.registry import experiment
 from longfair.papers.ucbfair.results import (
     POPULATION,
+    above_optimum,
     along_episodes,
     below_the_constant,
     constant_losses,
+    farthest_from_optimum,
     from_starts,
     in_linear_problem,
     middle_runs,
+    optimum_by_grid,
     portraits,
+    price_of_parity,
     random_losses,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
@@ -82,6 +87,66 @@ def test_the_best_and_the_worst_start_are_told(runs: Runs) -> None:
     found = from_starts(runs, "myopic", "constant").set_index("name")
     assert found.loc["Myopic", ["value", "low", "high"]].tolist() == [pytest.approx(0.9), 0.7, 1.0]
     assert found.loc["one threshold for all", "low"] == 0.2
+
+
+def learned_beside_optimum(runs: Runs) -> Runs:
+    """Return two runs of L-UCBFair that differ, and the optimum, from all 16 starts."""
+    starts = np.arange(16)
+    learned = made_up("l-ucbfair", "from_loss", list(0.2 + 0.01 * starts))
+    apart = learned["value"] + np.where(learned["seed"] == 0, 0.05, 0.15)
+    best = made_up("optimum", "from_loss", list(0.1 + 0.01 * starts))
+    worst_start = (best["step"] == 3) & (best["seed"] < 2)
+    best = best.assign(value=best["value"].mask(worst_start, best["value"] - 0.02))
+    rows = [learned.assign(value=apart, variant="calibrated"), best]
+    return runs.showing(pd.concat(rows, ignore_index=True))
+
+
+def test_learned_arms_are_told_by_start_as_the_mean_of_their_runs(runs: Runs) -> None:
+    stored = learned_beside_optimum(runs)
+    (row,) = from_starts(stored, ("l-ucbfair", "calibrated"), ("td3", "as_coded")).to_numpy()
+    assert row[0] == "L-UCBFair, calibrated"
+    assert row[1:4].tolist() == pytest.approx([0.375, 0.3, 0.45])
+    assert from_starts(stored.showing(stored.results.iloc[:0]), "optimum").empty
+
+
+def test_losses_stand_beside_the_optimum_by_start(runs: Runs) -> None:
+    stored = learned_beside_optimum(runs)
+    arm = ("l-ucbfair", "calibrated")
+    table = above_optimum(stored, arm, "optimum", "constant")
+    assert isinstance(table, pd.DataFrame)
+    assert list(table) == ["L-UCBFair, calibrated", "exact optimum"]
+    assert list(table.index[[0, 3, -1]]) == ["0.01 and 0.01", "0.01 and 0.99", "mean"]
+    assert table["L-UCBFair, calibrated"].iloc[[0, 3, -1]].tolist() == [0.2, 0.22, 0.201]
+    assert (table["exact optimum"] == 0).all()
+    assert farthest_from_optimum(stored, arm, 2) == "0.20 on average, at most 0.22"
+
+
+def test_nothing_is_compared_without_the_optimum(runs: Runs) -> None:
+    assert repr(above_optimum(runs, "constant")) == repr(runs.missing)
+    assert farthest_from_optimum(runs, "constant") == NOT_STORED
+    assert farthest_from_optimum(learned_beside_optimum(runs), "constant") == NOT_STORED
+
+
+def test_the_optimum_by_grid_is_that_of_the_planner() -> None:
+    known = replace(PopulationParams.synthetic(), episode_length=4)
+    coarse = Resolution(11, 7)
+    found = optimum_by_grid(known, (coarse, coarse.finer()))
+    assert found.index.tolist() == ["11 rates, 7 thresholds", "21 rates, 13 thresholds"]
+    planner = Planner(known, resolution=coarse)
+    worth = planner.at(planner.plan().reward[0], start_grid(4)).mean()
+    assert found["on the grid"].iloc[0] == pytest.approx(1 - worth / 4)
+    assert found.iloc[1]["played"] == pytest.approx(found.iloc[1]["on the grid"], abs=0.02)
+
+
+def test_a_smaller_budget_costs_more() -> None:
+    known, grid = replace(PopulationParams.synthetic(), episode_length=15), Resolution(21, 11)
+    found = price_of_parity(known, (0.5, 0.001), grid)
+    assert found.loc[0.5, ["more than without a budget", "price"]].tolist() == [0, 0]
+    best = constrained_optimum(Planner(known, resolution=grid), start_grid(4), 0.001)
+    assert found.loc[0.001, "mean loss"] == pytest.approx(best.loss)
+    more = best.loss - found.loc[0.5, "mean loss"]
+    assert found.loc[0.001, "more than without a budget"] == pytest.approx(more)
+    assert more > 0
 
 
 def test_every_method_of_the_paper_has_a_style() -> None:

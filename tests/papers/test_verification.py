@@ -60,3 +60,13 @@ def test_a_probe_that_failed_is_run_again(tmp_path: Path, asked: list[list[str]]
     for _ in range(2):
         assert bits(arms, Store(tmp_path)) == {"broken": "error: disk full"}
     assert asked == [["broken"], ["broken"]]
+
+
+def test_equal_errors_are_no_proof(asked: list[list[str]], tmp_path: Path) -> None:
+    with pytest.raises(verification.ProbeError, match="1 of 2 probes of the present code failed"):
+        verification._require_answers(
+            "HEAD", {"sound": "bits", "long": None}, {"sound": "bits", "broken": "error: no space"}
+        )
+    with pytest.raises(verification.ProbeError, match=r"broken \(error: no space\): nothing is"):
+        verification._require_answers("HEAD", {"broken": "error: no space"}, {})
+    verification._require_answers("HEAD", {"sound": "bits"}, {"long": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from pathlib import Path
 
@@ -131,3 +132,26 @@ def test_looking_up_a_run_costs_the_same_in_a_large_store(tmp_path: Path, runs: 
             store.index.with_key(run_key(runs[1]).digest)
         seconds.append(time.process_time() - start)
     assert seconds[1] < 3 * seconds[0] + 0.05
+
+
+def test_a_full_disk_costs_the_index_only(
+    store: Store, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a database works on a full disk, and writing to it does not."""
+    original = module._connected
+
+    class Full(sqlite3.Connection):
+        def executemany(self, *arguments: object) -> sqlite3.Cursor:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    def connected(name: str) -> sqlite3.Connection:
+        if name == ":memory:":
+            return original(name)
+        return sqlite3.connect(name, factory=Full)
+
+    store.index.close()
+    (store.root / FILE).unlink()
+    monkeypatch.setattr(module, "_connected", connected)
+    index = Index(store.root)
+    index.remember({"question": [1]})
+    assert index.answer("question") == [1]

@@ -170,9 +170,8 @@ def _with_memory() -> Iterator[Finding]:
     doughnuts = _runs("fairqcm/doughnuts", "book")
     tables = _runs("fairqcm/tabular", "book")
     fair = ("fairqcm", "as_published")
-    if (
-        doughnuts.has(("fairqcm", "as_coded"), fair, ("random-present", REFERENCE))
-        and tables.has(fair, ("full", "as_published"))
+    if doughnuts.has(("fairqcm", "as_coded"), fair, ("random-present", REFERENCE)) and tables.has(
+        fair, ("full", "as_published")
     ):
         yield Finding(
             "FairQCM remembers who had the last doughnuts. With tables it learns fastest of its "

@@ -153,6 +153,12 @@ def select_claims(names: list[str] | None = None, paper: str | None = None) -> l
     for name in names or ():
         if name not in ids:
             raise UsageError(f"unknown claim {name!r}: {near_misses(name, ids)}")
+    others = [claim for claim in known if claim.id in (names or ()) and paper != claim.paper]
+    if paper is not None and others:
+        raise UsageError(
+            f"claim {others[0].id!r} is of paper {others[0].paper!r}, not of {paper!r}: leave the "
+            "paper away, or give claims of it"
+        )
     return [
         claim
         for claim in known

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import longfair
-from longfair.errors import UsageError
+from longfair.errors import FaultError, UsageError
 from longfair.papers import registry
 from longfair.papers.probe import failed
 from longfair.runs import ledger
@@ -47,6 +47,10 @@ class Outcome(NamedTuple):
     """Declared revisions of every arm that differs."""
 
 
+class ProbeError(FaultError):
+    """A probe that gave no number, so that nothing can be compared."""
+
+
 def against(revision: str, store: Store, *, everything: bool = False) -> Outcome:
     """Run the probes of the present code and of a commit, and enter a proof into the ledger.
 
@@ -72,6 +76,8 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     ------
     UsageError
         If there is no repository or no such commit, or its code cannot be probed.
+    ProbeError
+        If a probe ended in an error, in either state of the code; the ledger stays as it is.
     """
     after = described(registry.experiments())
     with _checked_out(revision) as (commit, tree):
@@ -85,16 +91,30 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
             _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
             for path, arms in ((tree, before), (_own_tree(), after))
         )
+    _require_answers(revision, then, now)
     different = [name for name in names if then[name] is not None and then[name] != now[name]]
-    if names and not different:
+    probed = [name for name in names if then[name] is not None and now[name] is not None]
+    if probed and not different:
         day = datetime.now(UTC).date().isoformat()
-        ledger.add(store.root, proof_of(commit, day, names, now, before, after))
+        ledger.add(store.root, proof_of(commit, day, probed, now, before, after))
     return Outcome(
         comparison,
         different,
         sum(now[name] is None or then[name] is None for name in names),
         {name: after[name].revisions for name in different},
     )
+
+
+def _require_answers(revision: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse probes that ended in an error: two equal errors are no equal numbers."""
+    for answers, whose in ((then, f"the code of {revision}"), (now, "the present code")):
+        errors = {name: answer for name, answer in answers.items() if failed(answer)}
+        if errors:
+            name, answer = next(iter(errors.items()))
+            raise ProbeError(
+                f"{len(errors)} of {len(answers)} probes of {whose} failed, as {name} ({answer}): "
+                "nothing is proven; repair it and ask again"
+            )
 
 
 def words_of_verdicts(store: Store, experiment: str, profile: str) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfair.errors import UsageError
+from longfair.errors import FaultError
 from longfair.runs.keys import key_in
 from longfair.runs.tables import SCHEMA
 
@@ -33,7 +33,7 @@ _FORM: dict[str, type | tuple[type, ...]] = {
 """What every provenance has, and of which type."""
 
 
-class DamagedResultError(UsageError):
+class DamagedResultError(FaultError):
     """A stored file that cannot be trusted; the message is one line with the reason."""
 
 

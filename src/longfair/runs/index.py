@@ -173,8 +173,14 @@ class Index:
             with self._open() as connection:
                 connection.executemany(query, rows)
         except sqlite3.Error:
-            with self._start_over() as connection:
-                connection.executemany(query, rows)
+            try:
+                with self._start_over() as connection:
+                    connection.executemany(query, rows)
+            except sqlite3.Error:  # a full disk, say: files are what counts, so do without
+                self.close()
+                self._connection = _connected(":memory:")
+                with self._connection as connection:
+                    connection.executemany(query, rows)
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -18,6 +18,7 @@ import importlib.util
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import entry_points
@@ -30,6 +31,7 @@ from longfair.runs.experiment import Arm
 from longfair.runs.keys import classes_of, package_versions, parts_of, sha256
 
 _OWN_PACKAGE = "longfair"
+_PARSING = threading.Lock()
 _ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "__main__")
 _DOTTED_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 _LAYOUT_FIELDS = frozenset({"type_comment", "type_params", "ctx", "kind"})
@@ -207,7 +209,8 @@ def _tree(module: str) -> ast.Module:
             f"the work is defined in {module!r}, which is not a file: put it into a module, so "
             "that its source can be recorded"
         )
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    with _PARSING:  # two threads that parse at once end in an error of Python 3.11
+        tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):

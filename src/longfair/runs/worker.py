@@ -7,6 +7,7 @@ which code and versions.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import signal
@@ -155,9 +156,8 @@ def use_one_thread() -> None:
     """
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
+    if "torch" in sys.modules:
+        importlib.import_module("torch").set_num_threads(1)  # waits where a thread still loads it
 
 
 def prepare(lifeline: Connection) -> None:

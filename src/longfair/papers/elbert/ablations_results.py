@@ -26,7 +26,8 @@ _MARKERS = "vsD><P"
 def look_of_forms(experiment: Experiment, profile: str) -> Look:
     """Return how the forms of a method appear: each has a short name and a style.
 
-    What the code does looks as on every page.
+    What the code does looks as on every page. Where some runs lose a site, and where some come to
+    rest apart from the others, figures show medians.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def look_of_forms(experiment: Experiment, profile: str) -> Look:
     }
     lost = experiment.name.endswith("attention-harder")
     beyond = {"reward": -3.0} if lost else {}
-    return Look(styles, logarithmic_beyond=beyond, beside=(), median=lost)
+    apart = lost or "infectious" in experiment.name
+    return Look(styles, logarithmic_beyond=beyond, beside=(), median=apart)
 
 
 def _short(method: str) -> str:
@@ -70,12 +72,42 @@ def forms_of(runs: Runs, base: str) -> list[str]:
 
 def changes_of_forms(runs: Runs, quantities: tidy.Quantities) -> pd.DataFrame | Words:
     """Say by how much each changed form of a method differs from what the code does."""
-    pairs = {
+    return runs.differences(_changes(runs), quantities)
+
+
+def ranges_of_changes(runs: Runs, quantities: tidy.Quantities) -> pd.DataFrame | Words:
+    """Say the same where runs end far apart: the median difference, the lowest and the highest.
+
+    Parameters
+    ----------
+    runs
+        Runs of forms of methods.
+    quantities
+        What to compare.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per changed form; differences are paired by seed.
+    """
+    lines: dict[str, dict[str, str]] = {}
+    for form, (changed, base) in _changes(runs).items():
+        for metric, (title, digits) in quantities.items():
+            one, other = (tidy.of_arm(runs.results, metric, *arm) for arm in (changed, base))
+            apart = (one - other).dropna()
+            if len(apart):
+                text = tidy.median_and_range(apart, digits, signed=True)
+                lines.setdefault(form, {})[title] = text
+    return pd.DataFrame.from_dict(lines, orient="index") if lines else runs.missing
+
+
+def _changes(runs: Runs) -> dict[str, tuple[tidy.ArmName, tidy.ArmName]]:
+    """Return under its name each changed form, with what the code does."""
+    return {
         runs.look.names[form]: ((form, "as_coded"), (base, "as_coded"))
         for base in ("elbert-po", "g-ppo", "r-ppo")
         for form in forms_of(runs, f"{base}-")
     }
-    return runs.differences(pairs, quantities)
 
 
 def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ need no training.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import gymnasium
@@ -56,6 +56,9 @@ READING_ERROR: Mapping[str, tuple[float, float]] = {
 }
 """Half widths of the reading errors of `POSTER`."""
 
+MOMENTS = ("at two million", "at the end")
+"""Where the two numbers of `POSTER` were read."""
+
 LOOK = Look(
     styles={
         "elbert-po-light": LineStyle("ELBERT-PO, weight / 100", ORANGE, "D", "--"),
@@ -74,6 +77,9 @@ LOOK = Look(
     beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
 )
 """How runs in lending appear."""
+
+APART = replace(LOOK, median=True)
+"""The same where one run ends apart from the others, and none near the mean."""
 
 PANELS: Mapping[str, str] = {
     "rate": "true positive rate",
@@ -121,12 +127,13 @@ def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        One row per method and metric: `method`, `metric`, our `value`, `low`, `high`; the poster's
+        One row per method and metric: `method`, `metric`, our `value`, `low`, `high`, in words as
+        `written`; the poster's
         `at two million` and `at the end`; and for each of these whether it lies within our
-        interval, widened by the reading error (`... agrees`).
+        interval, widened by the reading error (`... agrees`), as from `worlds.beside_poster`.
     """
     found = pd.DataFrame()
-    for place, moment in enumerate(("at two million", "at the end")):
+    for place, moment in enumerate(MOMENTS):
         read = {
             metric: {method: values[place] for method, values in methods.items()}
             for metric, methods in POSTER.items()
@@ -159,13 +166,65 @@ def poster_table(runs: Runs, heading: str, lenders: Sequence[str] = ()) -> pd.Da
     rows = beside_poster(runs.results) if (runs.results["variant"] == "as_coded").any() else None
     for row in [] if rows is None else rows.to_dict("records"):
         cells = shown.setdefault(row["method"], {})
-        interval = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
-        cells[row["metric"], heading] = interval
+        cells[row["metric"], heading] = row["written"]
         cells[row["metric"], "poster, two million"] = f"{row['at two million']:.3f}"
         cells[row["metric"], "poster, end"] = f"{row['at the end']:.3f}"
     for lender in lenders if shown else ():
         shown[lender] = {(metric, heading): f"{runs.mean(metric, lender):.3f}" for metric in POSTER}
     return runs.labelled(pd.DataFrame.from_dict(shown, orient="index").fillna(""))
+
+
+def poster_in_words(runs: Runs) -> str:
+    """Say how many of the poster's numbers the runs as coded agree with.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment.
+    """
+    held = beside_poster(runs.results)
+    if held.empty:
+        return runs.missing.text
+    at_two_million, at_the_end = (held[f"{moment} agrees"].eq(True).sum() for moment in MOMENTS)
+    return (
+        f"Of the {len(held)} numbers at two million steps of the authors' curves, {at_two_million} "
+        "lie within the intervals, widened by the reading error; of those at the end, "
+        f"{at_the_end}."
+    )
+
+
+def biases_beside_poster(runs: Runs) -> str:
+    """List the bias of every method as coded with the poster's at two million steps.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment.
+    """
+    held = beside_poster(runs.results)
+    rows = held[held["metric"] == "bias"].to_dict("records")
+    parts = [
+        f"{runs.look.names[row['method']]} {row['written']} beside {row['at two million']:.3f}"
+        for row in rows
+    ]
+    return ", ".join(parts)
+
+
+def with_best_thresholds(runs: Runs, details: Runs) -> Runs:
+    """Put the lender with the best two real thresholds among runs of the lending experiment.
+
+    Lenders that need no training meet the same applicants whatever the profile, so the differences
+    are paired.
+
+    Parameters
+    ----------
+    runs
+        Runs of the lending experiment.
+    details
+        Runs of `elbert/details-lending`.
+    """
+    lender = details.only("static-optimum").results
+    return runs.showing(pd.concat([runs.results, lender], ignore_index=True))
 
 
 def best_thresholds(details: Runs) -> pd.DataFrame:

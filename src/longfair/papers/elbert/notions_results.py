@@ -61,8 +61,9 @@ DEMAND_LOOK = Look(
     },
     axes={"reward": "reward per step", "demand_1": "demand of group 1 lost"},
     across=("reward", "demand_1"),
+    median=True,
 )
-"""How runs that protect a demand appear."""
+"""How runs that protect a demand appear; with a weight of ten they are of two kinds."""
 
 
 def by_length(runs: Runs) -> tuple[Runs, Runs]:

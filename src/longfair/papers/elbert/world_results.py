@@ -19,11 +19,14 @@ from scipy.stats import binomtest
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
-from longfair.papers.page import Look, Runs
+from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.papers.styles import METHODS
+from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
-from longfair.runs.tidy import ARM, all_written, curve, final, in_order, of_arm, over_seeds
+from longfair.runs.statistics import Estimate, estimate
+from longfair.runs.tidy import ARM, curve, final, in_order, of_arm
+from longfair.runs.verdicts import Verdict
 
 FloatArray = NDArray[np.float64]
 
@@ -79,14 +82,26 @@ ATTENTION = Look(
         "constant-reward": LineStyle("constant for reward", BLACK, "v", ":"),
         "constant-optimum": LineStyle("constant for both", BLACK, "^", ":"),
         "static-reward": LineStyle("weights for reward", GREEN, "<", ":"),
-        "static-optimum": LineStyle("weights for both", GREEN, "*", ":"),
+        "static-optimum": LineStyle("weights for the objective", GREEN, "*", ":"),
     },
     beside=("constant-reward", "proportional", "static-optimum"),
 )
 """How runs in attention allocation appear."""
 
-ATTENTION_HARDER = replace(ATTENTION, logarithmic_beyond={"reward": -3.0}, median=True)
-"""The same where a run that loses a site falls far below all others."""
+ATTENTION_HARDER = replace(
+    ATTENTION,
+    styles={
+        **ATTENTION.styles,
+        "static-optimum": replace(ATTENTION.styles["static-optimum"], label="weights for both"),
+    },
+    logarithmic_beyond={"reward": -3.0},
+    median=True,
+)
+"""The same where a run that loses a site falls far below all others.
+
+There the objective minds the bias, so its best weights serve both; in the original environment it
+hardly does.
+"""
 
 INFECTIOUS = Look(
     styles={
@@ -102,6 +117,9 @@ INFECTIOUS = Look(
     beside=("highest-degree", "most-exposed", "static-optimum"),
 )
 """How runs in the infectious disease environment appear."""
+
+INFECTIOUS_APART = replace(INFECTIOUS, median=True)
+"""The same where a few runs end apart from the others, and none near the mean."""
 
 FIGURE_9: Mapping[str, LineStyle] = {
     f"{rank}_{quantity}": group_style(index, f"{quantity}, {rank}")
@@ -140,21 +158,50 @@ def beside_poster(
     Returns
     -------
     pandas.DataFrame
-        One row per method and metric: `method`, `metric`, our `value`, `low`, `high`, the number on
-        the `poster`, and whether it `agrees`: whether it lies within our interval, widened by the
-        reading error.
+        One row per method and metric: `method`, `metric`; our mean as `value`, with the ends `low`
+        and `high` of its interval, and the three as they are `written`; the number on the
+        `poster`, and whether it `agrees`: whether it lies within our interval, widened by the
+        reading error. Where runs are of two kinds, the numbers are their median, the lowest and
+        the highest, and `agrees` is "two kinds"; a single run has no interval, and it is "one run".
     """
     rows = final(results)
-    chosen = (rows["variant"] == variant) & rows["metric"].isin(list(read))
-    ours = over_seeds(rows[chosen & (rows["group"] == ALL_GROUPS)], [*ARM, "metric"])
-    ours = ours[ours["method"].isin(list(read["reward"]))].drop(columns=["variant", "seeds"])
-    pairs = list(zip(ours["metric"].astype(str), ours["method"].astype(str), strict=True))
-    ours["poster"] = [read[metric][method] for metric, method in pairs]
-    width = np.array([error[metric] for metric, _ in pairs])
-    ours["agrees"] = (ours["low"] - width <= ours["poster"]) & (
-        ours["poster"] <= ours["high"] + width
-    )
-    return ours.reset_index(drop=True)
+    chosen = (rows["variant"] == variant) & (rows["group"] == ALL_GROUPS)
+    chosen &= rows["metric"].isin(list(read)) & rows["method"].isin(list(read["reward"]))
+    runs = rows[chosen].groupby(["method", "metric"], sort=False, observed=True)["value"]
+    found = []
+    for (method, metric), values in runs:
+        number = read[str(metric)][str(method)]
+        ours = _beside(values, str(metric), number, error[str(metric)])
+        found.append({"method": method, "metric": metric, **ours})
+    columns = ["method", "metric", "value", "low", "high", "written", "poster", "agrees"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _beside(
+    values: pd.Series[float], metric: str, poster: float, error: float
+) -> dict[str, float | str | bool]:
+    """Hold the runs of one method against one number, as `beside_poster` says."""
+    found = tidy.possible(estimate(values), metric)
+    low, high = found.interval or (found.value, found.value)
+    agrees: bool | str = low - error <= poster <= high + error
+    middle, text = found.value, tidy.written(found)
+    if found.two_kinds:
+        middle, low, high = _middle(values), float(values.min()), float(values.max())
+        text, agrees = f"{tidy.median_and_range(values)}, two kinds", "two kinds"
+    elif len(values) == 1:
+        agrees = "one run"
+    return {
+        "value": middle,
+        "low": low,
+        "high": high,
+        "written": text,
+        "poster": poster,
+        "agrees": agrees,
+    }
+
+
+def _middle(values: pd.Series[float]) -> float:
+    return float(values.quantile(0.5, interpolation="lower"))
 
 
 def start_beside_poster(results: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -240,6 +287,35 @@ def lost_in_words(results: pd.DataFrame, method: str, variant: str = "as_coded")
     return f"{found['lost']} of {found['runs']} runs lose a site"
 
 
+def best_in_words(runs: Runs, method: str = "elbert-po", variant: str = "as_coded") -> str:
+    """Say in how many runs a method has both the least bias and the most reward.
+
+    Parameters
+    ----------
+    runs
+        Runs of several methods.
+    method, variant
+        The method, and the variant in which all of them are compared, seed by seed.
+
+    Returns
+    -------
+    str
+        As in "3 of 3 runs".
+    """
+    found = [
+        runs.last[runs.last["variant"] == variant].pivot(
+            index="seed", columns="method", values=metric
+        )
+        for metric in ("reward", "bias")
+        if runs.has((method, variant))
+    ]
+    if not found:
+        return NOT_STORED
+    reward, bias = (table.dropna() for table in found)
+    best = (reward.idxmax(axis=1) == method) & (bias.idxmin(axis=1) == method)
+    return f"{best.sum()} of {len(best)} runs"
+
+
 def demand_by_site(runs: Runs, untrained: str = "gaussian") -> pd.DataFrame | Words:
     """Lay out the incidents per step at every site, median of the runs, before and after training.
 
@@ -262,12 +338,31 @@ def demand_by_site(runs: Runs, untrained: str = "gaussian") -> pd.DataFrame | Wo
 
 
 def wasted_table(runs: Runs) -> pd.DataFrame | Words:
-    """Lay out which share of the vaccines given was wasted, with intervals over seeds."""
+    """Lay out how many of a hundred vaccines given were wasted, written as in `tidy.final_table`.
+
+    Parameters
+    ----------
+    runs
+        Runs of an infectious disease experiment. If they appear by their medians, so does what is
+        wasted, with the lowest and the highest.
+    """
     share = wasted_share(runs.results) if len(runs.results) else pd.DataFrame()
     if share.empty:
         return runs.missing
-    means = over_seeds(share, ARM).set_index(ARM)
-    return runs.labelled(all_written(means, ".0%").to_frame("vaccines wasted"))
+    write = tidy.median_and_range if runs.look.median else None
+    return runs.labelled(_written(100 * share["value"], share, "wasted, of 100 vaccines", 0, write))
+
+
+def _written(
+    values: pd.Series[float],
+    runs: pd.DataFrame,
+    title: str,
+    digits: int,
+    write: tidy.Write | None = None,
+) -> pd.DataFrame:
+    """Write one number per run of every arm, in the way of `tidy.final_table`."""
+    rows = runs.assign(value=values, metric=title, group=ALL_GROUPS, phase="final")
+    return tidy.final_table(rows, {title: (title, digits)}, write)[[title]]
 
 
 def span_beside(ours: Runs, single: Runs, metrics: Sequence[str]) -> pd.DataFrame | Words:
@@ -410,7 +505,7 @@ def supply_and_demand(
 
 
 def summed_over_groups(results: pd.DataFrame, metric: str) -> pd.Series[str]:
-    """Write the sum of a metric over all groups in the last policies, with intervals over seeds.
+    """Write the sum of a metric over all groups in the last policies, as `tidy.final_table` does.
 
     Parameters
     ----------
@@ -427,7 +522,7 @@ def summed_over_groups(results: pd.DataFrame, metric: str) -> pd.Series[str]:
     rows = final(results)
     rows = rows[(rows["metric"] == metric) & (rows["group"] != ALL_GROUPS)]
     runs = rows.groupby([*ARM, "seed"], sort=False, observed=True)["value"].sum().reset_index()
-    return all_written(over_seeds(runs, ARM).set_index(ARM), ".2f")
+    return _written(runs["value"], runs, metric, 2)[metric]
 
 
 def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
@@ -441,17 +536,62 @@ def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As from `beside_poster`, indexed by `profile` and `method`; no rows without runs.
+        Index `profile` and `method`; columns `metric`, `runs` in words, `poster` and `agrees`, as
+        from `beside_poster`. No rows without runs.
     """
     name = ours.experiment.name
-    tables = {
-        runs.profile: runs.labelled(
-            beside_poster(runs.results, POSTER[name], READING_ERROR[name]).set_index("method")
-        ).round(3)
-        for runs in (ours, authors)
-        if len(runs.results)
-    }
+    tables = {}
+    for runs in (ours, authors):
+        if len(runs.results):
+            held = beside_poster(runs.results, POSTER[name], READING_ERROR[name])
+            words = held.rename(columns={"written": "runs"}).set_index("method")
+            tables[runs.profile] = runs.labelled(words[["metric", "runs", "poster", "agrees"]])
     return pd.concat(tables, names=["profile"]) if tables else pd.DataFrame()
+
+
+def how_many(runs: Runs, method: str, variant: str = "as_coded") -> str:
+    """Say how many runs of an arm there are, as in "one run" or "5 runs"."""
+    count = len(runs.last_of(method, variant)) if len(runs.last) else 0
+    return "one run" if count == 1 else f"{count} runs"
+
+
+def verdict_in_words(
+    verdicts: Sequence[Verdict],
+    claim: str,
+    settings: str = "authors",
+    variant: str = "as_coded",
+    measure: str = "",
+    digits: int = 3,
+) -> str:
+    """Write a verdict with the number that it rests on.
+
+    Parameters
+    ----------
+    verdicts
+        As from `longfair.papers.page.Page.verdicts`.
+    claim
+        Id of the claim.
+    settings, variant
+        Which verdict on it: `"authors"` or `"ours"`, and the variant.
+    measure
+        By which formula; empty where a claim has one only.
+    digits
+        Digits after the point.
+
+    Returns
+    -------
+    str
+        As in "*reproduced*, 0.074 [0.017, 0.132]".
+    """
+    wanted = (claim, settings, variant, measure)
+    for one in verdicts:
+        if (one.claim.id, one.settings, one.variant, one.measure) == wanted:
+            if one.estimate is None:
+                return f"*{one.word}*"
+            low, high = one.interval or (None, None)
+            number = Estimate(one.estimate, low, high, len(one.seeds), one.measured)
+            return f"*{one.word}*, {tidy.written(number, digits)}"
+    return "*not judged*"
 
 
 def settings_table(experiments: Mapping[str, Experiment]) -> pd.DataFrame:

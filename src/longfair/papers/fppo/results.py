@@ -11,7 +11,7 @@ from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.fppo.attention import CASE
 from longfair.papers.fppo.measures import ATTENTION_EPISODES
-from longfair.papers.page import Look, Runs, median_and_range
+from longfair.papers.page import NOT_STORED, Look, Runs, median_and_range
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.tidy import ARM, final, of_arm, over_seeds
@@ -170,6 +170,87 @@ def beside_figure(
     return runs.labelled(pd.DataFrame.from_dict(rows, orient="index"))
 
 
+def stored_runs(runs: Runs, *methods: str, variant: str = "as_coded") -> str:
+    """Write how many runs of methods are stored, as in "PPO 10, A-PPO 1".
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    *methods
+        The methods.
+    variant
+        Their variant.
+    """
+    rows = runs.results[runs.results["variant"] == variant]
+    counts = rows.groupby("method")["seed"].nunique()
+    names = runs.look.names
+    return ", ".join(f"{names.get(one, one)} {counts.get(one, 0)}" for one in methods)
+
+
+def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int = 3) -> str:
+    """Write the median of an arm's runs, which is the value of a run.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        A final metric of all groups together.
+    method, variant
+        The arm.
+    digits
+        Digits after the point.
+    """
+    values = of_arm(runs.results, metric, method, variant)
+    if values.empty:
+        return NOT_STORED
+    return f"{values.quantile(0.5, interpolation='lower'):,.{digits}f}"
+
+
+def massaging_in_training(
+    runs: Runs, since: int, digits: int = 3, variant: str = "as_coded"
+) -> str:
+    """Say what the short-term gap of training is with massaging, F-PPO, and without, F-PPO-L.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+    since
+        Training step from which on rollouts are averaged.
+    digits
+        Digits after the point.
+    variant
+        Of both methods.
+
+    Returns
+    -------
+    str
+        Two sentences or three: how many runs there are, their gaps as from `median_and_range`, and
+        that there is nothing to compare yet where one of the two is missing.
+    """
+    rows = runs.results[
+        (runs.results["metric"] == "training_gap")
+        & (runs.results["variant"] == variant)
+        & (runs.results["step"] >= since)
+    ]
+    means = rows.groupby(["method", "seed"])["value"].mean()
+    texts, missing = [], []
+    for method in ("f-ppo", "f-ppo-l"):
+        name = runs.look.names[method]
+        own = means[means.index.get_level_values("method") == method]
+        texts.append(f"{median_and_range(own, digits)} with {name}")
+        if own.empty:
+            missing.append(name)
+    counts = stored_runs(runs, "f-ppo", "f-ppo-l", variant=variant)
+    waiting = f" So the comparison waits for runs of {' and '.join(missing)}." if missing else ""
+    return (
+        f"Stored runs: {counts}. From training step {since:,} on the mean short-term gap is "
+        f"{' and '.join(texts)}.{waiting}"
+    )
+
+
 FIRST_STEP = {
     "deviation": "at_long_term_gap",
     "rate": "at_rates",
@@ -252,7 +333,12 @@ def each_other(worlds: Mapping[str, Runs]) -> pd.DataFrame | Words:
                 for metric, (name, digits) in EACH_OTHER.items()
             }
     if not rows:
-        return next(iter(worlds.values())).missing
+        names = " ".join(runs.experiment.id for runs in worlds.values())
+        profile = next(iter(worlds.values())).profile
+        return Words(
+            "None of these runs has been made yet. What makes them: "
+            f"`longfair run {names} --profile {profile}`."
+        )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["world", "method"])
 
 

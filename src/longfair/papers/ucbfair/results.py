@@ -11,8 +11,9 @@ import pandas as pd
 from longfair.agents.policies.population import Cost
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.envs.population import DISPARITIES, PopulationModel, PopulationParams, start_grid
+from longfair.envs.population.exact import Planner, Resolution, constrained_optimum, follow
 from longfair.errors import UsageError
-from longfair.figures import Figure, LineStyle
+from longfair.figures import Figure, LineStyle, Words
 from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.page import NOT_STORED, Look, Runs
@@ -144,15 +145,15 @@ def along_episodes(runs: Runs, metric: str, *methods: str) -> pd.DataFrame:
     return _wide(runs, metric, methods).rename_axis("step")
 
 
-def from_starts(runs: Runs, *methods: str) -> pd.DataFrame:
-    """Sum up how the mean loss of policies without training differs between the 16 starts.
+def from_starts(runs: Runs, *policies: str | ArmName) -> pd.DataFrame:
+    """Sum up how the mean loss of policies differs between the 16 starts, mean over runs.
 
     Parameters
     ----------
     runs
         Runs of an experiment.
-    *methods
-        The policies.
+    *policies
+        A policy without training by its method; what was learned by its method and variant.
 
     Returns
     -------
@@ -161,9 +162,113 @@ def from_starts(runs: Runs, *methods: str) -> pd.DataFrame:
         and the worst start), as `longfair.figures.dot_intervals` takes them. No rows without
         results.
     """
-    losses = _wide(runs, "from_loss", methods)
+    losses = _by_start(runs, policies)
     ends = losses.agg(["mean", "min", "max"]).T.set_axis(["value", "low", "high"], axis=1)
     return ends.rename_axis("name").reset_index().assign(series="16 starts")
+
+
+def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.DataFrame | Words:
+    """Lay out by how much more than the exact optimum policies lose from each of the 16 starts.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    *policies
+        As for `from_starts`.
+    digits
+        Digits after the point.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index: the rates at the start, and at last their mean; (17, policies): mean loss of a step
+        less the optimum's, mean over runs. Policies without results are left out.
+    """
+    apart = _less_optimum(runs, policies)
+    if apart.empty:
+        return runs.missing
+    apart.index = pd.Index(
+        [f"{low:.2f} and {high:.2f}" for low, high in start_grid(STARTS)], name="rates at the start"
+    )
+    apart.loc["mean"] = apart.mean()
+    return apart.round(digits)
+
+
+def farthest_from_optimum(runs: Runs, policy: str | ArmName, digits: int = 3) -> str:
+    """Write by how much more than the optimum a policy loses: "0.128 on average, at most 0.136".
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    policy
+        As for `from_starts`.
+    digits
+        Digits after the point.
+    """
+    apart = _less_optimum(runs, [policy])
+    if apart.empty:
+        return NOT_STORED
+    (losses,) = apart.to_numpy().T
+    return f"{losses.mean():.{digits}f} on average, at most {losses.max():.{digits}f}"
+
+
+def optimum_by_grid(known: PopulationParams, resolutions: Sequence[Resolution]) -> pd.DataFrame:
+    """Compute the exact optimum's mean loss from the 16 starts on several grids.
+
+    Parameters
+    ----------
+    known
+        The population.
+    resolutions
+        The grids.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per grid; columns `on the grid`, what dynamic programming says, and `played`, what
+        its policy then loses in the population itself.
+    """
+    rows, starts = {}, start_grid(STARTS)
+    for one in resolutions:
+        planner = Planner(known, resolution=one)
+        plan = planner.plan()
+        sums = planner.at(plan.reward[0], starts), follow(planner, plan, starts).reward
+        rows[f"{one.rates} rates, {one.thresholds} thresholds"] = [
+            1.0 - float(total.mean()) / known.episode_length for total in sums
+        ]
+    columns = ["on the grid", "played"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("knots")
+
+
+def price_of_parity(
+    known: PopulationParams, budgets: Sequence[float], resolution: Resolution
+) -> pd.DataFrame:
+    """Compute the least mean loss from the 16 starts under budgets of squared gap in acceptance.
+
+    Parameters
+    ----------
+    known
+        The population.
+    budgets
+        Largest mean disparities per step.
+    resolution
+        The grid.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index budget; columns `mean loss`, `more than without a budget`, and `price`, what a unit
+        of disparity costs.
+    """
+    planner, rows, starts = Planner(known, resolution=resolution), {}, start_grid(STARTS)
+    free = 1.0 - planner.at(planner.plan().reward[0], starts).mean() / known.episode_length
+    for budget in budgets:
+        best = constrained_optimum(planner, starts, budget)
+        rows[budget] = [best.loss, best.loss - free, best.price]
+    columns = ["mean loss", "more than without a budget", "price"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("budget")
 
 
 def heat(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
@@ -378,6 +483,28 @@ def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure |
     if len(ends) < 2:
         return None
     return dot_intervals(ends, across=runs.look.axes[metric], band=MIDDLE)
+
+
+def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
+    """Return the mean loss (16, policies) from every start, mean over runs, under names."""
+    names, columns = runs.look.names, {}
+    rows = runs.results[runs.results["metric"] == "from_loss"]
+    for policy in policies:
+        method, variant = (policy, REFERENCE) if isinstance(policy, str) else policy
+        own = rows[(rows["method"] == method) & (rows["variant"] == variant)]
+        if len(own):
+            label = names.get(method, method)
+            if variant != REFERENCE:
+                label = f"{label}, {names.get(variant, variant)}"
+            columns[label] = own.groupby("step")["value"].mean()
+    return pd.DataFrame(columns)
+
+
+def _less_optimum(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
+    """Return mean losses as from `_by_start`, less the optimum's; nothing where it is missing."""
+    optimum = _by_start(runs, ["optimum"])
+    losses = _by_start(runs, policies)
+    return losses.sub(optimum.iloc[:, 0], axis=0) if len(optimum) else pd.DataFrame()
 
 
 def _wide(runs: Runs, metric: str, methods: tuple[str, ...]) -> pd.DataFrame:
