@@ -571,13 +571,15 @@ def _verify_against(revision: str, folder: Store, everything: bool) -> int:
         _say(
             f"{name} gives other numbers than at {revision}: raise a revision ({declared}) or undo"
         )
+    for name, error in outcome.failed.items():
+        _say(f"the probe of {name} failed ({error}): nothing is proven of it")
     _line(
         f"{len(parts.to_probe)} arms with changed code probed, {len(outcome.different)} differ; "
         f"{len(parts.untouched)} with the same source, {len(parts.declared)} declared to differ, "
         f"{len(parts.new)} in one state only, {len(parts.at_rest)} without a result; "
         f"{outcome.without} longer settings have no probe"
     )
-    return 1 if outcome.different else 0
+    return 1 if outcome.different or outcome.failed else 0
 
 
 @app.command()

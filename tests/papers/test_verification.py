@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +64,33 @@ def test_a_probe_that_failed_is_run_again(tmp_path: Path, asked: list[list[str]]
     assert asked == [["broken"], ["broken"]]
 
 
-def test_equal_errors_are_no_proof(asked: list[list[str]], tmp_path: Path) -> None:
-    with pytest.raises(verification.ProbeError, match="1 of 2 probes of the present code failed"):
-        verification._require_answers(
-            "HEAD", {"sound": "bits", "long": None}, {"sound": "bits", "broken": "error: no space"}
-        )
-    with pytest.raises(verification.ProbeError, match=r"broken \(error: no space\): nothing is"):
-        verification._require_answers("HEAD", {"broken": "error: no space"}, {})
-    verification._require_answers("HEAD", {"sound": "bits"}, {"long": None})
+def test_equal_errors_are_no_proof() -> None:
+    then = {"sound": "bits", "long": None, "broken": "error: no space", "repaired": "error: x"}
+    now = {"sound": "bits", "long": None, "broken": "error: no space", "repaired": "bits"}
+    failures = verification._failures(then, now)
+    assert failures == {"broken": "error: no space", "repaired": "error: x"}
+
+
+def test_a_proof_leaves_out_what_gave_no_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: Described("old", "{}", {}) for name in ("sound", "broken", "long")}
+    after = {name: Described(f"new {name}", "{}", {}) for name in before}
+    answers = {"sound": "bits", "broken": "error: no space", "long": None}
+    monkeypatch.setattr(verification, "described", lambda experiments: after)
+    monkeypatch.setattr(verification, "stored_arms", lambda store: set(after))
+    monkeypatch.setattr(
+        verification, "_checked_out", lambda revision: contextlib.nullcontext(("abc", TREE))
+    )
+    monkeypatch.setattr(
+        verification,
+        "_ask",
+        lambda tree, revision, command, file="": (
+            {name: list(one) for name, one in before.items()} if command == "describe" else answers
+        ),
+    )
+    outcome = verification.against("HEAD", Store(tmp_path))
+    assert outcome.different == []
+    assert outcome.failed == {"broken": "error: no space"}
+    written = (tmp_path / "ledger.jsonl").read_text(encoding="utf-8")
+    assert json.loads(written)["probes"] == 1

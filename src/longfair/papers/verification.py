@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import longfair
-from longfair.errors import FaultError, UsageError
+from longfair.errors import UsageError
 from longfair.papers import registry
 from longfair.papers.probe import failed
 from longfair.runs import ledger
@@ -45,10 +46,8 @@ class Outcome(NamedTuple):
     """Arms of longer settings that have no probe; their smoke runs were probed."""
     revisions: dict[str, dict[str, int]]
     """Declared revisions of every arm that differs."""
-
-
-class ProbeError(FaultError):
-    """A probe that gave no number, so that nothing can be compared."""
+    failed: Mapping[str, str] = MappingProxyType({})
+    """Arms whose probe ended in an error, in either state, and the error: nothing is proven."""
 
 
 def against(revision: str, store: Store, *, everything: bool = False) -> Outcome:
@@ -63,7 +62,7 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     revision
         Any name of a commit.
     store
-        Its ledger gets a line if every probe gave the same bits.
+        Its ledger gets a line on the arms that gave the same bits, if none gave others.
     everything
         Probe also the arms whose source is the same text, and longer settings without a result.
 
@@ -76,8 +75,6 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     ------
     UsageError
         If there is no repository or no such commit, or its code cannot be probed.
-    ProbeError
-        If a probe ended in an error, in either state of the code; the ledger stays as it is.
     """
     after = described(registry.experiments())
     with _checked_out(revision) as (commit, tree):
@@ -91,9 +88,10 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
             _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
             for path, arms in ((tree, before), (_own_tree(), after))
         )
-    _require_answers(revision, then, now)
-    different = [name for name in names if then[name] is not None and then[name] != now[name]]
-    probed = [name for name in names if then[name] is not None and now[name] is not None]
+    failures = _failures(then, now)
+    sound = [name for name in names if name not in failures]
+    different = [name for name in sound if then[name] is not None and then[name] != now[name]]
+    probed = [name for name in sound if then[name] is not None and now[name] is not None]
     if probed and not different:
         day = datetime.now(UTC).date().isoformat()
         ledger.add(store.root, proof_of(commit, day, probed, now, before, after))
@@ -102,19 +100,14 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         different,
         sum(now[name] is None or then[name] is None for name in names),
         {name: after[name].revisions for name in different},
+        failures,
     )
 
 
-def _require_answers(revision: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse probes that ended in an error: two equal errors are no equal numbers."""
-    for answers, whose in ((then, f"the code of {revision}"), (now, "the present code")):
-        errors = {name: answer for name, answer in answers.items() if failed(answer)}
-        if errors:
-            name, answer = next(iter(errors.items()))
-            raise ProbeError(
-                f"{len(errors)} of {len(answers)} probes of {whose} failed, as {name} ({answer}): "
-                "nothing is proven; repair it and ask again"
-            )
+def _failures(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """Return the arms whose probe ended in an error: two equal errors are no equal numbers."""
+    answers = [*then.items(), *now.items()]
+    return {name: answer for name, answer in answers if failed(answer)}
 
 
 def words_of_verdicts(store: Store, experiment: str, profile: str) -> Mapping[str, str]:
