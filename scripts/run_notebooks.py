@@ -34,7 +34,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 CHECKED = ROOT / "_build" / "notebooks"
-NOT_STARTED = "Kernel died before replying to kernel_info"
+NOT_STARTED = ("Kernel died before replying to kernel_info", "Kernel didn't respond in")
 """What is said of a kernel whose port another one took first. Nothing has run, so we try again."""
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PROFILE = ROOT / "_build" / "ipython"
@@ -141,7 +141,7 @@ def run(source: Path, target: Path, unfinished: Path, profile: str | None) -> Ou
         try:
             execute(source, unfinished, profile)
         except RuntimeError as error:
-            if NOT_STARTED not in str(error):
+            if not any(words in str(error) for words in NOT_STARTED):
                 raise
             execute(source, unfinished, profile)
     except Exception as error:  # a cell may raise anything; the report below names the notebook

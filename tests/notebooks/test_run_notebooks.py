@@ -97,8 +97,9 @@ def test_unknown_notebook_is_refused(source: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("errors", "attempts", "fails"),
     [
-        ([run_notebooks.NOT_STARTED], 2, False),
-        ([run_notebooks.NOT_STARTED] * 2, 2, True),
+        ([run_notebooks.NOT_STARTED[0]], 2, False),
+        (["Kernel didn't respond in 60 seconds"], 2, False),
+        ([run_notebooks.NOT_STARTED[1]] * 2, 2, True),
         (["Kernel died"], 1, True),
     ],
 )
