@@ -68,9 +68,9 @@ authors_steps.say(
     "steps; where advantages are combined before they are standardised, "
     f"{worlds.lost_in_words(authors_steps.results, combined)}.",
     "With our settings a larger weight buys less bias there where no site is lost, as the paper "
-    "says, and with the largest two sites are lost, which it does not say; elsewhere ten times the "
-    "paper's weight costs reward, in lending by lending to nearly everybody, and R-PPO with its "
-    "printed sign opens the gap that it is meant to close.",
+    "says, and with the largest two sites are lost, which it does not say.",
+    "Elsewhere ten times the paper's weight costs reward, in lending by lending to nearly "
+    "everybody, and R-PPO with its printed sign opens the gap that it is meant to close.",
 )
 
 # %% [markdown]

@@ -81,11 +81,11 @@ harder.scatter(
 # %% tags=["nbval-check-output", "remove-input"]
 harder.say(
     "With our settings, as coded, "
-    f"{worlds.lost_in_words(harder.results, 'elbert-po')} under ELBERT-PO, with a reward many "
-    "times as negative, and the others end with less bias than any run of the other methods and "
-    "about as much reward as the best; with the authors' settings it has the least bias of the "
-    f"four methods and the most reward in {worlds.best_in_words(authors)}, and of those stopped "
-    f"after a fifth of the steps {worlds.lost_in_words(stopped.results, 'elbert-po')}.",
+    f"{worlds.lost_in_words(harder.results, 'elbert-po')} under ELBERT-PO, and the others end "
+    "with less bias than any run of the other methods and about as much reward as the best.",
+    "With the authors' settings it has the least bias of the four methods and the most reward in "
+    f"{worlds.best_in_words(authors)}; of those stopped after a fifth of the steps "
+    f"{worlds.lost_in_words(stopped.results, 'elbert-po')}.",
     "The rule with weights, found without a gradient, has a reward of "
     f"{harder.mean('reward', 'static-optimum'):.3f} and a bias of "
     f"{harder.mean('bias', 'static-optimum'):.3f}, G-PPO, which looks at the reward only, "

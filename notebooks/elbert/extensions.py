@@ -59,11 +59,11 @@ fair.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 lasting.say(
-    "With our settings the gaps of three of four notions are closed, those of equal opportunity, "
-    "equalised odds and demographic parity, of which equalised odds costs nearly all of the "
-    f"profit, {fair.number('reward', 'elbert-po-equalised-odds', 'as_coded')} after "
-    f"{fair.number('reward', 'g-ppo', 'as_coded')} under PPO; accuracy parity is not served, but "
-    "in lending there is hardly a gap in accuracy to close.",
+    "With our settings the gaps of equal opportunity, equalised odds and demographic parity are "
+    "closed; that of accuracy is not, but in lending there is hardly one to close.",
+    "Equalised odds costs nearly all of the profit, "
+    f"{fair.number('reward', 'elbert-po-equalised-odds', 'as_coded')} after "
+    f"{fair.number('reward', 'g-ppo', 'as_coded')} under PPO.",
     "Only with a weight of a hundred is the demand clearly higher, by "
     f"{lasting.less('demand_1', *shown.demand_pair(100), 4)}, and the reward is lower by "
     f"{lasting.less('reward', *reversed(shown.demand_pair(100)))}.",

@@ -19,7 +19,9 @@ import claim_pages
 from browser import Browser
 from longfair.papers import registry
 
-VERDICT = re.compile(r'<strong class="verdict[^>]*>([a-z ]+?)(?: \(fragile\))?</strong>')
+VERDICT = re.compile(
+    r'<strong class="verdict[^>]*>(?:our settings: )?([a-z ]+?)(?: \(fragile\))?</strong>'
+)
 SHOWN = "[...document.querySelectorAll('#claim-board tbody tr')].filter(row => !row.hidden)"
 STATUS = "document.querySelector('#claim-filter [role=status]').textContent"
 
