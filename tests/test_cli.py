@@ -17,6 +17,7 @@ import pytest
 
 import longfair.papers
 from longfair.cli import main
+from longfair.errors import UsageError
 from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
 from longfair.runs.verify import Comparison
@@ -514,6 +515,12 @@ def test_a_claim_of_another_paper_is_bad_input(command: Command) -> None:
     command("run", "toy/lending", "--profile", "book")
     code, _, err = command("claims", "toy-1", "--paper", "nothing")
     assert (code, "unknown paper 'nothing'" in one_line(err)) == (2, True)
+
+
+def test_a_claim_must_be_of_the_paper_that_is_named() -> None:
+    forget()
+    with pytest.raises(UsageError, match="'elbert-01' is of paper 'elbert', not of 'fairmdp'"):
+        registry.select_claims(["elbert-01"], "fairmdp")
 
 
 def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

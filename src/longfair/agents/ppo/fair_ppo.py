@@ -443,6 +443,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         state, self._environment_state = self._environment_state, None
         if isinstance(state, np.ndarray):
             for actions in state:
+                # Both are declared as None before the first reset, and narrower than what comes.
                 self._last_obs, _, self._last_episode_starts, infos = env.step(actions)  # type: ignore[assignment]
                 self._info = needed(infos, self.strategy.needs)
         elif state is not None:
