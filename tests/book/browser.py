@@ -20,7 +20,11 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 SETTLED = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const ending = document.getAnimations()
+    .filter(change => change.effect.getComputedTiming().endTime < Infinity);
+  await Promise.all(ending.map(change => change.finished.catch(() => {})));
 }"""
+"""A page is laid out when its mathematics is typeset and no colour is on its way to another."""
 FOUND_BY_AXE = """async () => {
   const options = { resultTypes: ["violations"], preload: false };
   const { violations } = await axe.run(document, options);
