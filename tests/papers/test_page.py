@@ -135,6 +135,12 @@ def test_numbers_stand_with_their_intervals_in_sentences() -> None:
     assert RUNS.mean("reward", "bar") == 0.5
     assert repr(RUNS.say("one")) == "one"
     assert RUNS.say("one", "two")._repr_markdown_() == "- one\n- two"
+    aside = RUNS.aside("a < b", "*one*")
+    assert repr(aside) == "a < b\n*one*"
+    folded_away = aside._repr_markdown_()
+    assert folded_away.startswith('<details class="longfair-folded"><summary>a &lt; b</summary>')
+    assert folded_away.endswith("\n\n*one*\n\n</details>")
+    assert NONE.aside("heading", "never said") == NONE.missing
 
 
 def test_tables_call_methods_as_figures_do() -> None:

@@ -90,16 +90,29 @@ class Figure:
 
 @dataclass(frozen=True)
 class Words:
-    """Markdown that a page shows as text and a terminal as it is."""
+    """Markdown that a page shows as text and a terminal as it is.
+
+    Attributes
+    ----------
+    text
+        The Markdown.
+    heading
+        What is read before the text is opened, without markup; empty if the text is in sight.
+    """
 
     text: str
+    heading: str = ""
 
     def __repr__(self) -> str:
-        """Return the text itself."""
-        return self.text
+        """Return the text, below its heading if there is one."""
+        return f"{self.heading}\n{self.text}" if self.heading else self.text
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        if not self.heading:
+            return self.text
+        # Markdown is read as such between blank lines, and HTML around it.
+        summary = f"<summary>{html.escape(self.heading)}</summary>"
+        return f'<details class="longfair-folded">{summary}\n\n{self.text}\n\n</details>'
 
 
 @dataclass(frozen=True)

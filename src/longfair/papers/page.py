@@ -171,6 +171,11 @@ class Runs:
         several = len(sentences) > 1
         return Words("\n".join(f"- {text}" for text in sentences) if several else sentences[0])
 
+    def aside(self, heading: str, *sentences: str) -> Words:
+        """Say something that most readers can do without: it opens when its heading is clicked."""
+        said = self.say(*sentences)
+        return said if self.results.empty else replace(said, heading=heading)
+
     def number(self, metric: str, method: str, variant: str, digits: int = 3) -> str:
         """Write what an arm reaches, with its interval, as in "0.150 [0.148, 0.152]".
 
