@@ -410,7 +410,7 @@ TABULAR = Experiment(
     id="fairqcm/tabular",
     title="Doughnuts for three people, with tables of action values",
     arms={profile: _arms(profile) for profile in SIZES},
-    seeds={"smoke": 2, "book": 10},
+    seeds={"smoke": 2, "book": 30},
     horizon={
         profile: episodes * DoughnutParams.tabular().episode_length
         for profile, (episodes, _, _) in SIZES.items()
