@@ -327,6 +327,17 @@ def test_the_file_is_read_as_strictly_as_its_claims(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_says_what_values_a_metric_can_have(tmp_path: Path) -> None:
+    bound = {"kind": "bound", "method": "fair", "metric": "bias", "high": 0.1}
+    (read,) = load(tmp_path, claim(rule=bound), possible={"bias": [0, 1]})
+    assert read.rule.quantity.possible == {"bias": (0.0, 1.0)}
+    for wrong in ([1, 0], [0], [0, None], 1, [0, True], [0, 1, 2], [0, float("inf")]):
+        with pytest.raises(UsageError, match=r"possible: bias is .*must be \[low, high\]"):
+            load(tmp_path, claim(rule=bound), possible={"bias": wrong})
+    with pytest.raises(UsageError, match="no rule uses 'bais': did you mean 'bias'"):
+        load(tmp_path, claim(rule=bound), possible={"bais": [0, 1]})
+
+
 TEXT = """\
 paper: toy
 claims:

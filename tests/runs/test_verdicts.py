@@ -482,6 +482,20 @@ def test_a_bound_is_judged(low: float, high: float, word: str, claimed: str) -> 
     assert verdict_of(BoundRule(BIAS, "fair", low, high)).word == "not attempted"
 
 
+def test_an_interval_ends_where_a_mean_cannot_lie() -> None:
+    """The lower end passes zero, which no bias can, and the claim is about values from zero on."""
+    table = rows("fair", [0.0, 0.0, 0.01, 0.02, 0.05])
+    anywhere = verdict_of(BoundRule(BIAS, "fair", 0, 1), table)
+    assert anywhere.interval is not None
+    assert anywhere.interval[0] < 0
+    assert anywhere.word == "inconclusive"
+    share = replace(BIAS, possible={"bias": (0.0, 0.04), "another": (0.03, 1.0)})
+    possible = verdict_of(BoundRule(share, "fair", 0, 1), table)
+    assert possible.interval == (0.0, 0.04)
+    assert possible.word == "reproduced"
+    assert possible.estimate == anywhere.estimate
+
+
 def checks() -> dict[str, Any]:
     return {
         "halves": lambda: CheckResult(True, {"half": 0.5}, "it is a half", instances=40),

@@ -28,6 +28,9 @@ A file looks like this::
         changed:
           - {date: 2025-01-31, was: a tolerance of 0.01, now: one of 0.02, why: see the note}
 
+A file may also say, before its claims, what values a metric can have at all, as in ``possible:
+{share_of_runs: [0, 1]}``. Intervals of its mean end there.
+
 A *variant* says how a method was trained, a *measure* how its runs are measured. They are two
 switches: every pair under ``measures`` is judged apart. Where measures do not differ, the key is
 left out, and one measure without a name is judged in every variant.
@@ -46,10 +49,10 @@ from typing import Any, Literal
 import yaml
 from yaml.composer import Composer
 
-from longfair.errors import UsageError
+from longfair.errors import UsageError, near_misses
 from longfair.runs.experiment import require_name, split_id
 from longfair.runs.fields import Fields
-from longfair.runs.rules.rule import Rule, RuleFields
+from longfair.runs.rules.rule import Ends, Rule, RuleFields
 
 
 @dataclass(frozen=True)
@@ -207,12 +210,20 @@ def load_claims(path: Path) -> list[Claim]:
     """
     fields = Fields(_content(path), str(path))
     paper = fields.name("paper")
+    ranges = fields.mapping("possible", {})
+    possible = {name: Fields(ranges, f"{path}: possible").ends(name) for name in ranges}
     claims = [
-        _claim(Fields(item, f"{path}, claim {position + 1}"), paper)
+        _claim(Fields(item, f"{path}, claim {position + 1}"), paper, possible)
         for position, item in enumerate(fields.sequence("claims"))
     ]
     fields.finish()
     require_distinct(claims)
+    used = {metric for claim in claims for metric in _metrics(claim.rule)}
+    for metric in possible:
+        if metric not in used:
+            raise UsageError(
+                f"{path}: possible: no rule uses {metric!r}: {near_misses(metric, used)}"
+            )
     return claims
 
 
@@ -293,7 +304,11 @@ def _id_of(node: yaml.Node) -> str:
     return next((f" ({value.value})" for key, value in pairs if key.value == "id"), "")
 
 
-def _claim(fields: Fields, paper: str) -> Claim:
+def _metrics(rule: Rule) -> set[str]:
+    return {name for part in rule.numbers for name in part.quantity.metrics.values()}
+
+
+def _claim(fields: Fields, paper: str, possible: Mapping[str, Ends]) -> Claim:
     identifier = fields.name("id")
     fields.where = f"{fields.where} ({identifier})"
     variants = _names(fields, "variants", "variant")
@@ -304,6 +319,7 @@ def _claim(fields: Fields, paper: str) -> Claim:
         f"{fields.where}: rule",
         tuple(dict.fromkeys(name for names in measures.values() for name in names)),
         None if reported is None else reported.value,
+        possible,
     ).rule()
     experiment = fields.text("experiment") if rule.methods else None
     if experiment is not None:

@@ -61,8 +61,7 @@ class Fields:
     def number(self, key: str, default: Any = ..., low: float = -math.inf) -> float:
         """Return a finite number."""
         value = self.take(key, default)
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < low:
+        if not _is_number(value) or value < low:
             least = "" if math.isinf(low) else f", at least {low:g}"
             raise self.wrong(key, value, f"a number{least}")
         return float(value)
@@ -90,6 +89,14 @@ class Fields:
             raise self.wrong(key, value, "a list")
         return value
 
+    def ends(self, key: str) -> tuple[float, float]:
+        """Return the two ends of an interval, the lower one first."""
+        value = self.take(key)
+        ends = [part for part in value if _is_number(part)] if isinstance(value, list) else []
+        if len(ends) != 2 or len(value) != 2 or not ends[0] < ends[1]:
+            raise self.wrong(key, value, "[low, high] with low < high")
+        return float(ends[0]), float(ends[1])
+
     def mapping(self, key: str, default: Any = ...) -> dict[str, Any]:
         """Return keys and values of anything."""
         value = self.take(key, default)
@@ -109,6 +116,11 @@ class Fields:
         """Refuse keys that nobody asked for."""
         for key in self._left:
             raise UsageError(f"{self.where}: unknown key {key!r}: {near_misses(key, self._asked)}")
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
 
 
 def _short(value: Any) -> str:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -114,6 +114,28 @@ def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
     cut = size // 4
     ordered = np.partition(numbers, (cut, size - cut - 1), axis) if size else numbers
     return np.moveaxis(ordered, axis, 0)[cut : size - cut].mean(axis=0)
+
+
+def within_ends(found: Estimate, low: float, high: float) -> Estimate:
+    """Cut off what an interval holds of values that cannot occur.
+
+    Coverage stays as it is, because the true value can occur.
+
+    Parameters
+    ----------
+    found
+        An estimate; its value lies between the ends.
+    low, high
+        Least and largest value that can occur.
+
+    Returns
+    -------
+    Estimate
+        The same with the ends of its interval moved in where they lie outside.
+    """
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, low), high=min(found.high, high))
 
 
 def estimate(

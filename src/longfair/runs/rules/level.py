@@ -13,15 +13,20 @@ from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
-from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
+from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
 
+EVERYWHERE = (-math.inf, math.inf)
+
 
 @dataclass(frozen=True)
 class LevelRule(Rule):
-    """The effect is the mean of one method."""
+    """The effect is the mean of one method.
+
+    Its interval ends where a mean cannot lie, if the file of claims says where that is.
+    """
 
     quantity: Quantity
     method: str
@@ -55,7 +60,8 @@ class LevelRule(Rule):
         if values is None:
             return case.not_attempted([self.method])
         numbers: Floats = np.asarray(values, dtype=np.float64)
-        found = case.smallest([mean_effect(numbers)])
+        ends = self.quantity.possible.get(case.metric(self.quantity), EVERYWHERE)
+        found = within_ends(case.smallest([mean_effect(numbers)]), *ends)
         finding = Finding(
             estimate=found,
             measured=f"{case.measured(self.quantity)}, {plain(self.method)}",

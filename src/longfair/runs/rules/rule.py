@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from longfair.errors import UsageError
@@ -16,6 +16,9 @@ from longfair.runs.tables import ALL_GROUPS, PHASES
 if TYPE_CHECKING:
     from longfair.runs.rules.case import Case
     from longfair.runs.verdicts import Verdict
+
+Ends = tuple[float, float]
+"""Least and largest value."""
 
 _AT = "at_"
 """Begins the name of a metric that is told over the steps of an evaluation."""
@@ -81,12 +84,15 @@ class Quantity:
     window
         For the curve: first and last moment, as fractions of the run's last step. The whole
         curve is ``[0, 1]``.
+    possible
+        Metric to the least and the largest value that it can have, where that is known.
     """
 
     metrics: Mapping[str, str]
     group: int = ALL_GROUPS
     phase: str = "final"
     window: tuple[float, float] | None = None
+    possible: Mapping[str, Ends] = field(default_factory=dict)
 
     def measured(self, measure: str) -> str:
         """Say in plain words which number it is."""
@@ -227,14 +233,22 @@ class RuleFields(Fields):
         Measures by which the claim is judged.
     reported
         The reported value, or None.
+    possible
+        Metric to the least and the largest value that it can have, where the file says so.
     """
 
     def __init__(
-        self, content: Any, where: str, measures: tuple[str, ...], reported: float | None
+        self,
+        content: Any,
+        where: str,
+        measures: tuple[str, ...],
+        reported: float | None,
+        possible: Mapping[str, Ends],
     ) -> None:
         super().__init__(content, where)
         self.measures = measures
         self.reported = reported
+        self.possible = possible
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
@@ -249,7 +263,7 @@ class RuleFields(Fields):
     def part(self, content: Any, name: str) -> Rule:
         """Read a rule that is part of this one."""
         where = f"{self.where}, {name}"
-        return RuleFields(content, where, self.measures, self.reported).rule()
+        return RuleFields(content, where, self.measures, self.reported, self.possible).rule()
 
     def method(self) -> str:
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""
@@ -280,7 +294,8 @@ class RuleFields(Fields):
         window = self.take("window", None)
         if (phase == "curve") != (window is not None):
             raise self.wrong("window", window, "given with 'phase: curve', and only then")
-        return Quantity(metric, group, phase, None if window is None else self._window(window))
+        moments = None if window is None else self._window(window)
+        return Quantity(metric, group, phase, moments, self.possible)
 
     def metric(self, key: str) -> dict[str, str]:
         """Read the name of a metric, for all measures or one name for each."""
