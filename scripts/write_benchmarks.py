@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,6 +22,7 @@ import pandas as pd
 
 from longfair.papers.benchmarks import environment_benchmarks, training_benchmarks
 from longfair.runs.machine import this_machine
+from longfair.runs.manifest import write_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
 MEASURE = {"environments": environment_benchmarks, "training": training_benchmarks}
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
             "rows": rows,
         }
         file = chosen.folder / f"{name}.json"
-        file.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+        write_table(file, measured)
         print(f"wrote {file}")
 
 

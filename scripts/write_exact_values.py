@@ -8,10 +8,10 @@ Usage: python scripts/write_exact_values.py
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from longfair.papers.exact_values import exact_values
+from longfair.runs.manifest import write_table
 
 FILE = Path(__file__).resolve().parents[1] / "results" / "exact" / "environments.json"
 
@@ -19,8 +19,7 @@ FILE = Path(__file__).resolve().parents[1] / "results" / "exact" / "environments
 def main() -> None:
     """Write the file."""
     rows = exact_values()
-    FILE.parent.mkdir(parents=True, exist_ok=True)
-    FILE.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    write_table(FILE, rows)
     print(f"wrote {len(rows)} exact values to {FILE}")
 
 

@@ -10,12 +10,12 @@ Usage: python scripts/write_fairmdp_exact.py [--scale]
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from longfair.papers.fairmdp.exact import exact_numbers
 from longfair.papers.fairmdp.scale import measurements
+from longfair.runs.manifest import write_table
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "exact"
 
@@ -31,8 +31,7 @@ def main() -> None:
 
 
 def _write(name: str, content: Any) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    write_table(FOLDER / name, content)
     print(f"wrote {FOLDER / name}")
 
 

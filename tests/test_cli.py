@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import longfair.papers
@@ -20,6 +21,8 @@ from longfair.cli import main
 from longfair.errors import UsageError
 from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
+from longfair.runs import files
+from longfair.runs.manifest import write_table
 from longfair.runs.verify import Comparison
 
 LOADED = (claim_sheet, rerunning)
@@ -198,6 +201,26 @@ def test_stale_results_are_judged_but_named(
     assert code == 0
     assert json.loads(out)[0]["verdict"] == "reproduced"
     assert "15 of 15 results of toy/lending under book are stale (other settings)" in one_line(err)
+
+
+@pytest.mark.parametrize("how", ["removed", "swapped"])
+def test_claims_say_that_a_result_is_not_that_of_the_manifest(
+    command: Command, tmp_path: Path, how: str
+) -> None:
+    command("run", "toy/lending", "--profile", "book")
+    assert command("claims", "toy-1")[2] == ""
+    (path,) = tmp_path.rglob("book/fair.as_coded.001.parquet")
+    if how == "removed":
+        path.unlink()
+    else:
+        table, provenance = files.read(path)
+        values = pa.array(3.0 * table.column("value").to_numpy())
+        files.write(path, table.set_column(4, table.schema.field(4), values), provenance)
+    for arguments in (["claims", "toy-1"], ["claims", "--json"]):
+        code, out, err = command(*arguments)
+        assert code == 0
+        assert "toy-1" in out
+        assert f"{path} missing, or not the file that it names" in one_line(err)
 
 
 # --- bad input: one line, exit code 2 ---------------------------------------------------------
@@ -380,6 +403,13 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert "is in the manifest and missing" in one_line(err)
     assert command("verify", "--write")[0] == 0
     assert command("verify")[0] == 0
+    write_table(tmp_path / "results" / "exact" / "numbers.json", {"value": 0.5})
+    assert command("verify")[0] == 0
+    table = tmp_path / "results" / "exact" / "numbers.json"
+    table.write_text(table.read_text().replace("0.5", "0.6"))
+    code, _, err = command("verify")
+    assert code == 1
+    assert f"{table} is not the file in the manifest" in one_line(err)
 
 
 def test_show_tells_everything_about_a_claim(command: Command) -> None:

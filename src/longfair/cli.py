@@ -27,6 +27,7 @@ from rich.text import Text
 from longfair.errors import FaultError, UsageError
 
 if TYPE_CHECKING:
+    from longfair.runs.claims import Claim
     from longfair.runs.experiment import Run
     from longfair.runs.store import Store
     from longfair.runs.verdicts import Verdict
@@ -309,25 +310,12 @@ def claims(
     verdicts = board.verdicts(
         chosen, folder, registry.experiments(), registry.checks(), profile=profile
     )
-    for line in _stale_lines(verdicts, folder):
-        _say(line)
     if as_json:
         _print_json([verdict.as_json() for verdict in verdicts])
-        return
-    few = len(chosen) <= _TOLD
-    for claim in chosen:
-        _print_claim([verdict for verdict in verdicts if verdict.claim is claim], few)
-    if not few:
-        _line("what decides each of them: 'longfair claims ID' and 'longfair show ID'")
-    for asked, words in board.counts(verdicts).items():
-        whose = "claims of papers" if asked == "paper" else "questions asked here"
-        listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
-        _line(f"{whose}, one count for each variant and measure: {listed or 'none'}")
-    changed = sum(bool(claim.changed) for claim in chosen)
-    _line(
-        f"rules written or changed after their runs: {changed} of {len(chosen)}; "
-        "'longfair show ID' says what was changed and why"
-    )
+    else:
+        _print_verdicts(chosen, verdicts)
+    for line in (*_stale_lines(verdicts, folder), *_differing_lines(chosen, folder)):
+        _say(line)
 
 
 @app.command()
@@ -515,7 +503,7 @@ def verify(
     if write:
         from longfair.runs.verify import write_manifest
 
-        _line(f"{write_manifest(folder):,} results entered into {folder.root / 'MANIFEST'}")
+        _line(f"{write_manifest(folder):,} files entered into {folder.root / 'MANIFEST'}")
     sound = _verify_store(folder)
     if sample:
         sound &= _verify_sample(folder, sample, turn, seconds)
@@ -652,6 +640,44 @@ def _stale_lines(verdicts: Sequence[Verdict], folder: Store) -> list[str]:
             "again"
         )
     return lines
+
+
+def _differing_lines(chosen: Sequence[Claim], folder: Store) -> list[str]:
+    """Say in one line, if any, which files that verdicts rest on are not those of the manifest."""
+    from longfair.runs import check_memory
+    from longfair.runs.verify import differing
+
+    parts = {claim.experiment for claim in chosen if claim.experiment}
+    if any(claim.rule.checks for claim in chosen):
+        parts.add(check_memory.FILE)
+    names = [str(folder.root / name) for name in differing(folder, parts)]
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if names[1:] else ""
+    return [
+        f"these verdicts do not rest on what the manifest lists: {names[0]}{more} missing, or not "
+        "the file that it names; 'longfair verify' says what to do"
+    ]
+
+
+def _print_verdicts(chosen: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
+    """Print every claim with its verdicts, and then how many there are of each."""
+    from longfair.runs import board
+
+    few = len(chosen) <= _TOLD
+    for claim in chosen:
+        _print_claim([verdict for verdict in verdicts if verdict.claim is claim], few)
+    if not few:
+        _line("what decides each of them: 'longfair claims ID' and 'longfair show ID'")
+    for asked, words in board.counts(verdicts).items():
+        whose = "claims of papers" if asked == "paper" else "questions asked here"
+        listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
+        _line(f"{whose}, one count for each variant and measure: {listed or 'none'}")
+    changed = sum(bool(claim.changed) for claim in chosen)
+    _line(
+        f"rules written or changed after their runs: {changed} of {len(chosen)}; "
+        "'longfair show ID' says what was changed and why"
+    )
 
 
 def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:

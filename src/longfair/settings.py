@@ -21,18 +21,38 @@ Traceback (most recent call last):
 longfair.errors.UsageError: discount=1.5: give a finite number in [0, 1]
 
 NumPy numbers become Python's, lists and arrays become tuples. Nothing else is converted: text is
-no number, and True is not 1. Arguments that are in no record are held against the same annotations
-with `checked`.
+no number, and True is not 1. The arguments of a function are held against the same annotations
+where it is `validated`, and a single value with `checked`:
+
+>>> @validated
+... def learn(total_timesteps: Natural, progress_bar: bool = False) -> int:
+...     return total_timesteps
+>>> learn(-1)
+Traceback (most recent call last):
+longfair.errors.UsageError: total_timesteps=-1: give an integer of at least 0
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from functools import cache, wraps
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -40,9 +60,12 @@ from longfair.errors import UsageError, near_misses
 
 _SUM_TOLERANCE = 1e-9
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 
 class Range(NamedTuple):
-    """Between which bounds a number lies; the bounds belong to it unless they are said not to."""
+    """Between which bounds a finite number lies; they belong to it unless they are said not to."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -50,12 +73,20 @@ class Range(NamedTuple):
     """Whether the number must be above `low`."""
     below: bool = False
     """Whether the number must be below `high`."""
+    infinite: bool = False
+    """Whether the number may be infinite."""
 
     def __contains__(self, number: object) -> bool:
         """Say whether a number keeps the bounds."""
         assert isinstance(number, (int, float))
         over = number > self.low if self.above else number >= self.low
-        return over and (number < self.high if self.below else number <= self.high)
+        under = number < self.high if self.below else number <= self.high
+        return over and under and (self.infinite or _is_finite(number))
+
+    @property
+    def number(self) -> str:
+        """What a real number is called."""
+        return "a number" if self.infinite else "a finite number"
 
     def of(self, what: str) -> str:
         """Describe numbers of a kind with these bounds: `an integer of at least 1`."""
@@ -76,6 +107,25 @@ class Length(NamedTuple):
 
     low: int
     high: int | None = None
+
+
+class Axes(NamedTuple):
+    """How many axes an array of finite numbers has, which is not empty; a `Range` bounds them."""
+
+    axes: int
+
+
+class Only(NamedTuple):
+    """The one value that an argument may have, and why."""
+
+    value: Any
+    why: str
+
+
+class Give(NamedTuple):
+    """What an error asks for, where the kind alone would not tell a user how to come by it."""
+
+    what: str
 
 
 class OneOf:
@@ -127,6 +177,52 @@ def validate(record: Any) -> None:
             object.__setattr__(record, name, kept)
 
 
+def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Hold the arguments of a function against its annotations whenever it is called.
+
+    Arguments that are left out keep their defaults, which are not looked at.
+
+    Parameters
+    ----------
+    function
+        A function, a method or a constructor. What keyword arguments may be is told by
+        ``**kwargs: Unpack[Kinds]`` with a `typing.TypedDict`.
+
+    Raises
+    ------
+    UsageError
+        When it is called: naming the first argument that is wrong, its value and what is allowed.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        given = signature.bind(*args, **kwargs)
+        kinds = kinds_of_arguments(function)
+        for name, value in given.arguments.items():
+            if signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD:
+                given.arguments[name] = checked(name, value, kinds.get(name, Any))
+            elif name not in kinds:
+                given.arguments[name] = {
+                    key: checked(key, entry, _kind_of(key, kinds)) for key, entry in value.items()
+                }
+        return function(*given.args, **given.kwargs)
+
+    return call
+
+
+@cache
+def kinds_of_arguments(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function's arguments by name, also of those in ``**kwargs``."""
+    kinds = get_type_hints(inspect.unwrap(function), include_extras=True)
+    kinds.pop("return", None)
+    for name, kind in list(kinds.items()):
+        if get_origin(kind) is Unpack:
+            del kinds[name]
+            kinds |= get_type_hints(get_args(kind)[0], include_extras=True)
+    return kinds
+
+
 def checked(name: str, value: Any, kind: Any) -> Any:
     """Return a value as its kind wants it, or raise `UsageError` with its name.
 
@@ -137,26 +233,43 @@ def checked(name: str, value: Any, kind: Any) -> Any:
     value
         What was given.
     kind
-        An annotation: `int`, `float`, `bool`, `str`, a class; `Annotated` with `Range`, `Length`
-        or `OneOf`; `tuple`, `Sequence`, `Mapping`, `Literal`, `Callable`, and unions of these.
+        An annotation: `int`, `float`, `bool`, `str`, a class; `Annotated` with `Range`, `Length`,
+        `OneOf`, `Axes`, `Only` or `Give`; `tuple`, `Sequence`, `list`, `Mapping`, `Literal`,
+        `Callable`, `type`, and unions of these.
     """
     rules: dict[type, Any] = {}
     if get_origin(kind) is Annotated:
         kind, *given = get_args(kind)
         rules = {type(rule): rule for rule in given}
+    if Give not in rules:
+        return _kept(name, value, kind, rules)
+    try:
+        return _kept(name, value, kind, rules)
+    except UsageError:
+        raise _refused(name, value, rules[Give].what) from None
+
+
+def _kept(name: str, value: Any, kind: Any, rules: Mapping[type, Any]) -> Any:
     origin = get_origin(kind)
     if kind is Any:
         return value
+    if Only in rules:
+        return _only(name, value, rules[Only])
+    if Axes in rules:
+        return _array(name, value, rules[Axes].axes, rules.get(Range, Range()))
     if kind in (int, float):
         return _number(name, value, kind, rules.get(Range, Range()))
     if kind is str or origin is Literal:
         return _text(name, value, rules[OneOf].names if OneOf in rules else get_args(kind))
     if origin in (Union, types.UnionType):
         return _one_of_kinds(name, value, get_args(kind))
-    if origin in (tuple, Sequence):
-        return _sequence(name, value, kind, rules.get(Length, Length(0)))
+    if origin in (tuple, Sequence, list):
+        entries = _sequence(name, value, kind, rules.get(Length, Length(0)))
+        return list(entries) if origin is list else entries
     if origin is Mapping or origin is dict:
         return _mapping(name, value, get_args(kind)[1])
+    if origin is type:
+        return _subclass(name, value, get_args(kind)[0])
     return _instance(name, value, origin or kind)
 
 
@@ -185,17 +298,49 @@ def _kinds(record: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(record)}
 
 
+def _is_finite(number: int | float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer beyond all floating-point numbers
+        return False
+
+
 def _refused(name: str, value: Any, allowed: str) -> UsageError:
     return UsageError(f"{name}={shortened(value)}: give {allowed}")
+
+
+def _kind_of(key: str, kinds: Mapping[str, Any]) -> Any:
+    if key not in kinds:
+        raise UsageError(f"unknown argument {key!r}: {near_misses(key, kinds)}")
+    return kinds[key]
+
+
+def _only(name: str, value: Any, only: Only) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if type(plain) is type(only.value) and plain == only.value:
+        return only.value
+    raise UsageError(f"{name}={shortened(value)}: only {only.value!r} is possible here, {only.why}")
+
+
+def _array(name: str, value: Any, axes: int, bounds: Range) -> Any:
+    """Return an array as it is, and what can be one as an array."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    numbers = array.dtype.kind in "biuf" and array.ndim == axes and array.size
+    if not numbers or not all(entry in bounds for entry in array.ravel().tolist()):
+        raise _refused(name, value, f"{bounds.of('finite numbers')} in an array of {axes} axes")
+    return array
 
 
 def _number(name: str, value: Any, kind: type, bounds: Range) -> Any:
     numbers = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
     if isinstance(value, numbers) and not isinstance(value, bool):
         plain = value.item() if isinstance(value, np.generic) else value
-        if math.isfinite(plain) and plain in bounds:
+        if plain in bounds:
             return plain
-    raise _refused(name, value, bounds.of("an integer" if kind is int else "a finite number"))
+    raise _refused(name, value, bounds.of("an integer" if kind is int else bounds.number))
 
 
 def _text(name: str, value: Any, names: Sequence[str]) -> str:
@@ -256,6 +401,12 @@ def _mapping(name: str, value: Any, kind: Any) -> Any:
     for key, entry in value.items():
         checked(f"{name}[{key!r}]", entry, kind)
     return value
+
+
+def _subclass(name: str, value: Any, kind: Any) -> Any:
+    if isinstance(value, type) and (kind is Any or issubclass(value, kind)):
+        return value
+    raise _refused(name, value, "a class" if kind is Any else f"a subclass of {kind.__name__}")
 
 
 def _instance(name: str, value: Any, kind: Any) -> Any:

@@ -27,7 +27,13 @@ def lending(copies: int = 2, length: int = 50) -> Any:
 
 
 def model_of(env: Any = None, **settings: Any) -> FairPPO:
-    small = {"batch_size": 50, "n_epochs": 1, "net_arch": (8,), "seed": 1, "verbose": 0}
+    small: dict[str, Any] = {
+        "batch_size": 50,
+        "n_epochs": 1,
+        "net_arch": (8,),
+        "seed": 1,
+        "verbose": 0,
+    }
     return FairPPO(env=lending() if env is None else env, **(small | settings))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -73,6 +74,17 @@ def test_lending_changes_nothing_before_its_first_rollout() -> None:
 def test_units_are_handed_out_one_by_one() -> None:
     assert handed_out(np.array([0.5, 0.3, 0.1, 0.06, 0.04]), 6).tolist() == [3, 2, 1, 0, 0]
     assert handed_out(np.full(5, 0.2), 6).tolist() == [2, 1, 1, 1, 1]
+
+
+def test_units_are_handed_out_as_the_environment_does() -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=500, preset="fppo")
+    env.reset(seed=1)
+    logits = np.random.default_rng(2).uniform(-3.0, 3.0, (500, 5)).astype(np.float32)
+    *_, info = env.step(logits)
+    weights = np.exp(logits.astype(np.float64))
+    units = int(info["allocation"][0].sum())
+    handed = [handed_out(row / row.sum(), units) for row in weights]
+    np.testing.assert_array_equal(handed, info["allocation"])
 
 
 SHARES = np.array([[0.5, 0.2, 0.1, 0.1, 0.1]])

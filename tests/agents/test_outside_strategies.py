@@ -33,7 +33,7 @@ def singles() -> Any:
 
 
 def learner(strategy: Strategy, env: Any = None, **settings: Any) -> FairPPO:
-    small = {"batch_size": 50, "n_epochs": 1, "net_arch": (8,), "seed": 1}
+    small: dict[str, Any] = {"batch_size": 50, "n_epochs": 1, "net_arch": (8,), "seed": 1}
     return FairPPO(env=lending() if env is None else env, strategy=strategy, **(small | settings))
 
 

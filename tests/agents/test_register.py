@@ -31,6 +31,20 @@ def test_every_agent_of_the_library_is_registered_with_a_revision() -> None:
         assert callable(getattr(importlib.import_module(module), loader).load)
 
 
+def test_agents_stand_in_an_order_of_their_own() -> None:
+    """Whatever was imported first: lists and figures do not change with it."""
+    own = [entry for entry in agents().values() if entry.agent.__module__.startswith("longfair.")]
+    assert [entry.name for entry in own] == [
+        *("g-ppo", "a-ppo", "elbert-po", "r-ppo", "several-notions-po", "demand-regularised-po"),
+        *("f-ppo-l", "windowed-a-ppo", "f-ppo-lending", "f-ppo-attention", "f-ppo-epidemic"),
+        *("cpo", "fairqcm-tabular", "fairqcm-dqn", "recurrent-dqn", "ledger-dqn"),
+        *("memory-q-learning", "l-ucbfair", "r-td3"),
+    ]
+    places = [entry.place for entry in own]
+    assert places == sorted(set(places))
+    assert places[-1] < register.LAST
+
+
 def test_styles_tell_agents_apart() -> None:
     styles = [entry.style for entry in agents().values() if entry.style is not None]
     assert len({style.colour for style in styles}) == len(styles)

@@ -407,7 +407,7 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
     }
     with pytest.raises(UsageError, match="no preset 'mildd': did you mean 'mild'"):
         gymnasium.make_vec("longfair/Population-v0", num_envs=1, fitness="mildd")
-    with pytest.raises(UsageError, match="no preset '3'"):
+    with pytest.raises(UsageError, match="fitness=3: give text"):
         gymnasium.make_vec("longfair/Population-v0", num_envs=1, fitness=3)
 
 

@@ -12,6 +12,8 @@ from longfair.papers.fppo import training as fppo_training
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import PPO
+from longfair.papers.ucbfair import training as td3_training
+from longfair.papers.ucbfair.learning import TD3Learning
 from longfair.runs.checkpoints import Checkpoint
 
 
@@ -88,4 +90,46 @@ def test_a_run_that_cuts_episodes_goes_on_to_the_same_bits(
         found = checkpoint.read()
         assert found is not None
         assert found[1]["model"]["num_timesteps"] == stop * rollout
+    assert train_and_evaluate(setting, 3, checkpoint).equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("arm", "copies", "gradient_steps"),
+    [("r-td3.as_published", 4, 1), ("td3.as_coded", 4, 2), ("r-td3.as_published", 1, -1)],
+)
+def test_r_td3_goes_on_to_the_same_bits(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arm: str,
+    copies: int,
+    gradient_steps: int,
+) -> None:
+    """Episodes have 12 steps; the stops are within one, before and after learning starts."""
+    setting = next(
+        part.config
+        for part in registry.experiment("ucbfair/adult").arms["smoke"]
+        if part.name == arm
+    )
+    method = replace(
+        setting.method, gradient_steps=gradient_steps, learning_starts=70, hidden=(40, 30)
+    )
+    setting = replace(setting, method=method, learning=TD3Learning(300, copies))
+    expected = train_and_evaluate(setting, 3)
+    checkpoint = Checkpoint(tmp_path / "run.npz", "key", seconds=0.0)
+    keeps = td3_training.Recording._on_step
+    kept = []
+    for stop in (4, 40, 116, 248):
+
+        def stops(self: td3_training.Recording, at: int = stop) -> bool:
+            if self.num_timesteps == at:
+                raise StoppedError
+            return keeps(self)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(td3_training.Recording, "_on_step", stops)
+            with pytest.raises(StoppedError):
+                train_and_evaluate(setting, 3, checkpoint)
+        found = checkpoint.read()
+        kept.append(0 if found is None else len(found[0]["actions"]) * copies)
+    assert kept == ([0, 36, 112, 244] if copies == 4 else [0, 36, 108, 240])
     assert train_and_evaluate(setting, 3, checkpoint).equals(expected)

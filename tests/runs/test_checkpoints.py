@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from toy_experiment import ToySettings, toy_table
 from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.experiment import Arm, Experiment, plan
 from longfair.runs.runner import run_all
+from longfair.runs.stopwatch import Seconds
 from longfair.runs.store import Store
 
 
@@ -83,3 +85,41 @@ def test_a_run_goes_on_from_its_checkpoint_which_then_goes(tmp_path: Path) -> No
         assert run_all(runs, store, executor=executor, workers=1).finished
     assert store.load(experiment="toy/stops")["value"].iloc[-1] == 0.75
     assert not store.checkpoint(runs[0]).path.exists()
+
+
+def stops_twice(settings: ToySettings, seed: int, checkpoint: Checkpoint | None) -> pd.DataFrame:
+    """Work for 0.2 and idle for 0.2 seconds in each of the first two parts, and then be quick."""
+    assert checkpoint is not None
+    found = checkpoint.read()
+    parts = 0 if found is None else found[1]["parts"]
+    if parts == 2:
+        return toy_table(settings.bias)
+    start = time.thread_time()
+    while time.thread_time() - start < 0.2:
+        pass
+    time.sleep(0.2)
+    checkpoint.write({}, {"parts": parts + 1})
+    raise RuntimeError("stopped")
+
+
+def test_the_time_of_stopped_parts_counts(tmp_path: Path) -> None:
+    arm = Arm("fair", "as_coded", ToySettings(), stops_twice)
+    one = {"smoke": 1}
+    runs = plan(Experiment("toy/stops", "Stops", {"smoke": (arm,)}, one, one), "smoke")
+    store = Store(tmp_path / "results")
+    with ThreadPoolExecutor(1) as executor:
+        for _ in range(2):
+            assert run_all(runs, store, executor=executor, workers=1).failed
+        assert run_all(runs, store, executor=executor, workers=1).finished
+    row = store.provenance(experiment="toy/stops").iloc[0]
+    assert row["wall_seconds"] >= 0.8
+    assert 0.4 <= row["core_seconds"] <= row["wall_seconds"] - 0.39
+    assert row["steps_per_second"] == pytest.approx(row["steps"] / row["wall_seconds"])
+
+
+def test_a_checkpoint_that_tells_no_time_is_read(tmp_path: Path) -> None:
+    """Those of earlier versions."""
+    checkpoint = Checkpoint(tmp_path / "run.npz", "key")
+    np.savez(checkpoint.path, settings=np.array('{"key": "key", "settings": {"steps": 7}}'))
+    assert checkpoint.read() == ({}, {"steps": 7})
+    assert checkpoint.watch.earlier == Seconds()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from rich.console import Console
 from toy_experiment import ToySettings, provenance_of, toy_experiment, toy_work
 
 from longfair.errors import UsageError
+from longfair.runs import manifest, verify
 from longfair.runs.experiment import Arm, Experiment, Run, plan
 from longfair.runs.keys import run_key
 from longfair.runs.progress import ConsoleReporter, Reporter
@@ -221,6 +223,36 @@ def test_a_damaged_result_is_set_aside_and_computed_again(store: Store) -> None:
     assert len(notes) == 1
     assert "\n" not in notes[0]
     assert aside.name in notes[0]
+
+
+def test_a_result_after_which_the_disk_was_full_is_entered_by_the_next_start(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    in_threads(runs[:1], store)
+    checkpoint = store.checkpoint(runs[1])
+
+    def no_room(root: Path, name: str, line: manifest.Line) -> None:
+        checkpoint.write({}, {})
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(manifest, "add", no_room)
+        assert list(in_threads(runs[1:2], store).failed) == [runs[1].name]
+    assert store.status(runs[1]) == "fresh"
+    assert len(list(verify.problems(store))) == 1
+    notes: list[str] = []
+
+    class Listening(Reporter):
+        def note(self, line: str) -> None:
+            notes.append(line)
+
+    summary = in_threads(runs[:2], store, Listening())
+    assert summary.kept == [run.name for run in runs[:2]]
+    assert notes == [f"{runs[1].name} is stored and was not in the manifest; now it is"]
+    assert list(verify.problems(store)) == []
+    assert not checkpoint.path.exists()
+    assert not store.failure_path(runs[1]).exists()
 
 
 def test_a_run_that_another_runner_holds_is_left_to_it(store: Store) -> None:

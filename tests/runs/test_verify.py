@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from toy_experiment import ToySettings, toy_experiment, toy_table, toy_work
+from toy_experiment import ToySettings, halves, toy_experiment, toy_table, toy_work
 
-from longfair.errors import UsageError
-from longfair.runs import files, ledger, manifest, verify
+from longfair.errors import FaultError, UsageError
+from longfair.runs import check_memory, files, ledger, manifest, verify
 from longfair.runs.experiment import Arm, Experiment, Run, plan, protocol
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
@@ -85,6 +85,74 @@ def test_a_malformed_manifest_is_explained(store: Store) -> None:
     (store.root / manifest.FILE).write_text("one two\n")
     with pytest.raises(UsageError, match="line 1: 'one two' is not"):
         manifest.read(store.root)
+
+
+def forged_table(store: Store, name: str, before: str, after: str) -> Path:
+    path = store.root / name
+    path.write_text(path.read_text().replace(before, after))
+    return path
+
+
+def test_a_table_is_as_well_guarded_as_a_result(store: Store) -> None:
+    for name in ("exact/numbers.json", "benchmarks/speeds.json"):
+        manifest.write_table(store.root / name, [{"value": 0.5}])
+    assert list(verify.problems(store)) == []
+    path = forged_table(store, "exact/numbers.json", "0.5", "0.6")
+    assert verify.differing(store, {"exact/numbers.json", "toy/lending"}) == ["exact/numbers.json"]
+    (line,) = verify.problems(store)
+    assert f"{path} is not the file in the manifest" in line
+    path.unlink()
+    (line,) = verify.problems(store)
+    assert line == f"{path} is in the manifest and missing: restore it from git"
+    path.write_text("[]")
+    assert verify.write_manifest(store) == 14
+    assert list(verify.problems(store)) == []
+    (store.root / "exact" / "more.json").write_text("[]")
+    (line,) = verify.problems(store)
+    assert "more.json is not in the manifest" in line
+
+
+def test_a_table_elsewhere_has_no_manifest(tmp_path: Path) -> None:
+    manifest.write_table(tmp_path / "speeds" / "training.json", [])
+    assert list(tmp_path.iterdir()) == [tmp_path / "speeds"]
+
+
+def test_what_checks_found_is_entered_and_named_once_when_changed(store: Store) -> None:
+    assert check_memory.write({"halves": halves}, store) == 1
+    assert list(verify.problems(store)) == []
+    forged_table(store, check_memory.FILE, "0.5", "0.6")
+    (line,) = verify.problems(store)
+    assert "checks.json is not what was written (halves)" in line
+    with pytest.raises(FaultError, match="is not what was written"):
+        verify.write_manifest(store)
+
+
+def test_files_that_differ_are_found_part_by_part(store: Store) -> None:
+    runs = plan(TOY, "smoke")
+    swapped, missing, more = (store.path(run) for run in runs[:3])
+    rewrite(swapped, factor=1.5)
+    missing.unlink()
+    lines = manifest.read(store.root)
+    del lines[more.relative_to(store.root).as_posix()]
+    manifest.write(store.root, lines)
+    expected = sorted(path.relative_to(store.root).as_posix() for path in (swapped, missing, more))
+    assert verify.differing(store, {"toy/lending"}) == expected
+    assert verify.differing(store, {"toy/other"}) == []
+
+
+def test_a_line_for_which_there_is_no_room_leaves_no_part_behind(tmp_path: Path) -> None:
+    """A limit of the size of files does what a full disk does: it writes what still fits."""
+    resource = pytest.importorskip("resource", reason="limits of a Unix system")
+    manifest.add(tmp_path, "a/b/smoke/first.parquet", manifest.Line("f" * 64))
+    before = (tmp_path / manifest.FILE).read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            manifest.add(tmp_path, "a/b/smoke/second.parquet", manifest.Line("f" * 64))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / manifest.FILE).read_bytes() == before
 
 
 # Proven -----------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ An agent registers itself by a decorator, in the file that defines it::
         name = "max-min-ppo"
         revision = 1
 
-Nothing else lists agents: saving, figures, the command line and grids ask here. The library's own
-modules are in `OWN`; a package outside this one names its modules in the entry-point group
-``longfair.agents``::
+Nothing else lists agents: saving, figures, the command line and grids ask here. Of the library
+itself every module with such a decorator is found; a package outside this one names its modules in
+the entry-point group ``longfair.agents``::
 
     [project.entry-points."longfair.agents"]
     my_package = "my_package.agents"
@@ -19,10 +19,12 @@ modules are in `OWN`; a package outside this one names its modules in the entry-
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gymnasium import spaces
@@ -32,30 +34,11 @@ from longfair.errors import UsageError, near_misses
 GROUP = "longfair.agents"
 """Entry-point group in which packages outside this one name modules with agents."""
 
-OWN = (
-    "ppo.strategy",
-    "ppo.r_ppo",
-    "ppo.a_ppo",
-    "ppo.elbert_po",
-    "ppo.equalised_odds",
-    "ppo.demand_regularised",
-    "ppo.f_ppo",
-    "ppo.massaging.lending",
-    "ppo.massaging.attention",
-    "ppo.massaging.epidemic",
-    "cpo.cpo",
-    "fairqcm.q_learning",
-    "fairqcm.dqn",
-    "fairqcm.recurrent",
-    "fairqcm.ledger_dqn",
-    "fair_mdp.memory_q_learning",
-    "ucbfair.learner",
-    "ucbfair.td3",
-)
-"""Modules of `longfair.agents` whose import registers their agents."""
-
 FAIR_PPO = "longfair.agents.ppo.fair_ppo:FairPPO"
 """What learns with a strategy of the PPO family, and loads what it has saved."""
+
+LAST = 1000
+"""Place of agents that do not say where they stand."""
 
 ANY = ("supply", "demand")
 """What all environments of the library tell in every step's `info`."""
@@ -93,6 +76,8 @@ class Entry:
         Ids of the environments that it knows the rules of; None: any.
     rates_within_episode
         Whether it compares the groups' rates within an episode, which must then serve all groups.
+    place
+        Where it stands in lists: agents come in the order of their places, then of their names.
     """
 
     agent: type[Any]
@@ -104,6 +89,7 @@ class Entry:
     actions: tuple[str, ...] = ("discrete", "continuous")
     environments: tuple[str, ...] | None = None
     rates_within_episode: bool = False
+    place: int = LAST
 
     @property
     def revision(self) -> int:
@@ -138,6 +124,7 @@ class Entry:
 Agent = TypeVar("Agent", bound=type[Any])
 
 _ENTRIES: dict[str, Entry] = {}
+_REGISTERS = re.compile(r"^@(\w+\.)*register\(", re.MULTILINE)
 
 
 def register(label: str, **details: Any) -> Callable[[Agent], Agent]:
@@ -162,10 +149,10 @@ def register(label: str, **details: Any) -> Callable[[Agent], Agent]:
     def entered(agent: Agent) -> Agent:
         entry = Entry(agent, agent.name, label, **details)
         other = _ENTRIES.get(entry.name)
-        if other is not None and _place(other.agent) != _place(agent):
+        if other is not None and _defined_in(other.agent) != _defined_in(agent):
             raise UsageError(
-                f"agent {entry.name!r} of {_place(agent)} exists already in "
-                f"{_place(other.agent)}: rename it"
+                f"agent {entry.name!r} of {_defined_in(agent)} exists already in "
+                f"{_defined_in(other.agent)}: rename it"
             )
         if type(vars(agent).get("revision")) is not int or entry.revision < 1:
             raise UsageError(
@@ -179,7 +166,7 @@ def register(label: str, **details: Any) -> Callable[[Agent], Agent]:
 
 
 def agents() -> Mapping[str, Entry]:
-    """Return all agents by name: the library's, and those of other packages.
+    """Return all agents by name, in their order: the library's, and those of other packages.
 
     Raises
     ------
@@ -187,7 +174,7 @@ def agents() -> Mapping[str, Entry]:
         If a module that an entry point names cannot be imported.
     """
     _import_all()
-    return dict(_ENTRIES)
+    return {entry.name: entry for entry in sorted(_ENTRIES.values(), key=_order)}
 
 
 def known(name: str) -> Entry | None:
@@ -214,8 +201,8 @@ def find(name: str) -> Entry:
 
 @lru_cache(maxsize=1)
 def _import_all() -> None:
-    for module in OWN:
-        importlib.import_module(f"longfair.agents.{module}")
+    for module in _own_modules():
+        importlib.import_module(module)
     for point in entry_points(group=GROUP):
         try:
             importlib.import_module(point.module)
@@ -223,7 +210,24 @@ def _import_all() -> None:
             raise UsageError(f"agents of {point.value} cannot be imported: {error}") from error
 
 
-def _place(agent: type[Any]) -> str:
+def _own_modules() -> list[str]:
+    """Return the modules of `longfair.agents` in which a class is registered, read as text.
+
+    Importing all modules to find them would import what no agent needs.
+    """
+    folder = Path(__file__).parent
+    return [
+        ".".join([GROUP, *path.relative_to(folder).with_suffix("").parts]).removesuffix(".__init__")
+        for path in sorted(folder.rglob("*.py"))
+        if _REGISTERS.search(path.read_text(encoding="utf-8"))
+    ]
+
+
+def _order(entry: Entry) -> tuple[int, str]:
+    return entry.place, entry.name
+
+
+def _defined_in(agent: type[Any]) -> str:
     return f"{agent.__module__}.{agent.__qualname__}"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
+from longfair.envs.vector import Batch
 from longfair.envs.wrappers import AppendedMemory, Float32Array
 from longfair.errors import UsageError
+from longfair.settings import validated
 
 
 class ElapsedTime(AppendedMemory):
@@ -26,7 +27,8 @@ class ElapsedTime(AppendedMemory):
         A batch environment of `longfair.envs`, possibly wrapped.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    @validated
+    def __init__(self, env: Batch) -> None:
         length = getattr(env.unwrapped, "episode_length", None)
         if length is None:
             raise UsageError(f"{env} has no episode length: give an environment of longfair.envs")

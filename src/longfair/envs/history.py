@@ -14,14 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.epidemic import EpidemicVectorEnv
+from longfair.envs.vector import Batch
 from longfair.envs.wrappers import AppendedMemory, Boundaries, Float32Array, WindowRates
 from longfair.errors import UsageError
-from longfair.settings import Count, checked
+from longfair.settings import Count, validated
 
 __all__ = ["History", "VaccinationCounts", "WindowRates"]
 
@@ -43,9 +44,9 @@ class History(VectorWrapper[Any, Any, Any, Any]):
     revision: ClassVar[int] = 1
     """Raised by hand when what is shown is meant to change."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], length: int = 8) -> None:
+    @validated
+    def __init__(self, env: Batch, length: Count = 8) -> None:
         super().__init__(env)
-        checked("length", length, Count)
         inner = env.single_observation_space
         if not isinstance(inner, Box) or len(inner.shape) != 1:
             raise UsageError(f"observation space {inner}: give an environment with a flat Box")
@@ -105,7 +106,8 @@ class VaccinationCounts(AppendedMemory):
         False counts what happened.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool = False) -> None:
+    @validated
+    def __init__(self, env: Batch, as_coded: bool = False) -> None:
         if not isinstance(env.unwrapped, EpidemicVectorEnv):
             raise UsageError(f"{env} vaccinates nobody: give a batch of longfair/Epidemic-v0")
         nodes = len(env.unwrapped.params.group)

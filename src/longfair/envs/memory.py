@@ -20,7 +20,7 @@ Only Full makes the doughnut reward a function of what is observed; in the loan 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
@@ -29,8 +29,10 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.bits import bit_table
+from longfair.envs.vector import Batch
 from longfair.envs.wrappers import AppendedMemory, Float32Array
-from longfair.errors import UsageError, near_misses
+from longfair.errors import UsageError
+from longfair.settings import Give, OneOf, validated
 
 IntArray = NDArray[np.int64]
 
@@ -61,9 +63,8 @@ class AllocationMemory(AppendedMemory):
     memories that did not occur.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], encoding: str = "bits") -> None:
-        if encoding not in ENCODINGS:
-            raise UsageError(f"encoding {encoding!r}: {near_misses(encoding, ENCODINGS)}")
+    @validated
+    def __init__(self, env: Batch, encoding: Annotated[str, OneOf(*ENCODINGS)] = "bits") -> None:
         length = _episode_length(env)
         self.unit_of_person = _unit_of_person(env)
         units = int(self.unit_of_person.max()) + 1
@@ -155,11 +156,12 @@ class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):
     revision: ClassVar[int] = 1
     """Raised by hand when the codes are meant to change."""
 
-    def __init__(self, env: AllocationMemory) -> None:
-        if (
-            not isinstance(env, AllocationMemory)
-            or env.encode(env.memory).shape != env.memory.shape
-        ):
+    @validated
+    def __init__(
+        self,
+        env: Annotated[AllocationMemory, Give("a FullMemory, MinMemory or ResetMemory of counts")],
+    ) -> None:
+        if env.encode(env.memory).shape != env.memory.shape:
             raise UsageError(f"{env}: give a FullMemory, MinMemory or ResetMemory of counts")
         super().__init__(env)
         people, units = len(env.unit_of_person), env.memory.shape[1]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from longfair.errors import UsageError, near_misses
-from longfair.settings import shortened
+from longfair.settings import Count, checked, shortened, validated
 
 
 def named_preset(record: type[Any], name: str) -> Any:
@@ -34,8 +34,9 @@ def named_preset(record: type[Any], name: str) -> Any:
     return getattr(record, name)()
 
 
+@validated
 def chosen_params(
-    record: type[Any], preset: str | None, params: Any, episode_length: int | None
+    record: type[Any], preset: str | None, params: Any, episode_length: Count | None
 ) -> Any:
     """Return the parameters that the arguments of `make` and `make_vec` stand for.
 
@@ -50,6 +51,6 @@ def chosen_params(
     episode_length
         Replaces that of the preset or the record.
     """
-    if params is None:
+    if checked("params", params, record | None) is None:
         params = named_preset(record, record.PRESETS[0] if preset is None else preset)
     return params if episode_length is None else replace(params, episode_length=episode_length)

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvStepReturn
 
+from longfair.envs.vector import Batch
 from longfair.errors import UsageError
+from longfair.settings import validated
 
 
 class BatchInfos(Sequence[dict[str, Any]]):
@@ -78,7 +80,8 @@ class BatchVecEnv(VecEnv):
     `terminal_info` (with the `group_state` the episode ended in) and `TimeLimit.truncated`.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    @validated
+    def __init__(self, env: Batch) -> None:
         if env.metadata["autoreset_mode"] != AutoresetMode.SAME_STEP:
             raise UsageError("Stable-Baselines3 needs autoreset: use AutoresetMode.SAME_STEP")
         self.env = env

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from longfair.errors import UsageError
-from longfair.settings import Seed, checked
+from longfair.settings import Give, Seed, checked, validated
 
 
 class ScalarFace(gymnasium.Env[Any, Any]):
@@ -25,7 +25,14 @@ class ScalarFace(gymnasium.Env[Any, Any]):
         A batch environment, possibly wrapped, with one copy and autoreset disabled.
     """
 
-    def __init__(self, vector_env: VectorEnv[Any, Any, Any]) -> None:
+    @validated
+    def __init__(
+        self,
+        vector_env: Annotated[
+            VectorEnv[Any, Any, Any],
+            Give("a batch of one, as gymnasium.make_vec returns it with AutoresetMode.DISABLED"),
+        ],
+    ) -> None:
         if vector_env.num_envs != 1:
             raise UsageError(f"num_envs={vector_env.num_envs}: a scalar face needs exactly 1 copy")
         if vector_env.metadata["autoreset_mode"] != AutoresetMode.DISABLED:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import gymnasium
 import numpy as np
@@ -24,11 +24,21 @@ from numpy.typing import NDArray
 from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
-from longfair.settings import Count, Seed, checked, require_length, shortened
+from longfair.settings import Count, Give, Seed, checked, require_length, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+Batch = Annotated[
+    VectorEnv[Any, Any, Any], Give("a batch environment, as gymnasium.make_vec returns it")
+]
+"""What wrappers stand around."""
+Restart = Annotated[
+    AutoresetMode, Give("AutoresetMode.SAME_STEP, NEXT_STEP or DISABLED of gymnasium.vector")
+]
+"""How the copies of a batch restart."""
 
 
 class Transition(NamedTuple):
@@ -92,24 +102,20 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
     continuous: ClassVar[bool] = False
     """Whether actions are real numbers."""
 
+    @validated
     def __init__(
         self,
-        num_envs: int,
-        num_groups: int,
-        episode_length: int,
+        num_envs: Count,
+        num_groups: Count,
+        episode_length: Count,
         observation_space: gymnasium.Space[Any],
         action_space: gymnasium.Space[Any],
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
-        if not isinstance(autoreset_mode, AutoresetMode):
-            raise UsageError(
-                f"autoreset_mode={shortened(autoreset_mode)}: give AutoresetMode.SAME_STEP, "
-                "NEXT_STEP or DISABLED of gymnasium.vector"
-            )
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": []}
-        self.num_envs = num_envs = checked("num_envs", num_envs, Count)
+        self.num_envs = num_envs
         self.num_groups = num_groups
-        self.episode_length = checked("episode_length", episode_length, Count)
+        self.episode_length = episode_length
         self.single_observation_space = observation_space
         self.single_action_space = action_space
         self.observation_space = batch_space(observation_space, num_envs)
@@ -123,13 +129,14 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
     # How it is made -----------------------------------------------------------------------------
 
     @classmethod
+    @validated
     def make(
         cls,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         preset: str | None = None,
         params: Any = None,
-        episode_length: int | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        episode_length: Count | None = None,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
         **changes: Any,
     ) -> Self:
         """Make a batch, as `gymnasium.make_vec` does.
@@ -147,11 +154,12 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         return env
 
     @classmethod
+    @validated
     def make_scalar(
         cls,
         preset: str | None = None,
         params: Any = None,
-        episode_length: int | None = None,
+        episode_length: Count | None = None,
         **changes: Any,
     ) -> ScalarFace:
         """Make the scalar face, as `gymnasium.make` does; arguments as for `chosen_params`."""

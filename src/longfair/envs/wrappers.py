@@ -8,18 +8,20 @@ observation in `info["final_obs"]` before they do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.envs.vector import Batch
 from longfair.errors import UsageError
-from longfair.settings import Count, NonNegative, checked
+from longfair.settings import Count, NonNegative, Range, validated
 
 Float32Array = NDArray[np.float32]
+Limit = Annotated[float, Range(infinite=True)]
 
 
 class Boundaries:
@@ -31,7 +33,8 @@ class Boundaries:
         The environment, possibly wrapped.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    @validated
+    def __init__(self, env: Batch) -> None:
         self._next_step = env.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
         self._ended = np.zeros(env.num_envs, np.bool_)
 
@@ -76,7 +79,8 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
     revision: ClassVar[int] = 1
     """Raised by hand when what is appended is meant to change."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], size: int, low: float, high: float) -> None:
+    @validated
+    def __init__(self, env: Batch, size: Count, low: Limit, high: Limit) -> None:
         super().__init__(env)
         inner = env.single_observation_space
         if not isinstance(inner, Box) or len(inner.shape) != 1:
@@ -143,8 +147,8 @@ class RunningRates(AppendedMemory):
         Added to the denominator; 0 in lending, 1 in attention allocation.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], offset: float = 0.0) -> None:
-        checked("offset", offset, NonNegative)
+    @validated
+    def __init__(self, env: Batch, offset: NonNegative = 0.0) -> None:
         groups = num_groups_of(env)
         require_rates(env)
         super().__init__(env, size=groups, low=0.0, high=np.inf)
@@ -184,11 +188,8 @@ class WindowStatistics(AppendedMemory):
         are taken over one decision more than the shares. True does the same.
     """
 
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
-    ) -> None:
-        checked("as_coded", as_coded, bool)
-        checked("window", window, Count)
+    @validated
+    def __init__(self, env: Batch, window: Count = 300, as_coded: bool = False) -> None:
         groups = num_groups_of(env)
         shape = env.single_observation_space.shape
         assert shape is not None
@@ -240,11 +241,8 @@ class WindowRates(AppendedMemory):
         Added to the denominator; 1 in attention allocation.
     """
 
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], window: int = 300, offset: float = 0.0
-    ) -> None:
-        checked("window", window, Count)
-        checked("offset", offset, NonNegative)
+    @validated
+    def __init__(self, env: Batch, window: Count = 300, offset: NonNegative = 0.0) -> None:
         groups = num_groups_of(env)
         require_rates(env)
         super().__init__(env, size=groups, low=0.0, high=np.inf)
@@ -278,7 +276,8 @@ class Window:
         Their type.
     """
 
-    def __init__(self, length: int, shape: tuple[int, int], dtype: Any = np.float32) -> None:
+    @validated
+    def __init__(self, length: Count, shape: tuple[Count, Count], dtype: Any = np.float32) -> None:
         self._rows = np.zeros((length, *shape), dtype)
         self._position = 0
         self.total = np.zeros(shape, dtype)
@@ -300,7 +299,7 @@ class Window:
 _TINY = 1e-9
 
 
-def num_groups_of(env: VectorEnv[Any, Any, Any]) -> int:
+def num_groups_of(env: Batch) -> int:
     """Return the number of groups of the environment below all wrappers."""
     groups = getattr(env.unwrapped, "num_groups", None)
     if groups is None:
@@ -308,7 +307,7 @@ def num_groups_of(env: VectorEnv[Any, Any, Any]) -> int:
     return int(groups)
 
 
-def require_rates(env: VectorEnv[Any, Any, Any]) -> None:
+def require_rates(env: Batch) -> None:
     """Raise `UsageError` where rates within an episode say nothing about how groups are treated."""
     if not getattr(env.unwrapped, "rates_within_episode", True):
         raise UsageError(

@@ -9,11 +9,12 @@ so a number that was changed by hand is found. ``longfair rerun CLAIM`` computes
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
 from longfair.errors import UsageError
+from longfair.runs import manifest
 from longfair.runs.claims import Check, CheckResult
 from longfair.runs.keys import sha256
 from longfair.runs.sources import library_stamp, source_digest
@@ -65,6 +66,8 @@ def remembered(name: str, check: Check, code: str, store: Store) -> Check:
 def write(checks: Mapping[str, Check], store: Store) -> int:
     """Run the checks that nobody remembers, and write what all of them found into the file.
 
+    The file is entered into the manifest of the store.
+
     Returns
     -------
     int
@@ -74,18 +77,17 @@ def write(checks: Mapping[str, Check], store: Store) -> int:
     for name, code in sorted(codes_of(checks, store).items()):
         found = asdict(remembered(name, checks[name], code, store)())
         entries[name] = {"code": code, "found": found, "digest": _digest(name, code, found)}
-    path = store.root / FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    manifest.write_table(store.root / FILE, entries)
     return len(entries)
 
 
-def problems(store: Store) -> Iterator[str]:
-    """Say of the file what is wrong with it, in one line, if anything is."""
+def problem(store: Store) -> str:
+    """Say of the file what is wrong with it, in one line; empty if nothing is."""
     try:
         _entries(store)
     except UsageError as error:
-        yield str(error)
+        return str(error)
+    return ""
 
 
 def _entries(store: Store) -> dict[str, Any]:

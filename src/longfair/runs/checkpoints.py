@@ -1,7 +1,8 @@
 """Let a long run go on where it was stopped.
 
 A checkpoint is one file of named arrays and a piece of JSON. It belongs to one key: a run whose
-settings, revisions or versions have changed does not find it. Nothing is pickled.
+settings, revisions or versions have changed does not find it. It also tells how long the run has
+taken so far, so that a result names the cost of all its parts. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from longfair.runs.stopwatch import Seconds, Stopwatch
 
 SECONDS_BETWEEN = 120.0
 """A run that is stopped loses about this much, and the rollout it was in."""
@@ -38,11 +41,14 @@ class Checkpoint:
         Digest of the run's key.
     seconds
         Seconds between two writings, see `due`.
+    watch
+        What measures the run. Reading adds the time of the parts that the run goes on from.
     """
 
     path: Path
     key: str
     seconds: float = SECONDS_BETWEEN
+    watch: Stopwatch = field(default_factory=Stopwatch, repr=False)
     _last: float = field(default_factory=time.monotonic, repr=False)
 
     def due(self) -> bool:
@@ -61,7 +67,9 @@ class Checkpoint:
         settings
             Plain values that JSON can hold.
         """
-        content = json.dumps({"key": self.key, "settings": dict(settings)})
+        content = json.dumps(
+            {"key": self.key, "settings": dict(settings), "taken": self.watch.seconds()}
+        )
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **{f"_{k}": v for k, v in arrays.items()},
                  **{_SETTINGS: np.array(content)})  # fmt: skip
@@ -93,7 +101,10 @@ class Checkpoint:
                 arrays = {name[1:]: archive[name] for name in archive.files if name != _SETTINGS}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
-        return (arrays, content["settings"]) if content.get("key") == self.key else None
+        if content.get("key") != self.key:
+            return None
+        self.watch.earlier = Seconds(*content.get("taken", ()))  # older ones do not tell
+        return arrays, content["settings"]
 
     def remove(self) -> None:
         """Delete the file, if there is one: the run has its result."""

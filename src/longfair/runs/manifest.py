@@ -1,15 +1,20 @@
-"""The manifest of a store: one line per result, committed, so that git shows every change.
+"""The manifest of a store: one line per file, committed, so that git shows every change.
 
-A line holds a path, the digest of the run's key, the digest of its file, and the class of the
-processor it was computed on. The runner adds a line for every result it writes; `tidy` sorts them
-and leaves the last of each path.
+The line of a result holds its path, the digest of its file, the digest of the run's key, and the
+class of the processor it was computed on. The runner adds a line for every result it writes; `tidy`
+sorts them and leaves the last of each path. A table that no run writes has a line, too; it has no
+key and no processor.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
@@ -17,24 +22,56 @@ from longfair.errors import UsageError
 from longfair.runs.index import Entry
 
 FILE = "MANIFEST"
+TABLES = ("benchmarks", "exact")
+"""Folders of the tables that no run writes: JSON files that scripts compute for the book."""
+
 _DIGITS = 16
 """Digits of a key that are written; the file holds all of them."""
 
 
 class Line(NamedTuple):
-    """What the manifest says of one result."""
+    """What the manifest says of one file."""
 
     file: str
     """SHA-256 of the whole file, in hexadecimal."""
-    key: str
-    """First digits of the digest of the run's key."""
-    processor: str
-    """Class of the processor."""
+    key: str = "-"
+    """First digits of the digest of the run's key; a dash for a table."""
+    processor: str = "-"
+    """Class of the processor; a dash for a table."""
 
 
 def line_of(entry: Entry) -> Line:
     """Return the line that a result makes."""
     return Line(entry.file, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
+
+
+def tables(root: Path) -> dict[str, Line]:
+    """Return the lines that the tables of a store make, by path relative to it."""
+    paths = (path for folder in TABLES for path in (root / folder).glob("*.json"))
+    return {
+        path.relative_to(root).as_posix(): Line(hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in sorted(paths)
+    }
+
+
+def write_table(path: Path, content: Any) -> None:
+    """Write a table, and enter it into the manifest of its store.
+
+    Parameters
+    ----------
+    path
+        The JSON file. It is entered where it stands in one of the folders `TABLES` of a store.
+    content
+        Plain values that JSON can hold.
+    """
+    path = path.absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    folder, root = path.parent.name, path.parents[1]
+    if folder in TABLES:
+        name = f"{folder}/{path.name}"
+        add(root, name, tables(root)[name])
+        tidy(root)
 
 
 def read(root: Path) -> dict[str, Line]:
@@ -67,21 +104,39 @@ def read(root: Path) -> dict[str, Line]:
 
 
 def add(root: Path, name: str, line: Line) -> None:
-    """Append a line; what an earlier line of the same path says no longer counts."""
-    with FileLock(root / ".locks" / f"{FILE}.lock"), (root / FILE).open("a") as file:
-        file.write(f"{name} {' '.join(line)}\n")
+    """Append a line; what an earlier line of the same path says no longer counts.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; no part of it is left behind.
+    """
+    path = root / FILE
+    with FileLock(root / ".locks" / f"{FILE}.lock"):
+        before = path.stat().st_size if path.exists() else 0
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{name} {' '.join(line)}\n")
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.truncate(path, before)
+            raise
 
 
 def write(root: Path, lines: Mapping[str, Line]) -> None:
     """Replace the manifest, one line per path, sorted."""
     text = "".join(f"{name} {' '.join(lines[name])}\n" for name in sorted(lines))
     unfinished = root / f".{FILE}.tmp"
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(root / FILE)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(root / FILE)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def tidy(root: Path) -> None:
-    """Sort the manifest and leave one line per path, those of results that still exist."""
+    """Sort the manifest and leave one line per path, those of files that still exist."""
     with FileLock(root / ".locks" / f"{FILE}.lock"):
         lines = read(root)
         kept = {name: line for name, line in lines.items() if (root / name).exists()}

@@ -31,6 +31,7 @@ import longfair
 from longfair.errors import UsageError
 from longfair.runs import manifest
 from longfair.runs.experiment import Run
+from longfair.runs.files import ENDING
 from longfair.runs.keys import Key, run_key
 from longfair.runs.machine import commit_of
 from longfair.runs.pools import ExternalPool, LocalPool, Pool, cluster_pool
@@ -171,11 +172,25 @@ class _Session:
                 target = self.store.set_aside(path)
                 self.reporter.note(f"{path} is not the result of a run; it is now {target.name}")
         self.store.index.entries()  # so that `twin` finds what others stored since
+        lines = manifest.read(self.store.root)
         for run, state in self.store.states_of(runs):
             if state.status == "fresh":
                 self.summary.kept.append(run.name)
+                if f"{run.name}{ENDING}" not in lines:
+                    self._complete(run)
             else:
                 self.queue.append(run)
+
+    def _complete(self, run: Run) -> None:
+        """Do what a full disk, or a kill, left undone after a result was written."""
+        self.store.enter(run)
+        self._sweep(run)
+        self.reporter.note(f"{run.name} is stored and was not in the manifest; now it is")
+
+    def _sweep(self, run: Run) -> None:
+        """Remove what is kept for a run only until it has a result."""
+        self.store.failure_path(run).unlink(missing_ok=True)
+        self.store.checkpoint(run).remove()
 
     def work_off(self, pool: Pool) -> None:
         """Execute until nothing is left, and leave no worker and no lock behind."""
@@ -305,8 +320,7 @@ class _Session:
             if error.errno in NO_MORE_ROOM:
                 self._give_up(error)
             return
-        self.store.failure_path(flight.run).unlink(missing_ok=True)
-        self.store.checkpoint(flight.run).remove()
+        self._sweep(flight.run)
         self.summary.finished.append(flight.run.name)
         if answer.compile_seconds >= 1.0:
             self.reporter.note(

@@ -171,10 +171,14 @@ class Store:
         if path.is_dir() or path.is_symlink():
             self.set_aside(path)
         files.write(path, content, everything)
-        entry = self.index.entry(path)
+        self.enter(run)
+        return path
+
+    def enter(self, run: Run) -> None:
+        """Enter the stored result of a run into the manifest, if it can be trusted."""
+        entry = self.index.entry(self.path(run))
         if entry is not None and not entry.problem:
             manifest.add(self.root, entry.path, manifest.line_of(entry))
-        return path
 
     def state(self, run: Run) -> State:
         """Say whether a run is stored, and whether its result is still the one it would give.
@@ -390,14 +394,20 @@ class Store:
         found = (Path(entry.path) for entry in result_files(self.root))
         return [path for path in found if _LIKE_A_RUN.fullmatch(path.name)]
 
-    def examined(self) -> list[Entry]:
-        """Open every file named like a result and say what it holds, sorted by path."""
-        entries = self.index.entries(anew=True)
+    def entries(self, folder: str = "", *, anew: bool = False) -> list[Entry]:
+        """Say what every file named like a result holds, sorted by path.
+
+        Parameters
+        ----------
+        folder, anew
+            As for `longfair.runs.index.Index.entries`.
+        """
+        entries = self.index.entries(folder, anew=anew)
         return [entry for entry in entries if _LIKE_A_RUN.fullmatch(Path(entry.path).name)]
 
     def damaged(self) -> list[str]:
         """One line per file of the store that cannot be trusted."""
-        return [entry.problem for entry in self.examined() if entry.problem]
+        return [entry.problem for entry in self.entries(anew=True) if entry.problem]
 
     def _provenance(self, path: Path) -> dict[str, Any]:
         entry = self.index.entry(path)

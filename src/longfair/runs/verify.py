@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from longfair.errors import UsageError
+from longfair.errors import FaultError, UsageError
 from longfair.runs import check_memory, files, ledger, manifest
 from longfair.runs.experiment import Arm, Experiment, Run
-from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.files import ENDING
 from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine
@@ -63,37 +63,85 @@ def problems(store: Store) -> Iterator[str]:
         One line per file that is damaged, missing, or not the one in the manifest.
     """
     lines = manifest.read(store.root)
-    for entry in store.examined():
-        path = store.root / entry.path
-        line = lines.pop(entry.path, None)
-        if entry.problem:
-            yield entry.problem
-        elif line is None:
+    for name, line, problem in _held(store):
+        path = store.root / name
+        listed = lines.pop(name, None)
+        if problem:
+            yield problem
+        elif listed is None:
             yield f"{path} is not in the manifest: 'longfair verify --write' enters what is there"
-        elif line != manifest.line_of(entry):
+        elif listed != line:
             yield (
                 f"{path} is not the file in the manifest: restore it from git, or have "
                 "'longfair verify --write' enter what is there, which git then shows"
             )
     for name in lines:
         yield f"{store.root / name} is in the manifest and missing: restore it from git"
-    yield from check_memory.problems(store)
 
 
 def write_manifest(store: Store) -> int:
-    """Enter what the store holds into the manifest; return the number of results.
+    """Enter what the store holds into the manifest; return the number of files.
 
     Raises
     ------
-    DamagedResultError
+    FaultError
         If a file cannot be trusted.
     """
-    entries = store.examined()
-    for entry in entries:
-        if entry.problem:
-            raise DamagedResultError(entry.problem)
-    manifest.write(store.root, {entry.path: manifest.line_of(entry) for entry in entries})
-    return len(entries)
+    lines = {}
+    for name, line, problem in _held(store):
+        if problem:
+            raise FaultError(problem)
+        lines[name] = line
+    manifest.write(store.root, lines)
+    return len(lines)
+
+
+def differing(store: Store, parts: Collection[str]) -> list[str]:
+    """Name the files of parts of a store that are not those of the manifest.
+
+    What the index knows of unchanged files is believed, so that this is quick; `problems` opens
+    every file.
+
+    Parameters
+    ----------
+    store
+        The store.
+    parts
+        Ids of experiments, and paths of tables relative to the store.
+
+    Returns
+    -------
+    list of str
+        Paths relative to the store, sorted: of files that are missing, too many, or others.
+    """
+    listed, held = manifest.read(store.root), manifest.tables(store.root)
+    for part in parts:
+        held |= {entry.path: manifest.line_of(entry) for entry in store.entries(part)}
+    return sorted(
+        name
+        for name in listed.keys() | held.keys()
+        if "/".join(name.split("/")[:2]) in parts and listed.get(name) != held.get(name)
+    )
+
+
+class _Held(NamedTuple):
+    """What the store holds in one place."""
+
+    name: str
+    """Path relative to the store."""
+    line: manifest.Line
+    """What belongs into the manifest."""
+    problem: str
+    """Why the file cannot be trusted; empty if it can."""
+
+
+def _held(store: Store) -> Iterator[_Held]:
+    """Open every result and every table of a store."""
+    for entry in store.entries(anew=True):
+        yield _Held(entry.path, manifest.line_of(entry), entry.problem)
+    for name, line in manifest.tables(store.root).items():
+        problem = check_memory.problem(store) if name == check_memory.FILE else ""
+        yield _Held(name, line, problem)
 
 
 def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) -> list[str]:

@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
@@ -26,6 +25,7 @@ from longfair.runs.experiment import Run
 from longfair.runs.keys import run_key
 from longfair.runs.machine import this_machine
 from longfair.runs.sources import arm_digest
+from longfair.runs.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     import pandas
@@ -54,6 +54,7 @@ class Finished:
         Digest of the code, as the worker has it.
     wall_seconds, core_seconds
         Elapsed time and processor time of the worker's process during the run, without compiling.
+        Where the run went on from a checkpoint, those of the parts before it are added.
     compile_seconds
         Elapsed time of compiling, which is done once on a machine.
     machine
@@ -108,18 +109,18 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
         key = run_key(run).digest
         arguments = {"checkpoint": checkpoint} if takes_checkpoint(run.arm.work) else {}
         with compiling() as compiled:
-            wall, core = time.perf_counter(), _core_seconds()
+            watch = Stopwatch(compiled)
+            if checkpoint is not None:
+                checkpoint.watch = watch
             table = run.arm.work(run.arm.config, run.seed, **arguments)
-            wall, core = time.perf_counter() - wall, _core_seconds() - core
+            seconds = watch.seconds()
     except Exception as error:
         return Failed(one_line(error), traceback.format_exc(), isinstance(error, UsageError))
     return Finished(
         table,
         key,
         arm_digest(run.arm),
-        wall - compiled.wall_seconds,
-        max(core - compiled.core_seconds, 0.0),
-        compiled.wall_seconds,
+        *seconds,
         asdict(this_machine()),
     )
 
@@ -127,17 +128,6 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
 def takes_checkpoint(work: Any) -> bool:
     """Say whether a work function can go on from a checkpoint."""
     return "checkpoint" in inspect.signature(work).parameters
-
-
-def _core_seconds() -> float:
-    """Processor time of the run: of this process, or of this thread where others run beside it.
-
-    A worker of a pool is a process that does nothing else. In an executor of threads the time of
-    the process would count every run once for each of the others.
-    """
-    if threading.current_thread() is threading.main_thread():
-        return time.process_time()
-    return time.thread_time()
 
 
 def one_line(error: BaseException) -> str:

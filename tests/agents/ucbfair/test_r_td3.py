@@ -9,8 +9,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from stable_baselines3 import TD3
-from stable_baselines3.common.callbacks import EvalCallback, StopTrainingOnMaxEpisodes
+from stable_baselines3.common.callbacks import BaseCallback, EvalCallback, StopTrainingOnMaxEpisodes
 from stable_baselines3.common.logger import configure
 
 from longfair.agents.register import find
@@ -97,9 +98,13 @@ def test_as_many_gradient_steps_as_steps(copies: int, steps: int) -> None:
 
 
 def test_it_is_stable_baselines3_s_algorithm() -> None:
-    """Nothing is overridden, so a plain TD3 with the same arguments learns the same numbers."""
-    own = {name for name in vars(RTD3) if not name.startswith("_")}
-    assert own == {"name", "revision", "around"}
+    """What learns is not overridden, so a plain TD3 with the same arguments learns the same.
+
+    Only the arguments of `learn` are checked.
+    """
+    own = {name for name in vars(RTD3) if not name.startswith("__")}
+    assert {"around", "training_state", "_repeat"} <= own
+    assert not any(hasattr(TD3, name) for name in own - {"_abc_impl", "learn"})
 
 
 def test_callbacks_logger_saving_and_loading_work(tmp_path: Path) -> None:
@@ -152,3 +157,53 @@ def test_bad_input_is_refused_in_one_line() -> None:
         FeatureHistograms(ElapsedTime(batch()))
     with pytest.raises(UsageError, match="give none"):
         WeightedReward(batch(), SMALL).reset(options={"reset_mask": np.array([True, False])})
+
+
+class Listening(BaseCallback):
+    """Keeps the actions, as going on needs them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions: list[NDArray[Any]] = []
+
+    def _on_step(self) -> bool:
+        self.actions.append(np.array(self.locals["buffer_actions"]))
+        return True
+
+    def all(self) -> NDArray[Any]:
+        return np.array(self.actions)
+
+
+def test_a_training_goes_on_with_everything_in_its_place() -> None:
+    """Also what the numbers of a run do not show: counters, buffer, optimisers, generators.
+
+    Episodes have 5 steps and copies make 2 at once, so that the stop is within an episode.
+    """
+    model, kept = agent(), Listening()
+    model.learn(80, callback=kept)
+    arrays, settings = model.training_state(kept.all())
+    stopped, kept = agent(), Listening()
+    stopped.learn(46, callback=kept)
+    state = stopped.training_state(kept.all())
+    resumed = agent()
+    resumed.restore_training_state(*state)
+    assert (resumed.num_timesteps, resumed._episode_num) == (46, 8)
+    resumed.learn(34, callback=kept, reset_num_timesteps=False)
+    for name in ("num_timesteps", "_n_updates", "_episode_num", "_last_obs"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(model, name))
+    for name in ("observations", "next_observations", "actions", "rewards", "dones", "pos", "full"):
+        np.testing.assert_array_equal(
+            getattr(resumed.replay_buffer, name), getattr(model.replay_buffer, name)
+        )
+    own_arrays, own_settings = resumed.training_state(kept.all())
+    assert own_settings == settings
+    assert own_arrays.keys() == arrays.keys()
+    for name, array in own_arrays.items():
+        np.testing.assert_array_equal(array, arrays[name], err_msg=name)
+
+
+def test_the_actions_of_all_steps_are_asked_for() -> None:
+    model, kept = agent(), Listening()
+    model.learn(20, callback=kept)
+    with pytest.raises(UsageError, match="the actions of 18 of 20 steps are given"):
+        model.training_state(kept.all()[:-1])

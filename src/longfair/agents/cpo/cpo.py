@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -42,12 +42,13 @@ from longfair.agents.cpo.trust_region import (
     trust_region_step,
 )
 from longfair.agents.learning import saving
-from longfair.agents.learning.seeding import seeded
-from longfair.agents.learning.spaces import fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.seeding import NetworkSeed, seeded
+from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
 from longfair.agents.ppo.f_ppo import WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
 from longfair.errors import UsageError, near_misses
+from longfair.settings import Natural, validated
 
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
@@ -74,6 +75,7 @@ Callback = Callable[[Any], bool | None]
 
 @register(
     label="CPO",
+    place=120,
     style=Style("#882255", "8"),
     loaded_by="longfair.agents.cpo.cpo:CPO",
     needs=("short_term_gap",),
@@ -126,13 +128,15 @@ class CPO(saving.Saved):
     revision: ClassVar[int] = CPOSettings.revision
     policy: GaussianPolicy
 
+    @validated
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: Learned,
         settings: CPOSettings | None = None,
-        seed: int | None = None,
+        seed: NetworkSeed | None = None,
     ) -> None:
-        self.env, self.seed = env, seed
+        self.env: Any = env
+        self.seed = seed
         self.settings = settings = CPOSettings() if settings is None else settings
         observed, acting = _sizes(env)
         networks: Any = seeded(seed, lambda: _networks(observed, acting, settings.hidden))
@@ -198,9 +202,10 @@ class CPO(saving.Saved):
 
     # Learning -----------------------------------------------------------------------------------
 
+    @validated
     def learn(
         self,
-        total_timesteps: int,
+        total_timesteps: Natural,
         callback: Callback | None = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,

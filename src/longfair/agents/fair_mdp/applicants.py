@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,7 @@ class Outcome(Protocol):
         """Return the outcome of drawing one of the policies, with shares (P,)."""
 
 
+@runtime_checkable
 class LoanProblem(Protocol):
     """The applicants of all groups, and what a lender's decisions are worth."""
 

@@ -46,7 +46,19 @@ from longfair.agents.fair_mdp.applicants import LoanProblem
 from longfair.agents.learning import saving
 from longfair.agents.register import register
 from longfair.errors import UsageError
-from longfair.settings import NonNegative, Positive, Probability, Range, validate
+from longfair.settings import (
+    Axes,
+    Count,
+    Give,
+    Natural,
+    NonNegative,
+    Positive,
+    Probability,
+    Range,
+    Seed,
+    validate,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -153,6 +165,7 @@ class Values(NamedTuple):
 
 @register(
     label="Q-learning with a balance",
+    place=170,
     loaded_by="longfair.agents.fair_mdp.memory_q_learning:MemoryQLearning",
     needs=(),
     actions=("discrete",),
@@ -188,13 +201,14 @@ class MemoryQLearning(saving.Saved):
     name: ClassVar[str] = "memory-q-learning"
     revision: ClassVar[int] = QLearning.revision
 
+    @validated
     def __init__(
         self,
-        problem: LoanProblem,
-        step_weights: FloatArray,
+        problem: Annotated[LoanProblem, Give("a problem, as LoanMDP-v0 returns from exact()")],
+        step_weights: Annotated[FloatArray, Axes(1)],
         books: Books,
         settings: QLearning | None = None,
-        seed: int | None = None,
+        seed: Seed | None = None,
     ) -> None:
         self.problem = problem
         self.books = books
@@ -212,7 +226,8 @@ class MemoryQLearning(saving.Saved):
         """Values (S, K, 2) of denying and lending, the first group's situations first."""
         return self._values.actions
 
-    def learn(self, applicants: int) -> None:
+    @validated
+    def learn(self, applicants: Natural) -> None:
         """Meet applicants one after the other, and learn from every step."""
         from longfair.agents.fair_mdp.compiled_books import meet
 
@@ -227,7 +242,8 @@ class MemoryQLearning(saving.Saved):
             self._random,
         )
 
-    def readings(self, applicants: int, generator: np.random.Generator) -> FloatArray:
+    @validated
+    def readings(self, applicants: Count, generator: np.random.Generator) -> FloatArray:
         """Return how often each level (K,) is read by a bank that has stopped learning.
 
         Parameters

@@ -35,7 +35,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 import torch
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from torch import nn
 
@@ -45,9 +45,10 @@ from longfair.agents.fairqcm.recurrent_network import RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray, Step
 from longfair.agents.learning import saving
 from longfair.agents.learning.adam import Adam
-from longfair.agents.learning.seeding import seeded
-from longfair.agents.learning.spaces import fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.seeding import NetworkSeed, seeded
+from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
 from longfair.errors import UsageError
+from longfair.settings import Natural, validated
 
 
 class View(Protocol):
@@ -137,13 +138,14 @@ class DeepQLearning(saving.Saved, ABC):
 
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: Learned,
         view: View,
         pace: Pace,
         exploration: Exploration,
-        seed: int | None,
+        seed: NetworkSeed | None,
     ) -> None:
-        self.env, self.view, self.pace, self.exploration = env, view, pace, exploration
+        self.env: Any = env
+        self.view, self.pace, self.exploration = view, pace, exploration
         self.seed = seed
         module = seeded(seed, self._module)
         self.online: Any = self.stack(copy.deepcopy(module))
@@ -224,9 +226,10 @@ class DeepQLearning(saving.Saved, ABC):
 
     # Learning -----------------------------------------------------------------------------------
 
+    @validated
     def learn(
         self,
-        total_timesteps: int,
+        total_timesteps: Natural,
         callback: Callback | None = None,
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
@@ -336,7 +339,7 @@ class DeepQLearning(saving.Saved, ABC):
 _COUNTERS = ("num_timesteps", "num_updates", "exploration_rate")
 
 
-def sizes_of(env: VectorEnv[Any, Any, Any]) -> tuple[int, int]:
+def sizes_of(env: Learned) -> tuple[int, int]:
     """Return how many numbers are observed of an environment, and its number of actions.
 
     Raises

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import nn
 
@@ -25,8 +24,11 @@ from longfair.agents.fairqcm.replay import (
     IntArray,
     Step,
 )
+from longfair.agents.learning.seeding import NetworkSeed
+from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
 from longfair.errors import UsageError
+from longfair.settings import validated
 
 
 class PlainView:
@@ -43,6 +45,7 @@ class PlainView:
 
 @register(
     label="FairQCM",
+    place=140,
     loaded_by="longfair.agents.fairqcm.dqn:FairDQN",
     needs=(),
     actions=("discrete",),
@@ -82,14 +85,15 @@ class FairDQN(DeepQLearning):
     online: ReluStack
     target: ReluStack
 
+    @validated
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: Learned,
         learning: Learning | None = None,
         imagination: Imagination | None = None,
         exploration: Exploration | None = None,
         terminal_mask: bool = False,
-        seed: int | None = None,
+        seed: NetworkSeed | None = None,
     ) -> None:
         if env.num_envs != 1:
             raise UsageError(f"the environment has {env.num_envs} copies: this agent follows one")

@@ -19,7 +19,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import nn
 
@@ -35,8 +34,11 @@ from longfair.agents.fairqcm.ledgers import (
 from longfair.agents.fairqcm.networks import ReluStack, ReluValues, orthogonal_start, relu_layers
 from longfair.agents.fairqcm.presets import Recipe
 from longfair.agents.fairqcm.replay import Step
+from longfair.agents.learning.seeding import NetworkSeed
+from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
 from longfair.errors import UsageError
+from longfair.settings import validated
 
 
 class LedgerView:
@@ -137,6 +139,7 @@ class Journal:
 
 @register(
     label="ledger DQN",
+    place=160,
     loaded_by="longfair.agents.fairqcm.ledger_dqn:LedgerDQN",
     needs=(),
     actions=("discrete",),
@@ -176,12 +179,13 @@ class LedgerDQN(DeepQLearning):
     target: ReluStack
     view: LedgerView
 
+    @validated
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: Learned,
         ledger: Ledger,
         recipe: Recipe | None = None,
-        seed: int = 0,
+        seed: NetworkSeed = 0,
     ) -> None:
         self.ledger = ledger
         self.recipe = recipe = Recipe() if recipe is None else recipe

@@ -36,18 +36,24 @@ Implementation details, with their source
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from gymnasium import Env
+from gymnasium.vector import VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.learning import saving
 from longfair.agents.register import register
 from longfair.errors import UsageError
+from longfair.settings import Give, Natural, Only, Seed, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+_SILENT = "a compiled loop reports nothing before it ends"
 
 
 class EpisodeScores(NamedTuple):
@@ -63,6 +69,7 @@ class EpisodeScores(NamedTuple):
 
 @register(
     label="tabular FairQCM",
+    place=130,
     loaded_by="longfair.agents.fairqcm.q_learning:TabularQLearning",
     needs=(),
     actions=("discrete",),
@@ -92,8 +99,14 @@ class TabularQLearning(saving.Saved):
     name: ClassVar[str] = "fairqcm-tabular"
     revision: ClassVar[int] = QLearningSettings.revision
 
+    @validated
     def __init__(
-        self, env: Any, settings: QLearningSettings | None = None, seed: int | None = None
+        self,
+        env: Annotated[
+            Env[Any, Any] | VectorEnv[Any, Any, Any], Give("longfair/Doughnut-v0, batch or single")
+        ],
+        settings: QLearningSettings | None = None,
+        seed: Seed | None = None,
     ) -> None:
         if not hasattr(env.unwrapped, "compiled"):
             raise UsageError(f"{env} hands out no doughnuts: give longfair/Doughnut-v0")
@@ -118,8 +131,12 @@ class TabularQLearning(saving.Saved):
         updates: IntArray = self._tables.updates
         return updates
 
+    @validated
     def learn(
-        self, total_timesteps: int, callback: None = None, progress_bar: bool = False
+        self,
+        total_timesteps: Natural,
+        callback: Annotated[None, Only(None, _SILENT)] = None,
+        progress_bar: Annotated[bool, Only(False, _SILENT)] = False,
     ) -> Self:
         """Play and learn whole episodes, until at least that many steps have been played.
 
@@ -128,16 +145,14 @@ class TabularQLearning(saving.Saved):
         total_timesteps
             Doughnuts to hand out.
         callback, progress_bar
-            Accepted for the common signature, and must be left alone: a compiled loop reports
-            nothing before it ends.
+            For the common signature; they must be left alone.
         """
-        if callback is not None or progress_bar:
-            raise UsageError("tabular agents report nothing while they learn: leave both out")
         episodes = -(-total_timesteps // self.problem.length)
         self._play(episodes, np.zeros((3, 0)))
         return self
 
-    def learn_evaluated(self, episodes: int, seed: int) -> EpisodeScores:
+    @validated
+    def learn_evaluated(self, episodes: Natural, seed: Seed) -> EpisodeScores:
         """Learn for some episodes and play one greedy episode after each, as the authors do.
 
         Parameters

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from torch import nn
 
@@ -20,9 +19,11 @@ from longfair.agents.fairqcm.networks import relu_layers, unit_row_start
 from longfair.agents.fairqcm.presets import LEARNING, Exploration, Learning
 from longfair.agents.fairqcm.recurrent_network import RecurrentLayers, RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray
+from longfair.agents.learning.seeding import NetworkSeed
+from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
 from longfair.errors import UsageError
-from longfair.settings import Count, OneOf, checked
+from longfair.settings import Count, OneOf, validated
 
 
 class RecurrentView:
@@ -42,6 +43,7 @@ class RecurrentView:
 
 @register(
     label="RNN",
+    place=150,
     loaded_by="longfair.agents.fairqcm.recurrent:RecurrentDQN",
     needs=(),
     actions=("discrete",),
@@ -77,18 +79,18 @@ class RecurrentDQN(FairDQN):
     online: RecurrentStack  # type: ignore[assignment]  # the recurrent counterpart
     target: RecurrentStack  # type: ignore[assignment]  # the recurrent counterpart
 
+    @validated
     def __init__(
         self,
-        env: VectorEnv[Any, Any, Any],
+        env: Learned,
         learning: Learning | None = None,
-        training: str = "episodes",
-        width: int = 256,
+        training: Annotated[str, OneOf("episodes", "shuffled")] = "episodes",
+        width: Count = 256,
         exploration: Exploration | None = None,
         terminal_mask: bool = False,
-        seed: int | None = None,
+        seed: NetworkSeed | None = None,
     ) -> None:
-        self.training = checked("training", training, Annotated[str, OneOf("episodes", "shuffled")])
-        self.width = checked("width", width, Count)
+        self.training, self.width = training, width
         learning = LEARNING["doughnuts"]["rnn"] if learning is None else learning
         if len(learning.hidden) != 2:
             raise UsageError(f"hidden={learning.hidden}: give two layers before the unit")

@@ -20,12 +20,13 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from longfair.agents.fairqcm.ledgers import FloatArray, IntArray, Ledger
 from longfair.agents.fairqcm.presets import WeightSearch
+from longfair.agents.learning.spaces import Batch
 from longfair.errors import UsageError
+from longfair.settings import Natural, Seed, validated
 
 
 class LinearRule:
@@ -72,9 +73,8 @@ class LinearSearch:
         (K,): the best so far, or the mean of the distribution that candidates are drawn from.
     """
 
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], ledger: Ledger, search: WeightSearch, seed: int = 0
-    ) -> None:
+    @validated
+    def __init__(self, env: Batch, ledger: Ledger, search: WeightSearch, seed: Seed = 0) -> None:
         if env.num_envs != search.candidates * search.episodes:
             raise UsageError(
                 f"the environment has {env.num_envs} copies: give {search.candidates} candidates "
@@ -88,7 +88,10 @@ class LinearSearch:
         self._rng = np.random.default_rng((seed, 1))
         self._observation, _ = env.reset(seed=seed)
 
-    def learn(self, total_timesteps: int, callback: Callable[[Self], None] | None = None) -> Self:
+    @validated
+    def learn(
+        self, total_timesteps: Natural, callback: Callable[[Any], object] | None = None
+    ) -> Self:
         """Try candidates in whole rounds, as many as fit, and call back after each."""
         for _ in range(total_timesteps // (self.env.num_envs * self.ledger.length)):
             centre = self.weights if self.search.elites else np.zeros_like(self.weights)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
 
 from longfair.agents.learning import saving
 from longfair.errors import UsageError
+from longfair.settings import Give
 
 
 class OnlySpaces(NamedTuple):
@@ -21,6 +23,14 @@ class OnlySpaces(NamedTuple):
     def metadata(self) -> dict[str, Any]:
         """Refuse: only what learns asks for it."""
         raise UsageError("the agent was loaded without an environment: give load an env to learn")
+
+
+Batch = Annotated[
+    VectorEnv[Any, Any, Any], Give("a batch environment, as gymnasium.make_vec returns it")
+]
+"""What agents learn in."""
+Learned = Annotated[VectorEnv[Any, Any, Any] | OnlySpaces, *Batch.__metadata__]
+"""The same, or what is known of it when nothing more is to be learned."""
 
 
 def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:

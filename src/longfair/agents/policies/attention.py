@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, Natural, NonNegative, Positive, checked
+from longfair.settings import (
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    Positive,
+    Seed,
+    validated,
+)
 
 Logits = NDArray[np.float32]
 
@@ -27,8 +35,9 @@ class EqualLogits(Policy):
         Number of sites G.
     """
 
-    def __init__(self, sites: int) -> None:
-        self.sites = checked("sites", sites, Count)
+    @validated
+    def __init__(self, sites: Count) -> None:
+        self.sites = sites
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) of zero for observations (N, ...)."""
@@ -48,9 +57,10 @@ class GaussianLogits(Policy):
         Seed of the agent's own generator.
     """
 
-    def __init__(self, sites: int, limit: float = 3.0, seed: int | None = None) -> None:
-        self.sites = checked("sites", sites, Count)
-        self.limit = checked("limit", limit, Positive)
+    @validated
+    def __init__(self, sites: Count, limit: Positive = 3.0, seed: Seed | None = None) -> None:
+        self.sites = sites
+        self.limit = limit
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
@@ -79,8 +89,9 @@ class ProportionalToRates(Policy):
     Call `observe(info)` with the batch `info` before `predict`: the oracle reads `group_state`.
     """
 
-    def __init__(self, limit: float = 3.0) -> None:
-        self.limit = checked("limit", limit, Positive)
+    @validated
+    def __init__(self, limit: Positive = 3.0) -> None:
+        self.limit = limit
         self._logits: Logits | None = None
 
     def observe(self, info: dict[str, Any]) -> None:
@@ -108,11 +119,10 @@ class ConstantAllocation(Policy):
         Logits lie in [-`limit`, `limit`].
     """
 
-    def __init__(self, units: Sequence[int], limit: float = 3.0) -> None:
-        units = checked("units", units, tuple[Natural, ...])
+    @validated
+    def __init__(self, units: Sequence[Natural], limit: Positive = 3.0) -> None:
         if not any(units):
             raise UsageError(f"units={units}: give at least one unit")
-        limit = checked("limit", limit, Positive)
         weight = np.log(np.maximum(np.asarray(units, dtype=np.float64), _NO_UNIT))
         self._logits = np.maximum(weight - weight.max() + limit, -limit).astype(np.float32)
 
@@ -143,20 +153,20 @@ class ProportionalToIncidents(Policy):
     zero at all sites alike, which does not change the proportions.
     """
 
+    @validated
     def __init__(
         self,
-        weights: Sequence[float],
+        weights: Annotated[Sequence[Positive], Length(1)],
         incidents: slice,
-        rows: int,
-        prior: float = 0.5,
-        limit: float = 3.0,
+        rows: Count,
+        prior: NonNegative = 0.5,
+        limit: Positive = 3.0,
     ) -> None:
-        kept = checked("weights", weights, Annotated[tuple[Positive, ...], Length(1)])
-        self._weights = np.asarray(kept, dtype=np.float64)
+        self._weights = np.asarray(weights, dtype=np.float64)
         self._incidents = incidents
-        self._rows = checked("rows", rows, Count)
-        self._prior = checked("prior", prior, NonNegative)
-        self._limit = checked("limit", limit, Positive)
+        self._rows = rows
+        self._prior = prior
+        self._limit = limit
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""
@@ -188,11 +198,14 @@ class ProportionalToExcess(Policy):
     nothing of how rates rise and fall.
     """
 
-    def __init__(self, target: float, incidents: slice, rows: int, limit: float = 3.0) -> None:
-        self._target = checked("target", target, NonNegative)
+    @validated
+    def __init__(
+        self, target: NonNegative, incidents: slice, rows: Count, limit: Positive = 3.0
+    ) -> None:
+        self._target = target
         self._incidents = incidents
-        self._rows = checked("rows", rows, Count)
-        self._limit = checked("limit", limit, Positive)
+        self._rows = rows
+        self._limit = limit
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""

@@ -8,17 +8,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
-from longfair.settings import Count, NonNegative, Probability, checked, require_distribution
+from longfair.settings import (
+    Axes,
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    Probability,
+    Seed,
+    require_distribution,
+    require_length,
+    validated,
+)
 
 Nodes = NDArray[np.int64]
 Counts = NDArray[np.int64]
+Adjacency = Annotated[ArrayLike, Axes(2)]
+Groups = Annotated[Sequence[Natural], Length(1)]
 
 _STATES = 3
 
@@ -32,8 +45,9 @@ class VaccinateNobody(Policy):
         Number of people V.
     """
 
-    def __init__(self, people: int) -> None:
-        self.people = checked("people", people, Count)
+    @validated
+    def __init__(self, people: Count) -> None:
+        self.people = people
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
         """Return the action V, (N,), for observations (N, ...)."""
@@ -51,8 +65,9 @@ class VaccinateUniformly(Policy):
         Seed of the agent's own generator.
     """
 
-    def __init__(self, people: int, seed: int | None = None) -> None:
-        self.people = checked("people", people, Count)
+    @validated
+    def __init__(self, people: Count, seed: Seed | None = None) -> None:
+        self.people = people
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
@@ -76,12 +91,10 @@ class RankedVaccination(Policy):
         criterion, and when nobody is susceptible the vaccine is wasted on the first of all.
     """
 
-    def __init__(self, adjacency: ArrayLike, as_in_fppo: bool = False) -> None:
-        matrix = np.asarray(adjacency)
-        if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
-            raise UsageError(f"adjacency has shape {matrix.shape}: give a symmetric (V, V) matrix")
-        self.as_in_fppo = checked("as_in_fppo", as_in_fppo, bool)
-        self._adjacency = (matrix != 0).astype(np.float32)
+    @validated
+    def __init__(self, adjacency: Adjacency, as_in_fppo: bool = False) -> None:
+        self.as_in_fppo = as_in_fppo
+        self._adjacency = _neighbours(adjacency).astype(np.float32)
         self._degree: Counts = self._adjacency.sum(axis=0).astype(np.int64)
 
     @abstractmethod
@@ -148,21 +161,22 @@ class VaccinationLottery(Policy):
         Seed of the agent's own generator.
     """
 
+    @validated
     def __init__(
         self,
-        adjacency: NDArray[Any],
-        group: Sequence[int],
-        chances: Sequence[float],
-        exposure_weight: float,
-        seed: int | None = None,
+        adjacency: Adjacency,
+        group: Groups,
+        chances: Sequence[Probability],
+        exposure_weight: NonNegative,
+        seed: Seed | None = None,
     ) -> None:
-        chances = checked("chances", chances, tuple[Probability, ...])
         require_distribution("chances", chances, 1 + max(group))
-        self._adjacency = (np.asarray(adjacency) != 0).astype(np.float32)
+        self._adjacency = _neighbours(adjacency).astype(np.float32)
+        require_length("group", group, len(self._adjacency))
         self._degree = self._adjacency.sum(axis=0)
         self._group = np.asarray(group)
         self._limits = np.cumsum(chances)[:-1]
-        self._exposure_weight = checked("exposure_weight", exposure_weight, NonNegative)
+        self._exposure_weight = exposure_weight
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
@@ -202,19 +216,21 @@ class VaccinateThenWaste(Policy):
         Seed of the agent's own generator.
     """
 
+    @validated
     def __init__(
         self,
-        adjacency: NDArray[Any],
-        group: Sequence[int],
-        protected: int,
-        useful_days: float,
-        episode_length: int,
-        seed: int | None = None,
+        adjacency: Adjacency,
+        group: Groups,
+        protected: Natural,
+        useful_days: NonNegative,
+        episode_length: Count,
+        seed: Seed | None = None,
     ) -> None:
-        self._degree = (np.asarray(adjacency) != 0).sum(axis=0)
+        self._degree = _neighbours(adjacency).sum(axis=0)
+        require_length("group", group, len(self._degree))
         self._protected = np.asarray(group) == protected
-        self._useful_days = checked("useful_days", useful_days, NonNegative)
-        self._episode_length = checked("episode_length", episode_length, Count)
+        self._useful_days = useful_days
+        self._episode_length = episode_length
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Nodes:
@@ -227,6 +243,15 @@ class VaccinateThenWaste(Policy):
         wanted &= useful[:, None] | ~self._protected
         choice: Nodes = ((1 + self._degree) * wanted).argmax(axis=1)
         return np.where(wanted.any(axis=1), choice, people)
+
+
+def _neighbours(adjacency: ArrayLike) -> NDArray[np.bool_]:
+    """Return whether two people can infect each other, (V, V)."""
+    matrix = np.asarray(adjacency)
+    if not np.array_equal(matrix, matrix.T):
+        raise UsageError(f"adjacency has shape {matrix.shape}: give a symmetric (V, V) matrix")
+    neighbours: NDArray[np.bool_] = matrix != 0
+    return neighbours
 
 
 def _states(

@@ -13,7 +13,7 @@ Between corners a group's policy accepts the score at its threshold with some pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from longfair.agents.policies.lending import applicants
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
-from longfair.settings import NonNegative, Probability, checked, require_distribution
+from longfair.settings import (
+    Length,
+    NonNegative,
+    Probability,
+    Seed,
+    require_distribution,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -45,22 +52,20 @@ class EqualOpportunityOracle(Policy):
     Call `observe(info)` with the batch `info` before `predict`: the oracle reads `group_state`.
     """
 
+    @validated
     def __init__(
         self,
-        repay_probability: Sequence[float],
-        group_probability: Sequence[float] = (0.5, 0.5),
-        gain: float = 1.0,
-        loss: float = 1.0,
-        seed: int | None = None,
+        repay_probability: Annotated[Sequence[Probability], Length(1)],
+        group_probability: Annotated[Sequence[Probability], Length(1)] = (0.5, 0.5),
+        gain: NonNegative = 1.0,
+        loss: NonNegative = 1.0,
+        seed: Seed | None = None,
     ) -> None:
-        repay = checked("repay_probability", repay_probability, tuple[Probability, ...])
-        shares = checked("group_probability", group_probability, tuple[Probability, ...])
-        require_distribution("group_probability", shares, len(shares))
-        gain, loss = checked("gain", gain, NonNegative), checked("loss", loss, NonNegative)
-        self._repay = np.asarray(repay, dtype=np.float64)
+        require_distribution("group_probability", group_probability, len(group_probability))
+        self._repay = np.asarray(repay_probability, dtype=np.float64)
         if (np.diff(self._repay) < 0).any():
             raise UsageError("repay_probability falls with the score: give it in rising order")
-        self._shares = np.asarray(shares, dtype=np.float64)
+        self._shares = np.asarray(group_probability, dtype=np.float64)
         self._profit = gain * self._repay - loss * (1.0 - self._repay)
         self._rng = np.random.default_rng(seed)
         self._acceptance: FloatArray | None = None

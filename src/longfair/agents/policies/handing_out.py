@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
-from longfair.settings import Count, checked
+from longfair.settings import Count, Length, Natural, Range, Seed, validated
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -32,8 +32,9 @@ class AllocationPolicy(Policy):
         Number of people P, at least 1.
     """
 
-    def __init__(self, people: int) -> None:
-        self.people = checked("people", people, Count)
+    @validated
+    def __init__(self, people: Count) -> None:
+        self.people = people
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> IntArray:
         """Return the person chosen in every copy (N,) for observations (N, ...)."""
@@ -55,7 +56,8 @@ class AnybodyAtRandom(AllocationPolicy):
         Seed of the policy's own generator.
     """
 
-    def __init__(self, people: int, seed: int | None = None) -> None:
+    @validated
+    def __init__(self, people: Count, seed: Seed | None = None) -> None:
         super().__init__(people)
         self._rng = np.random.default_rng(seed)
 
@@ -74,7 +76,8 @@ class SomebodyThereAtRandom(AllocationPolicy):
         Seed of the policy's own generator.
     """
 
-    def __init__(self, people: int, seed: int | None = None) -> None:
+    @validated
+    def __init__(self, people: Count, seed: Seed | None = None) -> None:
         super().__init__(people)
         self._rng = np.random.default_rng(seed)
 
@@ -94,9 +97,10 @@ class AlwaysTheSame(AllocationPolicy):
         The person, counted from 0.
     """
 
-    def __init__(self, people: int, person: int = 0) -> None:
+    @validated
+    def __init__(self, people: Count, person: Natural = 0) -> None:
         super().__init__(people)
-        if not 0 <= person < people:
+        if person >= people:
             raise UsageError(f"person={person}: give an integer in 0..{people - 1}")
         self._person = person
 
@@ -113,7 +117,8 @@ class FixedPriority(AllocationPolicy):
         All people, the most favoured first.
     """
 
-    def __init__(self, order: Sequence[int]) -> None:
+    @validated
+    def __init__(self, order: Annotated[Sequence[Natural], Length(1)]) -> None:
         super().__init__(len(order))
         if sorted(order) != list(range(len(order))):
             raise UsageError(f"order={order!r}: give each of 0..{len(order) - 1} once")
@@ -141,7 +146,8 @@ class Rotation(AllocationPolicy):
     Needs `observe`. The `info` of a `reset` starts all copies anew.
     """
 
-    def __init__(self, people: int, skip_absent: bool = True) -> None:
+    @validated
+    def __init__(self, people: Count, skip_absent: bool = True) -> None:
         super().__init__(people)
         self._skip_absent = skip_absent
         self._turn: IntArray | None = None
@@ -184,7 +190,8 @@ class LeastServedThere(AllocationPolicy):
     Needs `observe`: reads the first column of `group_state`, what everybody has received.
     """
 
-    def __init__(self, people: int) -> None:
+    @validated
+    def __init__(self, people: Count) -> None:
         super().__init__(people)
         self._received: NDArray[np.float64] | None = None
 
@@ -215,7 +222,8 @@ class LaggingGroupBestCredit(AllocationPolicy):
     Needs `observe`: reads `group_state`, the loans and the repayment probability of everybody.
     """
 
-    def __init__(self, groups: Sequence[int]) -> None:
+    @validated
+    def __init__(self, groups: Annotated[Sequence[Annotated[int, Range(0, 1)]], Length(1)]) -> None:
         super().__init__(len(groups))
         self._sign = 1.0 - 2.0 * np.asarray(groups)
         self._seen: NDArray[np.float64] | None = None

@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.policies.policy import Policy
-from longfair.errors import UsageError
-from longfair.settings import NonNegative, Probability, Range, checked
+from longfair.settings import (
+    Axes,
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    Probability,
+    Range,
+    Seed,
+    checked,
+    validated,
+)
 
 
 class AcceptanceTable(Policy):
@@ -29,12 +39,13 @@ class AcceptanceTable(Policy):
     wrappers append is ignored.
     """
 
-    def __init__(self, probability: ArrayLike, seed: int | None = None) -> None:
+    @validated
+    def __init__(
+        self,
+        probability: Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)],
+        seed: Seed | None = None,
+    ) -> None:
         self.probability = np.asarray(probability, dtype=np.float64)
-        if self.probability.ndim != 2:
-            raise UsageError(f"probability has shape {self.probability.shape}: give (G, C)")
-        if not ((self.probability >= 0) & (self.probability <= 1)).all():
-            raise UsageError("probability has entries outside [0, 1]")
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[np.int64]:
@@ -53,7 +64,10 @@ def applicants(
     return observation[:, scores : scores + groups].argmax(axis=1), score
 
 
-def threshold_policy(thresholds: Sequence[int], scores: int = 7) -> AcceptanceTable:
+@validated
+def threshold_policy(
+    thresholds: Annotated[Sequence[Natural], Length(1)], scores: Count = 7
+) -> AcceptanceTable:
     """Accept from a score on: one threshold per group; `scores` rejects everybody.
 
     With the papers' repayment probabilities a loan is profitable from score 3 on, so
@@ -63,19 +77,22 @@ def threshold_policy(thresholds: Sequence[int], scores: int = 7) -> AcceptanceTa
     return AcceptanceTable(np.arange(scores) >= np.asarray(kept)[:, None])
 
 
+@validated
 def constant_policy(
-    chance: float, groups: int = 2, scores: int = 7, seed: int | None = None
+    chance: Probability, groups: Count = 2, scores: Count = 7, seed: Seed | None = None
 ) -> AcceptanceTable:
     """Accept everybody with the same probability."""
-    chance = checked("chance", chance, Probability)
     return AcceptanceTable(np.full((groups, scores), chance), seed)
 
 
+@validated
 def myopic_policy(
-    repay_probability: Sequence[float], groups: int = 2, gain: float = 1.0, loss: float = 1.0
+    repay_probability: Annotated[Sequence[Probability], Length(1)],
+    groups: Count = 2,
+    gain: NonNegative = 1.0,
+    loss: NonNegative = 1.0,
 ) -> AcceptanceTable:
     """Accept whoever brings an expected profit now, whatever it does to the scores later."""
-    repay = np.asarray(checked("repay_probability", repay_probability, tuple[Probability, ...]))
-    gain, loss = checked("gain", gain, NonNegative), checked("loss", loss, NonNegative)
+    repay = np.asarray(repay_probability)
     profitable = repay * gain - (1.0 - repay) * loss >= 0
     return AcceptanceTable(np.tile(profitable, (groups, 1)))

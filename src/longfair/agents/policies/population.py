@@ -17,15 +17,25 @@ the best of all pairs of knots; ``gd`` follows the gradient and may end in a min
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.learning.adam import Adam
 from longfair.agents.policies.policy import Policy
-from longfair.settings import Count, OneOf, Positive, Probability, checked, validate
+from longfair.settings import (
+    Count,
+    Length,
+    OneOf,
+    Positive,
+    Probability,
+    Seed,
+    validate,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +54,7 @@ _BLOCK = 2_000_000
 """
 
 
+@runtime_checkable
 class Model(Protocol):
     """What a policy asks the population: `longfair.envs.population.PopulationModel` answers."""
 
@@ -109,12 +120,17 @@ class Cost:
         return slope
 
 
-class Descent(NamedTuple):
+@dataclass(frozen=True)
+class Descent:
     """Gradient descent on the thresholds: what the paper names but does not set."""
 
-    start: float = 0.5
-    step_size: float = 0.05
-    steps: int = 200
+    start: Probability = 0.5
+    step_size: Positive = 0.05
+    steps: Count = 200
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
 
 class ShortSighted(Policy):
@@ -140,22 +156,20 @@ class ShortSighted(Policy):
     Observations are qualification rates (N, 2); what wrappers append is ignored.
     """
 
+    @validated
     def __init__(
         self,
         model: Model,
         cost: Cost | None = None,
-        search: str = "grid",
-        knots: int = 31,
+        search: Annotated[str, OneOf("grid", "gd")] = "grid",
+        knots: Count = 31,
         descent: Descent | None = None,
     ) -> None:
         self.model = model
         self.cost = Cost() if cost is None else cost
-        self.search = checked("search", search, Annotated[str, OneOf("grid", "gd")])
-        self.knots = np.linspace(0.0, 1.0, checked("knots", knots, Count))
+        self.search = search
+        self.knots = np.linspace(0.0, 1.0, knots)
         self.descent = Descent() if descent is None else descent
-        checked("start", self.descent.start, Probability)
-        checked("step_size", self.descent.step_size, Positive)
-        checked("steps", self.descent.steps, Count)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> FloatArray:
         """Return thresholds (N, 2) in [0, 1] for observations (N, 2 or more)."""
@@ -207,9 +221,9 @@ class ConstantThresholds(Policy):
         (2,): thresholds on the scale from 0 to 1.
     """
 
-    def __init__(self, actions: ArrayLike) -> None:
-        pair = checked("actions", np.asarray(actions).tolist(), tuple[Probability, Probability])
-        self.actions = np.array(pair)
+    @validated
+    def __init__(self, actions: Annotated[Sequence[Probability], Length(2, 2)]) -> None:
+        self.actions = np.array(actions, dtype=np.float64)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> FloatArray:
         """Return the thresholds (N, 2)."""
@@ -225,7 +239,8 @@ class RandomThresholds(Policy):
         Seed of the draws.
     """
 
-    def __init__(self, seed: int | None = None) -> None:
+    @validated
+    def __init__(self, seed: Seed | None = None) -> None:
         self._rng = np.random.default_rng(seed)
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> FloatArray:

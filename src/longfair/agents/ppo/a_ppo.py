@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 @register(
     label="A-PPO",
+    place=20,
     style=Style("#E69F00", "D", (0, (3, 1, 1, 1))),
     loaded_by=FAIR_PPO,
     rates_within_episode=True,

@@ -2,73 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypedDict
 
 import gymnasium
+from gymnasium import Env
 from gymnasium.vector import VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
+from longfair.agents.learning.seeding import LegacySeed
 from longfair.errors import UsageError
 from longfair.settings import (
     Count,
+    Give,
     Length,
     NonNegative,
+    Only,
     Positive,
     Probability,
     Range,
     checked,
 )
 
-REFUSED: dict[str, tuple[Any, str]] = {
-    "clip_range_vf": (None, "the critics' loss is not clipped"),
-    "normalize_advantage": (True, "the strategy decides how advantages are standardised"),
-    "policy_kwargs": (None, "give net_arch=, or a subclass of FairActorCriticPolicy"),
-    "use_sde": (False, "exploration that depends on the state is not implemented"),
-    "sde_sample_freq": (-1, "exploration that depends on the state is not implemented"),
-    "rollout_buffer_class": (None, "the buffer keeps the fairness signals"),
-    "rollout_buffer_kwargs": (None, "the buffer keeps the fairness signals"),
-    "device": ("cpu", "the update is compiled for the processor"),
-}
-"""Arguments of Stable-Baselines3's PPO that have one value here, and why."""
+Environment = Annotated[
+    str | Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv,
+    Give(
+        "a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for an environment of "
+        "longfair, or a vector environment of Stable-Baselines3"
+    ),
+]
+"""What can be trained in."""
 
-RANGES: dict[str, Any] = {
-    "batch_size": Count,
-    "n_epochs": Count,
-    "gamma": Probability,
-    "gae_lambda": Probability,
-    "ent_coef": NonNegative,
-    "vf_coef": NonNegative,
-    "max_grad_norm": Positive,
-    "target_kl": Positive | None,
-    "clip_range": Positive,
-    "learning_rate": Positive,
-    "seed": Annotated[int, Range(0, 2**32 - 1)] | None,
-    "net_arch": Annotated[tuple[Count, ...], Length(1)],
-    "whole_episodes": bool,
-    "bootstrap_truncated": bool,
-}
-"""What the others may be; a schedule may stand for a number."""
+Rate = Positive | Callable[[float], float]
+"""A number, or a schedule of the remaining progress."""
+
+Layers = Annotated[tuple[Count, ...], Length(1)]
+"""Sizes of hidden layers."""
+
+_NO_SDE = "exploration that depends on the state is not implemented"
+_OWN_BUFFER = "the buffer keeps the fairness signals"
+
+
+class Inherited(TypedDict, total=False):
+    """Arguments of Stable-Baselines3's PPO that `FairPPO` hands on, and those it refuses."""
+
+    batch_size: Annotated[int, Range(2)]
+    n_epochs: Count
+    gamma: Probability
+    gae_lambda: Probability
+    clip_range: Rate
+    ent_coef: NonNegative
+    vf_coef: NonNegative
+    max_grad_norm: Positive
+    target_kl: Positive | None
+    stats_window_size: Count
+    tensorboard_log: str | None
+    verbose: Annotated[int, Range(0, 2)]
+    seed: LegacySeed | None
+    _init_setup_model: bool
+    clip_range_vf: Annotated[None, Only(None, "the critics' loss is not clipped")]
+    normalize_advantage: Annotated[
+        bool, Only(True, "the strategy decides how advantages are standardised")
+    ]
+    policy_kwargs: Annotated[
+        None, Only(None, "give net_arch=, or a subclass of FairActorCriticPolicy")
+    ]
+    use_sde: Annotated[bool, Only(False, _NO_SDE)]
+    sde_sample_freq: Annotated[int, Only(-1, _NO_SDE)]
+    rollout_buffer_class: Annotated[None, Only(None, _OWN_BUFFER)]
+    rollout_buffer_kwargs: Annotated[None, Only(None, _OWN_BUFFER)]
+    device: Annotated[str, Only("cpu", "the update is compiled for the processor")]
+
 
 DEFAULT_STEPS = 2048
 """Steps of a rollout where the environment does not say how long an episode is."""
-
-
-def require_honoured(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that would be ignored, or that have no meaning.
-
-    Raises
-    ------
-    UsageError
-        In one line: what was given, what is allowed, why.
-    """
-    for name, value in arguments.items():
-        if name in REFUSED and value != REFUSED[name][0]:
-            only, why = REFUSED[name]
-            raise UsageError(f"{name}={value!r}: only {only!r} is possible here, {why}")
-        if name in RANGES and not callable(value):
-            checked(name, value, RANGES[name])
 
 
 def vectorised(env: Any) -> Any:
@@ -85,20 +93,28 @@ def vectorised(env: Any) -> Any:
     UsageError
         If it is none of these.
     """
+    env = checked("env", env, Environment | None)
     if env is None or isinstance(env, VecEnv):
         return env
     if isinstance(env, str):
-        env = gymnasium.make(env)
-    if isinstance(env, gymnasium.Env):
+        env = _opened(env)
+    if isinstance(env, Env):
         single = env
         return DummyVecEnv([lambda: Monitor(single)])
-    adapt = getattr(getattr(env, "unwrapped", None), "for_stable_baselines3", None)
-    if isinstance(env, VectorEnv) and adapt is not None:
-        return adapt(env)
-    raise UsageError(
-        f"env={env!r}: give a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for "
-        "an environment of longfair, or a vector environment of Stable-Baselines3"
-    )
+    adapt = getattr(env.unwrapped, "for_stable_baselines3", None)
+    if adapt is None:
+        raise UsageError(
+            f"env={env}: only batches of longfair are opened here: give what gymnasium.make "
+            "returns, or a vector environment of Stable-Baselines3"
+        )
+    return adapt(env)
+
+
+def _opened(name: str) -> Env[Any, Any]:
+    try:
+        return gymnasium.make(name)
+    except gymnasium.error.Error as error:
+        raise UsageError(f"env={name!r}: {' '.join(str(error).split())}") from None
 
 
 def rollout_steps(env: VecEnv | None, n_steps: int | None, whole_episodes: bool) -> int:
@@ -115,7 +131,6 @@ def rollout_steps(env: VecEnv | None, n_steps: int | None, whole_episodes: bool)
     length = None if env is None else _episode_length(env)
     if n_steps is None:
         return length or DEFAULT_STEPS
-    checked("n_steps", n_steps, Count)
     if whole_episodes and length is not None and n_steps % length:
         raise UsageError(
             f"n_steps={n_steps} cuts episodes of {length} steps: give a multiple of {length}, "

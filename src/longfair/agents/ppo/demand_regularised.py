@@ -22,6 +22,7 @@ from longfair.settings import Natural, NonNegative
 
 @register(
     label="ELBERT-PO, demand weighted",
+    place=60,
     style=Style("#009E73", "X"),
     loaded_by=FAIR_PPO,
 )

@@ -36,6 +36,7 @@ FloatArray = NDArray[np.float64]
 
 @register(
     label="ELBERT-PO",
+    place=30,
     style=Style("#0072B2", "o"),
     loaded_by=FAIR_PPO,
 )

@@ -25,6 +25,7 @@ from longfair.settings import Count
 
 @register(
     label="ELBERT-PO, several notions",
+    place=50,
     style=Style("#56B4E9", "p"),
     loaded_by=FAIR_PPO,
 )

@@ -34,7 +34,7 @@ WORLDS = ("longfair/Lending-v0", "longfair/Attention-v0", "longfair/Epidemic-v0"
 """Where the paper says what the gaps are."""
 
 
-@register(label="F-PPO-L", loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
+@register(label="F-PPO-L", place=70, loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
 @dataclass(frozen=True)
 class FPPOL(Strategy):
     """F-PPO's terms in the advantage, without action massaging.
@@ -84,7 +84,7 @@ class FPPOL(Strategy):
         return with_terms(advantages, features, weights, self.as_coded)
 
 
-@register(label="A-PPO, windowed", loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
+@register(label="A-PPO, windowed", place=80, loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
 @dataclass(frozen=True)
 class WindowedAPPO(Strategy):
     r"""A-PPO (Yu et al. 2022) on the short-term gap that F-PPO's environments tell.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self, Unpack
 
 import numpy as np
 import torch
@@ -13,19 +15,34 @@ from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning import saving
+from longfair.agents.learning.callbacks import Callbacks
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
-from longfair.agents.ppo import logs
+from longfair.agents.learning.seeding import LegacySeed
+from longfair.agents.ppo import logs, parameters
 from longfair.agents.ppo import saved_parts as parts
-from longfair.agents.ppo.arguments import require_honoured, rollout_steps, vectorised
+from longfair.agents.ppo.arguments import (
+    Environment,
+    Inherited,
+    Layers,
+    Rate,
+    rollout_steps,
+    vectorised,
+)
 from longfair.agents.ppo.compiled_update import Coefficients
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
 from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy
 from longfair.errors import UsageError, near_misses
+from longfair.settings import Count, Give, Natural, OneOf, validated
+
+PolicyKind = Annotated[
+    Annotated[str, OneOf("FairMlpPolicy")] | type[FairActorCriticPolicy],
+    Give("'FairMlpPolicy', or a subclass of FairActorCriticPolicy"),
+]
+StrategyKind = Annotated[Strategy, Give("a strategy, such as longfair.agents.ppo.ElbertPO()")]
 
 
 class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles nothing
@@ -53,7 +70,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         Steps of a rollout per copy. By default those of one episode, where the environment says
         how long it is.
     **kwargs
-        Arguments of `stable_baselines3.PPO`. Those in `REFUSED` belong to what is replaced here.
+        Arguments of `stable_baselines3.PPO`, as `longfair.agents.ppo.arguments.Inherited` lists
+        them. Some have only one value here, because they belong to what is replaced.
 
     Raises
     ------
@@ -82,50 +100,42 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
     policy: FairActorCriticPolicy
     rollout_buffer: SignalRolloutBuffer
 
+    @validated
     def __init__(
         self,
-        policy: str | type[FairActorCriticPolicy] = "FairMlpPolicy",
-        env: Any = None,
-        strategy: Strategy | None = None,
-        net_arch: tuple[int, ...] = (64, 64),
+        policy: PolicyKind = "FairMlpPolicy",
+        env: Environment | None = None,
+        strategy: StrategyKind | None = None,
+        net_arch: Layers = (64, 64),
         whole_episodes: bool = True,
         bootstrap_truncated: bool = False,
-        learning_rate: float | Schedule = 3e-4,
-        n_steps: int | None = None,
-        **kwargs: Any,
+        learning_rate: Rate = 3e-4,
+        n_steps: Count | None = None,
+        **kwargs: Unpack[Inherited],
     ) -> None:
-        own = {
-            "net_arch": tuple(net_arch) if isinstance(net_arch, list) else net_arch,
-            "whole_episodes": whole_episodes,
-            "bootstrap_truncated": bootstrap_truncated,
-            "learning_rate": learning_rate,
-        }
-        require_honoured(kwargs | own)
-        env = vectorised(env)
-        n_steps = rollout_steps(env, n_steps, whole_episodes)
+        opened = vectorised(env)
         self.strategy = strategy or Strategy()
-        parts.require_meaning(self.strategy, env)
+        parts.require_meaning(self.strategy, opened)
         self.whole_episodes = whole_episodes
         self.bootstrap_truncated = bootstrap_truncated
-        self.num_groups = 0 if env is None else _num_groups(env)
+        self.num_groups = 0 if opened is None else _num_groups(opened)
         self.seconds = {"collect": 0.0, "update": 0.0}
         self.strategy_state = dict(self.strategy.initial_state(self.num_groups))
         self._info: Arrays | None = None
         self._environment_state: Any = None
-        kwargs.setdefault("device", "cpu")
-        super().__init__(
-            policy,
-            env,
-            learning_rate=learning_rate,
-            n_steps=n_steps,
-            rollout_buffer_class=SignalRolloutBuffer,
-            rollout_buffer_kwargs={"num_groups": self.num_groups},
-            policy_kwargs={
+        arguments: dict[str, Any] = {
+            **kwargs,
+            "learning_rate": learning_rate,
+            "n_steps": rollout_steps(opened, n_steps, whole_episodes),
+            "rollout_buffer_class": SignalRolloutBuffer,
+            "rollout_buffer_kwargs": {"num_groups": self.num_groups},
+            "policy_kwargs": {
                 "net_arch": list(net_arch),
                 "num_signals": self.strategy.num_signals(self.num_groups),
             },
-            **kwargs,
-        )
+            "device": "cpu",
+        }
+        super().__init__(policy, opened, **arguments)
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -229,6 +239,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             self.gamma,
             self.gae_lambda,
         )
+        buffer.keep(values.reshape(shape), log_prob.numpy(), advantages, returns)
         self._plan = plan
         later = (returns, advantages, plan.features)
         self._samples = Samples(
@@ -255,6 +266,44 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         return values.numpy().astype(np.float64)
 
     # Learning -----------------------------------------------------------------------------------
+
+    @validated
+    def learn(
+        self,
+        total_timesteps: Natural,
+        callback: Callbacks | None = None,
+        log_interval: Count | None = 1,
+        tb_log_name: str = "PPO",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Learn, in whole rollouts; arguments as for `stable_baselines3.PPO.learn`.
+
+        Parameters
+        ----------
+        total_timesteps
+            Steps of all copies together; rounded up to whole rollouts.
+        callback
+            Called in every step, as in Stable-Baselines3.
+        log_interval
+            Rollouts between two logs; None for no logs.
+        tb_log_name
+            Name of the run in TensorBoard.
+        reset_num_timesteps
+            Count steps from zero; else go on.
+        progress_bar
+            Show how far the learning is.
+        """
+        if self.env is None:
+            raise UsageError("there is no environment to learn in: give one with set_env")
+        return super().learn(
+            total_timesteps,
+            callback,
+            log_interval,  # type: ignore[arg-type]  # None is asked for, and not declared
+            tb_log_name,
+            reset_num_timesteps,
+            progress_bar,
+        )
 
     def train(self) -> None:
         """Update policy and critics on the collected rollout."""
@@ -301,11 +350,104 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             self.policy.optimizer.step()
         return True
 
+    # What Stable-Baselines3 offers beside -------------------------------------------------------
+
+    @validated
+    def set_random_seed(self, seed: LegacySeed | None = None) -> None:
+        """Start all random numbers anew, as in Stable-Baselines3; None leaves them as they are."""
+        super().set_random_seed(seed)
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+
+    @validated
+    def set_env(self, env: Environment, force_reset: bool = True) -> None:
+        """Go on in another environment of the same kind.
+
+        Parameters
+        ----------
+        env
+            As for the class. Spaces, groups and the number of copies are those the model has.
+        force_reset
+            Start with fresh episodes.
+
+        Raises
+        ------
+        UsageError
+            If the environment is of another kind, or its episodes would be cut.
+        """
+        opened = vectorised(env)
+        saving.require_same_spaces(opened, self.observation_space, self.action_space)
+        parts.require_meaning(self.strategy, opened)
+        for what, own, given in (
+            ("groups", self.num_groups, _num_groups(opened)),
+            ("copies", self.n_envs, opened.num_envs),
+        ):
+            if own != given:
+                raise UsageError(
+                    f"the environment has {given} {what}, the model was made for {own}: save it, "
+                    "and load it with FairPPO.load(path, env)"
+                )
+        rollout_steps(opened, self.n_steps, self.whole_episodes)
+        super().set_env(opened, force_reset)
+        if force_reset:
+            self._info = None
+
+    def get_parameters(self) -> dict[str, dict[str, Any]]:
+        """Return networks and optimiser, as in Stable-Baselines3, and the strategy's state."""
+        found: dict[str, dict[str, Any]] = super().get_parameters()
+        if self.strategy_state:
+            found["strategy"] = {name: np.array(a) for name, a in self.strategy_state.items()}
+        return found
+
+    @validated
+    def set_parameters(  # type: ignore[override]  # there is no other device
+        self,
+        load_path_or_dict: Annotated[
+            str | Path | Mapping[str, Any], Give("what get_parameters returns, or a file of save")
+        ],
+        exact_match: bool = True,
+        device: Annotated[str, OneOf("auto", "cpu")] = "auto",
+    ) -> None:
+        """Take over the parameters of another model; nothing is changed if they do not fit.
+
+        Parameters
+        ----------
+        load_path_or_dict
+            What `get_parameters` returned, or a file that `save` wrote. A file holds no moments of
+            the optimiser, so learning goes on with fresh ones.
+        exact_match
+            Whether nothing may be missing. Else only what is given is replaced.
+        device
+            For the signature of Stable-Baselines3.
+
+        Raises
+        ------
+        UsageError
+            If parameters are missing, do not belong to the model, have another shape or are not
+            finite.
+        """
+        own = {
+            place: {name: np.asarray(value) for name, value in entries.items()}
+            for place, entries in self.get_parameters().items()
+        }
+        given = load_path_or_dict
+        if not isinstance(given, Mapping):
+            arrays, _ = saving.read(Path(given))
+            fresh = {name: np.zeros_like(array) for name, array in own["policy.optimizer"].items()}
+            given = {**parts.by_object(arrays), "policy.optimizer": fresh}
+        found = parameters.fitting(own, given, exact_match)
+        for name, array in found.get("policy", {}).items():
+            own["policy"][name][...] = array
+        self.policy.optimizer.load_state_dict(
+            own["policy.optimizer"] | found.get("policy.optimizer", {})
+        )
+        self.strategy_state = {**self.strategy_state, **found.get("strategy", {})}
+
     # Saving -------------------------------------------------------------------------------------
 
     def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
-        parameters = {name: value.numpy() for name, value in self.policy.state_dict().items()}
-        parameters |= _stored(self.strategy_state)
+        arrays = {name: value.numpy() for name, value in self.policy.state_dict().items()}
+        arrays |= parts.stored(self.strategy_state)
         settings = {name: getattr(self, name) for name in _SAVED}
         settings |= {
             "strategy": parts.strategy_to_json(self.strategy),
@@ -316,7 +458,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             "observation_space": saving.space_to_json(self.observation_space),
             "action_space": saving.space_to_json(self.action_space),
         }
-        return parameters, settings
+        return arrays, settings
 
     @classmethod
     def _from_saved(
@@ -384,7 +526,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """
         optimizer = self.policy.optimizer
         arrays = {"parameters": self._parameters().copy(), "moments": optimizer.moments.copy()}
-        arrays |= _stored(self.strategy_state)
+        arrays |= parts.stored(self.strategy_state)
         settings = {
             "num_timesteps": self.num_timesteps,
             "updates": self._n_updates,
@@ -428,10 +570,10 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     def _restore_strategy(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the arrays of the strategy's state out of all that were saved."""
-        names = [name for name in arrays if name.startswith(_STATE)]
-        own = _stored(self.strategy.initial_state(self.num_groups))
+        names = [name for name in arrays if name.startswith(parts.STATE)]
+        own = parts.stored(self.strategy.initial_state(self.num_groups))
         saving.fill(own, {name: arrays.pop(name) for name in names})
-        self.strategy_state = {name.removeprefix(_STATE): array for name, array in own.items()}
+        self.strategy_state = parts.by_object(own).get("strategy", {})
 
     def _parameters(self) -> NDArray[Any]:
         """Return all parameters as one vector, a view."""
@@ -469,13 +611,7 @@ _SAVED = (
 """Plain settings that are saved as they are."""
 
 
-_STATE = "strategy state "
 _EXECUTED = "executed"
-
-
-def _stored(state: Arrays) -> dict[str, NDArray[Any]]:
-    """Name the arrays of a strategy's state apart from all others."""
-    return {_STATE + name: np.array(array) for name, array in state.items()}
 
 
 def needed(infos: Any, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:

@@ -25,6 +25,7 @@ from longfair.settings import NonNegative, Range, validate
 
 @register(
     label="R-PPO",
+    place=40,
     style=Style("#CC79A7", "^", (0, (5, 1.5))),
     loaded_by=FAIR_PPO,
     rates_within_episode=True,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import copy
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,11 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor
 
 from longfair.agents.ppo.compiled_update import Batch
+from longfair.errors import UsageError
 
 FloatArray = NDArray[np.float64]
 
@@ -103,6 +106,63 @@ class SignalRolloutBuffer(RolloutBuffer):
         self.pos = position + 1
         self.full = self.pos == self.buffer_size
 
+    def keep(
+        self,
+        values: NDArray[Any],
+        log_probs: NDArray[Any],
+        advantages: FloatArray,
+        returns: FloatArray,
+    ) -> None:
+        """Keep what the rollout says of the reward, under the names of Stable-Baselines3.
+
+        Parameters
+        ----------
+        values, advantages, returns
+            (T, N, 1 + K): of the reward, then of the signals.
+        log_probs
+            (T * N,).
+        """
+        shape = self.rewards.shape
+        self.values, self.advantages, self.returns, self.log_probs = (
+            _frozen(array)
+            for array in (
+                values[..., 0],
+                advantages[..., 0],
+                returns[..., 0],
+                log_probs.reshape(shape),
+            )
+        )
+
+    def get(self, batch_size: int | None = None) -> Generator[RolloutBufferSamples, None, None]:
+        """Return shuffled minibatches as in Stable-Baselines3.
+
+        Values, advantages and returns are those of the reward, before a strategy has combined them
+        with those of its signals. The buffer stays as it is.
+
+        Parameters
+        ----------
+        batch_size
+            Samples of a minibatch; None for all in one.
+
+        Raises
+        ------
+        UsageError
+            Before a rollout is complete.
+        """
+        if not self.full:
+            raise UsageError("the rollout is not complete: call get after one, or at its end")
+        flattened = copy.copy(self)  # Stable-Baselines3 flattens the arrays of the buffer it reads
+        flattened.generator_ready = False
+        return RolloutBuffer.get(flattened, batch_size)
+
+    def add(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: a step without supply and demand is not enough."""
+        raise UsageError("the buffer keeps the fairness signals too: use record")
+
+    def compute_returns_and_advantage(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: what a policy learns from is decided elsewhere."""
+        raise UsageError("advantages come from the strategy: override Strategy.plan or advantage")
+
     def ends(self, last_dones: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return (T, N): whether an episode ended with that step."""
         return np.concatenate([self.episode_starts[1:], last_dones[None]]).astype(np.bool_)
@@ -120,6 +180,13 @@ class SignalRolloutBuffer(RolloutBuffer):
         shuffled = Batch(*(tensor.numpy() for tensor in (*kept, advantage)))
         starts = range(0, len(order), batch_size)
         return (Batch(*(a[start : start + batch_size] for a in shuffled)) for start in starts)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[np.float32]:
+    """Return a copy in single precision in which nothing can be changed without effect."""
+    kept = array.astype(np.float32)
+    kept.flags.writeable = False
+    return kept
 
 
 def _by_minibatch(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from longfair.agents import register
-from longfair.agents.ppo.strategy import Strategy
+from longfair.agents.ppo.strategy import Arrays, Strategy
 from longfair.errors import UsageError, near_misses
 
 
@@ -33,6 +36,24 @@ def strategy_from_json(content: dict[str, Any]) -> Strategy:
     if not issubclass(strategy, Strategy):
         raise UsageError(f"{strategy.name!r} is no strategy of the PPO family")
     return strategy(**fields)
+
+
+STATE = "strategy state "
+"""How the names of a strategy's state begin among the arrays of a saved agent."""
+
+
+def stored(state: Arrays) -> dict[str, NDArray[Any]]:
+    """Name the arrays of a strategy's state apart from all others."""
+    return {STATE + name: np.array(array) for name, array in state.items()}
+
+
+def by_object(arrays: Arrays) -> dict[str, dict[str, NDArray[Any]]]:
+    """Tell the arrays of a saved agent apart: of its `"policy"`, and of its `"strategy"` if any."""
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for name, array in arrays.items():
+        place = "strategy" if name.startswith(STATE) else "policy"
+        found.setdefault(place, {})[name.removeprefix(STATE)] = array
+    return found
 
 
 def require_meaning(strategy: Strategy, env: Any) -> None:

@@ -81,6 +81,7 @@ class Plan(NamedTuple):
 
 @register(
     label="G-PPO",
+    place=10,
     style=Style("#D55E00", "s"),
     loaded_by=FAIR_PPO,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.settings import Count, checked
+from longfair.settings import Count, validated
 
 FloatArray = NDArray[np.float64]
 
@@ -21,10 +21,11 @@ class Cells:
         Number of actions A.
     """
 
-    def __init__(self, per_action: int, actions: int = 2) -> None:
-        self.per_action = checked("per_action", per_action, Count)
+    @validated
+    def __init__(self, per_action: Count, actions: Count = 2) -> None:
+        self.per_action = per_action
         middles = (np.arange(self.per_action) + 0.5) / self.per_action
-        axes = np.meshgrid(*[middles] * checked("actions", actions, Count), indexing="ij")
+        axes = np.meshgrid(*[middles] * actions, indexing="ij")
         self.centres = np.stack(axes, axis=-1).reshape(-1, actions)
 
     def __len__(self) -> int:

@@ -6,18 +6,19 @@ A feature map :math:`\phi(s, a) \in \mathbb{R}^d` has non-negative entries that 
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from longfair.errors import UsageError
-from longfair.settings import Count, Positive, checked
+from longfair.settings import Axes, Count, Positive, validated
 
 FloatArray = NDArray[np.float64]
 
 
+@runtime_checkable
 class Features(Protocol):
     """A feature map."""
 
@@ -49,14 +50,14 @@ class RadialFeatures:
 
     kind = "radial"
 
-    def __init__(self, centres: ArrayLike, width: float = 0.25) -> None:
+    @validated
+    def __init__(self, centres: Annotated[ArrayLike, Axes(2)], width: Positive = 0.25) -> None:
         self.centres = np.array(centres, dtype=np.float64)
-        if self.centres.ndim != 2 or not np.isfinite(self.centres).all():
-            raise UsageError(f"centres of shape {self.centres.shape}: give finite numbers (d, S+A)")
-        self.width = checked("width", width, Positive)
+        self.width = width
 
     @classmethod
-    def spread(cls, size: int, numbers: int = 4, width: float = 0.25) -> RadialFeatures:
+    @validated
+    def spread(cls, size: Count, numbers: Count = 4, width: Positive = 0.25) -> RadialFeatures:
         """Return bells that fill the unit box evenly, at the points of a Halton sequence.
 
         Parameters
@@ -70,7 +71,6 @@ class RadialFeatures:
         """
         from scipy.stats import qmc  # takes half a second, which naming settings need not wait for
 
-        size = checked("size", size, Count)
         return cls(qmc.Halton(numbers, scramble=False).random(size + 1)[1:], width)
 
     @property

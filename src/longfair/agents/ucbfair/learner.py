@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -34,6 +34,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from longfair.agents.learning import saving
+from longfair.agents.learning.spaces import Batch
 from longfair.agents.policies.population import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.cells import Cells
@@ -41,6 +42,7 @@ from longfair.agents.ucbfair.features import Features, RadialFeatures, features_
 from longfair.agents.ucbfair.memory import MEMORIES, Episodes, Estimates
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.errors import UsageError
+from longfair.settings import Give, Natural, Seed, validated
 
 FloatArray = NDArray[np.float64]
 
@@ -61,6 +63,7 @@ class History(NamedTuple):
 
 @register(
     label="L-UCBFair",
+    place=180,
     style=Style("#999933", "d"),
     loaded_by="longfair.agents.ucbfair.learner:LUCBFair",
     needs=("disparity",),
@@ -95,12 +98,13 @@ class LUCBFair(saving.Saved):
     name: ClassVar[str] = LUCBFairSettings.name
     revision: ClassVar[int] = LUCBFairSettings.revision
 
+    @validated
     def __init__(
         self,
-        env: Any,
+        env: Batch,
         settings: LUCBFairSettings | None = None,
-        features: Features | None = None,
-        seed: int | None = None,
+        features: Annotated[Features, Give("a feature map")] | None = None,
+        seed: Seed | None = None,
     ) -> None:
         self.env = env
         given = LUCBFairSettings() if settings is None else settings
@@ -123,9 +127,10 @@ class LUCBFair(saving.Saved):
         """What was fitted last."""
         return self._memory.estimates
 
+    @validated
     def learn(
         self,
-        total_timesteps: int,
+        total_timesteps: Natural,
         callback: Callback | None = None,
         progress_bar: bool = False,
     ) -> Self:

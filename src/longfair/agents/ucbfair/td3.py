@@ -26,19 +26,25 @@ sources:
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, Unpack
 
 import numpy as np
-from gymnasium.vector import VectorEnv, VectorWrapper
+import torch
+from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
+from longfair.agents.learning import saving
+from longfair.agents.learning.callbacks import Callbacks
+from longfair.agents.learning.seeding import LegacySeed
+from longfair.agents.learning.spaces import Batch
 from longfair.agents.policies.population import NOTIONS
 from longfair.agents.register import Style, register
-from longfair.agents.ucbfair.td3_settings import RTD3Settings
+from longfair.agents.ucbfair.td3_settings import Inherited, RTD3Settings
 from longfair.errors import UsageError
+from longfair.settings import Count, Give, Natural, validated
 
 
 class WeightedReward(VectorWrapper[Any, Any, Any]):
@@ -52,7 +58,8 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
         Weight, exponent and notion.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], settings: RTD3Settings) -> None:
+    @validated
+    def __init__(self, env: Batch, settings: RTD3Settings) -> None:
         length = getattr(env.unwrapped, "episode_length", None)
         if length is None:
             raise UsageError(f"{env} has no episode length: give a batch of longfair/Population-v0")
@@ -90,6 +97,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
 
 @register(
     label="R-TD3",
+    place=190,
     style=Style("#332288", "h"),
     loaded_by="longfair.agents.ucbfair.td3:RTD3",
     needs=("disparity",),
@@ -99,20 +107,21 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
 class RTD3(TD3):
     """Stable-Baselines3's TD3; `around` makes it for an environment and settings.
 
-    Nothing is overridden. Saving and loading are Stable-Baselines3's too, which pickle: load only
-    what you trust.
+    What learns is not overridden. Saving and loading are Stable-Baselines3's too, which pickle:
+    load only what you trust. `training_state` pickles nothing.
     """
 
     name: ClassVar[str] = RTD3Settings.name
     revision: ClassVar[int] = RTD3Settings.revision
 
     @classmethod
+    @validated
     def around(
         cls,
-        env: VecEnv,
+        env: Annotated[VecEnv, Give("BatchVecEnv around WeightedReward around the environment")],
         settings: RTD3Settings | None = None,
-        seed: int | None = None,
-        **kwargs: Any,
+        seed: LegacySeed | None = None,
+        **kwargs: Unpack[Inherited],
     ) -> Self:
         """Return an agent ready to learn.
 
@@ -125,7 +134,8 @@ class RTD3(TD3):
         seed
             Seed of the networks, of the draws and of the environment.
         **kwargs
-            Further arguments of `stable_baselines3.TD3`, such as `tensorboard_log`.
+            Further arguments of `stable_baselines3.TD3`, such as `tensorboard_log`; those of
+            `longfair.agents.ucbfair.td3_settings.Inherited`.
         """
         chosen = RTD3Settings() if settings is None else settings
         actions = env.action_space.shape
@@ -157,3 +167,128 @@ class RTD3(TD3):
             device="cpu",
             **kwargs,
         )
+
+    @validated
+    def learn(
+        self,
+        total_timesteps: Natural,
+        callback: Callbacks | None = None,
+        log_interval: Count | None = 4,
+        tb_log_name: str = "TD3",
+        reset_num_timesteps: bool = True,
+        progress_bar: bool = False,
+    ) -> Self:
+        """Learn; see `stable_baselines3.TD3.learn`, whose arguments are checked here."""
+        return super().learn(
+            total_timesteps,
+            callback,
+            log_interval,  # type: ignore[arg-type]  # None is asked for, and not declared
+            tb_log_name,
+            reset_num_timesteps,
+            progress_bar,
+        )
+
+    # Going on -----------------------------------------------------------------------------------
+
+    def training_state(self, actions: NDArray[Any]) -> tuple[saving.Arrays, saving.Settings]:
+        """Return what training needs to go on to the same bits, at the start of a rollout.
+
+        Parameters
+        ----------
+        actions
+            All actions (T, N, ...) of the training so far, on the scale from -1 to 1, as a callback
+            finds them in ``locals["buffer_actions"]``. Going on begins with repeating them, which
+            brings environment and replay buffer to where they were.
+
+        Returns
+        -------
+        arrays : dict
+            Parameters, the optimisers' moments, and `actions`.
+        settings : dict
+            Plain values: counters, and the states of all generators that learning draws from.
+
+        Raises
+        ------
+        UsageError
+            If the actions are not those of all steps.
+        """
+        given = len(actions) * self.n_envs
+        if given != self.num_timesteps:
+            raise UsageError(
+                f"the actions of {given} of {self.num_timesteps} steps are given: give all of them"
+            )
+        tensors = {f"{_POLICY}{name}": part for name, part in self.policy.state_dict().items()}
+        for start, optimizer in self._optimizers().items():
+            for number, moments in optimizer.state_dict()["state"].items():
+                tensors |= {f"{start}{number} {name}": part for name, part in moments.items()}
+        arrays = {name: tensor.numpy().copy() for name, tensor in tensors.items()}
+        arrays |= {"actions": actions, "torch": torch.get_rng_state().numpy()}
+        name, arrays["numpy"], *rest = np.random.get_state()  # noqa: NPY002  # what SB3 draws from
+        return arrays, {
+            "updates": self._n_updates,
+            "numpy": [name, *rest],
+            "random actions": saving.generator_to_json(self.action_space.np_random),
+        }
+
+    def restore_training_state(self, arrays: saving.Arrays, settings: saving.Settings) -> None:
+        """Take over what `training_state` returned, in an agent made with the same settings.
+
+        Learn the rest with ``learn(total - model.num_timesteps, reset_num_timesteps=False)``.
+
+        Parameters
+        ----------
+        arrays, settings
+            As returned there.
+        """
+        self._repeat(arrays["actions"])
+        self.policy.load_state_dict(_tensors(arrays, _POLICY))
+        for start, optimizer in self._optimizers().items():
+            state: dict[int, dict[str, torch.Tensor]] = {}
+            for key, tensor in _tensors(arrays, start).items():
+                number, name = key.split(" ")
+                state.setdefault(int(number), {})[name] = tensor
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        self._n_updates = settings["updates"]
+        # Last, because making the agent and stepping the environment may have drawn.
+        saving.restore_generator(self.action_space.np_random, settings["random actions"])
+        name, *rest = settings["numpy"]
+        np.random.set_state((name, arrays["numpy"], *rest))  # noqa: NPY002  # as above
+        torch.set_rng_state(torch.from_numpy(arrays["torch"]))
+
+    def _repeat(self, actions: NDArray[Any]) -> None:
+        """Take the steps of a new training again and remember them, without learning."""
+        assert self.env is not None
+        assert self.replay_buffer is not None
+        self._last_obs = self.env.reset()  # type: ignore[assignment]  # declared as None before it
+        for scaled in actions:
+            step = self.env.step(self.policy.unscale_action(scaled))
+            observation, rewards, dones, infos = step
+            self.num_timesteps += self.n_envs
+            self._episode_num += int(np.count_nonzero(dones))
+            self._store_transition(
+                self.replay_buffer,
+                scaled,
+                observation,  # type: ignore[arg-type]  # arrays, from a Box
+                rewards,
+                dones,
+                infos,
+            )
+
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Return the optimisers, by how the names of their moments start."""
+        return {
+            "moments of actor ": self.actor.optimizer,
+            "moments of critic ": self.critic.optimizer,
+        }
+
+
+_POLICY = "parameter "
+
+
+def _tensors(arrays: saving.Arrays, start: str) -> dict[str, torch.Tensor]:
+    """Return the arrays whose names start so, by the rest of their names."""
+    return {
+        name.removeprefix(start): torch.from_numpy(array)
+        for name, array in arrays.items()
+        if name.startswith(start)
+    }

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypedDict
 
 from longfair.agents.policies.population import Notion
 from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
+
+
+class Inherited(TypedDict, total=False):
+    """Arguments of Stable-Baselines3's TD3 that have nothing to do with what is learned."""
+
+    stats_window_size: Count
+    tensorboard_log: str | None
+    verbose: Annotated[int, Range(0, 2)]
+    replay_buffer_class: type[Any] | None
+    optimize_memory_usage: bool
 
 
 @dataclass(frozen=True)

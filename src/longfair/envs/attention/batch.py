@@ -12,9 +12,9 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 
 from longfair.compiling import njit
-from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
+from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Restart, Transition
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, NonNegative, Range, require_length, validate
+from longfair.settings import Count, Length, NonNegative, Range, require_length, validate, validated
 
 _HIGHEST_LOGIT = 300.0
 
@@ -146,11 +146,12 @@ class AttentionVectorEnv(FairVectorEnv):
     params_class = AttentionParams
     continuous = True
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: AttentionParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = AttentionParams.elbert() if params is None else params
         sites = len(params.initial_rate)

@@ -17,9 +17,11 @@ from longfair.envs.vector import (
     FairVectorEnv,
     FloatArray,
     IntArray,
+    Restart,
     Transition,
     checked_discrete,
 )
+from longfair.settings import Count, validated
 
 if TYPE_CHECKING:
     from longfair.envs.doughnut.compiled import CompiledDoughnuts
@@ -96,11 +98,12 @@ class DoughnutVectorEnv(FairVectorEnv):
     people = True
     finite = True
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: DoughnutParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = DoughnutParams.deep() if params is None else params
         people = len(params.presence_probability)

@@ -18,11 +18,21 @@ from longfair.envs.vector import (
     FairVectorEnv,
     FloatArray,
     IntArray,
+    Restart,
     Transition,
     checked_discrete,
 )
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, Natural, Probability, Range, checked, validate
+from longfair.settings import (
+    Count,
+    Length,
+    Natural,
+    Probability,
+    Range,
+    checked,
+    validate,
+    validated,
+)
 
 SUSCEPTIBLE, INFECTED, RECOVERED = 0, 1, 2
 """Health states. A change always leads to the next one, and from the last to the first."""
@@ -207,11 +217,12 @@ class EpidemicVectorEnv(FairVectorEnv):
 
     params_class = EpidemicParams
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: EpidemicParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = EpidemicParams.elbert() if params is None else params
         nodes, groups = len(params.group), max(params.group) + 1

@@ -15,6 +15,7 @@ from longfair.envs.vector import (
     FairVectorEnv,
     FloatArray,
     IntArray,
+    Restart,
     Transition,
     checked_discrete,
 )
@@ -27,6 +28,7 @@ from longfair.settings import (
     checked,
     require_distribution,
     validate,
+    validated,
 )
 
 _ByScore = Annotated[tuple[Probability, ...], Length(2)]
@@ -161,11 +163,12 @@ class LendingVectorEnv(FairVectorEnv):
 
     params_class = LendingParams
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: LendingParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = LendingParams.elbert() if params is None else params
         groups, scores = len(params.initial_distribution), len(params.repay_probability)

@@ -17,9 +17,11 @@ from longfair.envs.vector import (
     FairVectorEnv,
     FloatArray,
     IntArray,
+    Restart,
     Transition,
     checked_discrete,
 )
+from longfair.settings import Count, validated
 
 if TYPE_CHECKING:
     from longfair.envs.loan_mdp.exact import LoanProblem
@@ -103,11 +105,12 @@ class LoanMDPVectorEnv(FairVectorEnv):
     rates_within_episode = False
     finite = True
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: LoanMDPParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = LoanMDPParams.fico() if params is None else params
         groups = len(params.prior)

@@ -18,9 +18,11 @@ from longfair.envs.vector import (
     FairVectorEnv,
     FloatArray,
     IntArray,
+    Restart,
     Transition,
     checked_discrete,
 )
+from longfair.settings import Count, validated
 
 
 class LoanPoolVectorEnv(FairVectorEnv):
@@ -106,11 +108,12 @@ class LoanPoolVectorEnv(FairVectorEnv):
     people = True
     finite = True
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: LoanPoolParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = LoanPoolParams.discrete() if params is None else params
         people, length = len(params.groups), params.episode_length

@@ -13,8 +13,9 @@ from gymnasium.vector import AutoresetMode
 from longfair.envs.parameters import named_preset
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS, FitnessTable, PopulationParams
-from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Transition
+from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Restart, Transition
 from longfair.errors import UsageError
+from longfair.settings import Count, validated
 
 
 class PopulationVectorEnv(FairVectorEnv):
@@ -105,11 +106,12 @@ class PopulationVectorEnv(FairVectorEnv):
     params_class = PopulationParams
     continuous = True
 
+    @validated
     def __init__(
         self,
-        num_envs: int = 1,
+        num_envs: Count = 1,
         params: PopulationParams | None = None,
-        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        autoreset_mode: Restart = AutoresetMode.SAME_STEP,
     ) -> None:
         self.params = params = PopulationParams.synthetic() if params is None else params
         super().__init__(
@@ -125,6 +127,7 @@ class PopulationVectorEnv(FairVectorEnv):
         self._starts = _starts_of_copies(params.starts, num_envs)
 
     @classmethod
+    @validated
     def chosen_params(
         cls,
         preset: str | None = None,
@@ -144,7 +147,7 @@ class PopulationVectorEnv(FairVectorEnv):
         chosen: PopulationParams = super().chosen_params(preset, params, episode_length)
         if fitness is None:
             return chosen
-        return replace(chosen, fitness=named_preset(FitnessTable, str(fitness)))
+        return replace(chosen, fitness=named_preset(FitnessTable, fitness))
 
     def _restart(self, copies: BoolArray) -> None:
         starts = self._starts

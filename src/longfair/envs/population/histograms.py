@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS
-from longfair.envs.vector import FloatArray
+from longfair.envs.vector import Batch, FloatArray
 from longfair.errors import UsageError
-from longfair.settings import Count, checked
+from longfair.settings import Count, validated
 
 
 class FeatureHistograms(VectorWrapper[Any, Any, Any]):
@@ -39,7 +39,8 @@ class FeatureHistograms(VectorWrapper[Any, Any, Any]):
 
     revision = 1
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], bins: int = 32) -> None:
+    @validated
+    def __init__(self, env: Batch, bins: Count = 32) -> None:
         super().__init__(env)
         model = getattr(env.unwrapped, "model", None)
         if not isinstance(model, PopulationModel) or env.single_observation_space.shape != (
@@ -52,7 +53,7 @@ class FeatureHistograms(VectorWrapper[Any, Any, Any]):
         low, high = (
             model.params.threshold_range if model.params.features == "gaussian" else (0.0, 1.0)
         )
-        inner = np.linspace(low, high, checked("bins", bins, Count) + 1)[1:-1]
+        inner = np.linspace(low, high, bins + 1)[1:-1]
         self._edges = np.repeat(inner[:, None], GROUPS, axis=1)
         limit = np.tile(np.concatenate([[1.0], np.full(bins, 10.0), np.ones(bins)]), GROUPS)
         self.single_observation_space = Box(

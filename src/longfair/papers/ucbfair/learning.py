@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import numpy as np
-
-from longfair.agents.policies.population import NOTIONS
 from longfair.papers.protocol import Act, Snapshots
 from longfair.settings import Count, OneOf, validate
 
@@ -101,38 +98,9 @@ class TD3Learning:
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
     ) -> Snapshots:
         """Learn, and keep the last policy; it acts without noise."""
-        import torch
-        from stable_baselines3.common.callbacks import BaseCallback
+        from longfair.papers.ucbfair.training import train
 
-        from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
-        from longfair.envs.sb3 import BatchVecEnv
-
-        torch.set_flush_denormal(True)
-        env = setting.world.make(self.copies, setting.episode_length)
-        length: int = env.unwrapped.episode_length  # type: ignore[attr-defined]  # of longfair
-        weighted = BatchVecEnv(WeightedReward(env, setting.method))
-        agent = RTD3.around(weighted, setting.method, seed % 2**31)
-        notion = NOTIONS[setting.method.notion]
-
-        class Recording(BaseCallback):
-            """Keeps loss and disparity of every step."""
-
-            rows: list[Any]
-
-            def _on_training_start(self) -> None:
-                self.rows = []
-
-            def _on_step(self) -> bool:
-                arrays = self.locals["infos"].arrays
-                self.rows.append((1.0 - arrays["own_reward"], arrays["disparity"][:, notion]))
-                return True
-
-        recording = Recording()
-        agent.learn(self.total_steps, callback=recording)
-        steps = np.array(recording.rows)
-        whole = steps[: len(steps) // length * length]
-        episodes = whole.reshape(-1, length, 2, self.copies).mean(axis=1)
-        loss, disparity = (np.ravel(episodes[:, kind]).tolist() for kind in range(2))
+        agent, loss, disparity = train(self, setting, seed, checkpoint)
 
         def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
             return lambda observation, info: agent.predict(observation, deterministic=True)[0]

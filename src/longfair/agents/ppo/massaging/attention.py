@@ -30,6 +30,7 @@ LEAST = 0.005
 
 @register(
     label="F-PPO in attention",
+    place=100,
     loaded_by=FAIR_PPO,
     needs=NEEDS,
     environments=("longfair/Attention-v0",),
@@ -170,7 +171,11 @@ def unevenness(units: FloatArray) -> float:
 
 @njit(cache=True)
 def handed_out(shares: FloatArray, units: int) -> FloatArray:
-    """Give out units one by one, each to the site (K,) whose share has most of it left."""
+    """Give out units one by one, each to the site (K,) whose share has most of it left.
+
+    So does the published code. The environment takes the largest remainders, which gives the same
+    units but where shares are level to rounding.
+    """
     left, given = shares.copy(), np.zeros_like(shares)
     for _ in range(units):
         site = left.argmax()

@@ -22,6 +22,7 @@ NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "communit
 
 @register(
     label="F-PPO in epidemics",
+    place=110,
     loaded_by=FAIR_PPO,
     needs=NEEDS,
     environments=("longfair/Epidemic-v0",),

@@ -24,6 +24,7 @@ NEEDS = (*GAPS, "window_supply", "window_demand", "applicant_demand")
 
 @register(
     label="F-PPO in lending",
+    place=90,
     loaded_by=FAIR_PPO,
     needs=NEEDS,
     environments=("longfair/Lending-v0",),

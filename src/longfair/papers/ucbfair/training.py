@@ -1,0 +1,102 @@
+"""Training of R-TD3: the last agent, what happened in every episode, and checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
+
+from longfair.agents.policies.population import NOTIONS
+from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
+from longfair.envs.sb3 import BatchVecEnv
+from longfair.papers.setting import Setting
+from longfair.papers.ucbfair.learning import TD3Learning
+from longfair.runs.checkpoints import Checkpoint
+
+
+def train(
+    learning: TD3Learning, setting: Setting, seed: int, checkpoint: Checkpoint | None = None
+) -> tuple[RTD3, list[float], list[float]]:
+    """Train, and tell what happened in the episodes of training.
+
+    Parameters
+    ----------
+    learning
+        How long.
+    setting
+        Everything else: the method is a `longfair.agents.ucbfair.td3_settings.RTD3Settings`.
+    seed
+        Seed of networks, learner and environment.
+    checkpoint
+        Where to keep what is needed to go on after the training was stopped.
+
+    Returns
+    -------
+    agent : RTD3
+        What was learned.
+    loss, disparity : list of float
+        Mean over the steps of every whole episode of every copy, in their order.
+    """
+    torch.set_flush_denormal(True)
+    env = setting.world.make(learning.copies, setting.episode_length)
+    length: int = env.unwrapped.episode_length  # type: ignore[attr-defined]  # of longfair
+    weighted = BatchVecEnv(WeightedReward(env, setting.method))
+    agent = RTD3.around(weighted, setting.method, seed % 2**31)
+    recording = Recording(NOTIONS[setting.method.notion], checkpoint)
+    recording.go_on(agent)
+    rest = learning.total_steps - agent.num_timesteps
+    agent.learn(rest, callback=recording, reset_num_timesteps=False)
+    steps = recording.steps()
+    whole = steps[: len(steps) // length * length]
+    episodes = whole.reshape(-1, length, 2, learning.copies).mean(axis=1)
+    loss, disparity = (np.ravel(episodes[:, kind]).tolist() for kind in range(2))
+    return agent, loss, disparity
+
+
+class Recording(BaseCallback):
+    """Keeps loss and disparity of every step, and what is needed to go on.
+
+    Parameters
+    ----------
+    notion
+        Number of the disparity.
+    checkpoint
+        Where to write, once in a while, what is needed to go on.
+    """
+
+    def __init__(self, notion: int, checkpoint: Checkpoint | None = None) -> None:
+        super().__init__()
+        self.checkpoint = checkpoint
+        self._notion = notion
+        self._steps: list[NDArray[Any]] = []
+        self._actions: list[NDArray[Any]] = []
+
+    def steps(self) -> NDArray[Any]:
+        """Return loss and disparity (T, 2, N) of the steps so far."""
+        return np.array(self._steps)
+
+    def go_on(self, agent: RTD3) -> None:
+        """Bring a new agent and this callback to where a stopped training left its checkpoint."""
+        found = None if self.checkpoint is None else self.checkpoint.read()
+        if found is None:
+            return
+        arrays, settings = found
+        self._steps = list(arrays.pop("steps"))
+        self._actions = list(arrays["actions"])
+        agent.restore_training_state(arrays, settings)
+
+    def _on_rollout_start(self) -> None:
+        assert isinstance(self.model, RTD3)
+        if self.checkpoint is not None and self._steps and self.checkpoint.due():
+            arrays, settings = self.model.training_state(np.array(self._actions))
+            self.checkpoint.write({**arrays, "steps": self.steps()}, settings)
+
+    def _on_step(self) -> bool:
+        arrays = self.locals["infos"].arrays
+        told = (1.0 - arrays["own_reward"], arrays["disparity"][:, self._notion])
+        self._steps.append(np.array(told))
+        self._actions.append(np.array(self.locals["buffer_actions"]))
+        return True
