@@ -117,11 +117,13 @@ source_of(ElbertPO.advantage)
 # Standardising makes every advantage equally large. The weights of the chain rule, which the
 # proposition derives with care, then multiply quantities whose sizes have been forgotten.
 #
-# The second is about the length of a step. Below, the clip of the code and the one that looks at
-# each network:
+# The second is about the length of a step.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FlatParameters.clip_gradient, SeparateClipping.clip_gradient)
+Words(
+    f"```python\n{source_of(FlatParameters.clip_gradient, SeparateClipping.clip_gradient)}\n```",
+    heading="The clip of the authors' code, and one that looks at each network",
+)
 
 # %% [markdown]
 # ## Train it yourself
@@ -161,8 +163,8 @@ weights.live_curves(
 # ### Alpha in the harder attention environment
 #
 # The paper's Figure 5. Beside our values, those read off the authors' poster, at the end of five
-# million steps. Under `book` our runs of the ablations in this environment end after two million,
-# because each takes minutes. On the poster the biases are in the same order already after one.
+# million steps. Under `book` our runs end after two million, because each takes minutes. On the
+# poster the biases are in the same order already after one.
 
 # %% tags=["nbval-check-output", "hide-input"]
 forms["alpha-attention-harder"].ranges(shown)
@@ -194,9 +196,8 @@ forms["alpha-attention-harder"].curves(
 # In this environment tables show the run in the middle, the lowest and the highest. With the two
 # largest weights some runs lose a site, and the reward of such a run is many times as negative. A
 # site counts as lost if it has more than thirty incidents per step in the end, which is more than
-# any site has at the start; how it gets there is in [attention allocation](attention.ipynb). The
-# next table keeps runs that lost a site apart from those that kept all. Its intervals of the share
-# are exact ones of 95 %.
+# any site has at the start ([why](attention.ipynb)). The next table keeps the two kinds apart, with
+# exact 95 % intervals of the share.
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(forms["alpha-attention-harder"])
@@ -305,14 +306,19 @@ forms["alpha-attention"].curves(
 # In both infectious disease environments the largest weight costs reward, as the paper says.
 # Between the two smaller ones no difference can be told, so the claims stay inconclusive. The
 # largest costs reward in the original attention environment, too, where the paper sees no
-# difference. But its curves are still rising at the end. Part of what it costs is time, and the
-# paper says that as well: the claims `elbert-16-slower` ask for it, and were written after the
-# runs. How much would be left after more steps these runs cannot tell.
+# difference. But its curves are still rising at the end, so part of what it costs is time.
 #
-# What it buys there in bias, all that the claims `elbert-17` look at, is hard to find: none is
-# clearly lower with ten times the main weight. Nor is one clearly higher, so the rise that the
-# paper sees under too large a weight is not here. A tenth of the weight does as well in two of the
-# three; in the original epidemic it leaves more bias, which is clear without the added one only.
+# What ten times the main weight buys in bias in these three environments is hard to find: none is
+# clearly lower with it. Nor is one clearly higher, so the rise that the paper sees under too large
+# a weight is not here.
+#
+# :::{dropdown} What the claims ask, and what a tenth of the weight does
+# The paper says as well that a larger weight takes more time: the claims `elbert-16-slower` ask for
+# it, and were written after the runs. How much of the cost would be left after more steps these
+# runs cannot tell. The claims `elbert-17` look at the bias alone. A tenth of the weight does as
+# well in two of the three environments; in the original epidemic it leaves more bias, which is
+# clear without the added one only.
+# :::
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and
 # the bias falls, as the paper says. Ten times the main weight makes the bank accept nearly
@@ -431,9 +437,11 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 clipped = [(method, "as_coded") for method in ("g-ppo-separate", "g-ppo")]
-forms["details-attention-harder"].say(
+forms["details-attention-harder"].aside(
+    "Clipping every network on its own lets G-PPO earn more in harder attention",
     "Attention, harder, G-PPO with every network clipped on its own less as coded: reward "
-    f"{forms['details-attention-harder'].less('reward', *clipped)}."
+    f"{forms['details-attention-harder'].less('reward', *clipped)}. The critics that it trains "
+    "without using them fill the shared norm, so sharing costs it speed.",
 )
 
 # %% [markdown]
@@ -482,9 +490,8 @@ ablations.spread_of_advantages(quick.learned(watched, "live"), 1000)
 # In harder attention the same habit seems to harm, because a site that hardly matters gets as much
 # of a say as the others.
 #
-# In harder attention G-PPO earns more with every network clipped on its own. The critics that it
-# trains without using them fill the shared norm, so sharing costs it speed. ELBERT-PO does not lose
-# fewer sites that way. So the shared norm is not what loses them.
+# In harder attention ELBERT-PO does not lose fewer sites with every network clipped on its own. So
+# the shared norm is not what loses them.
 
 # %% [markdown]
 # ### Steps that are too large
@@ -505,8 +512,8 @@ worlds.lost_table(forms["larger-steps-attention-harder"])
 # do ELBERT-PO no good: as coded, every run of it earns less than the lowest of G-PPO.
 #
 # With every network clipped on its own there are two kinds of runs once more. Half of them lose a
-# site. Most of the others have the smallest biases of the table and earn about as much as G-PPO. So
-# the shared norm is not what loses a site. Whether more runs are lost without it, ten cannot tell.
+# site. Most of the others have the smallest biases of the table and earn about as much as G-PPO.
+# Whether more runs are lost without a shared norm, ten cannot tell.
 
 # %% [markdown]
 # ### The authors' own steps
@@ -535,7 +542,8 @@ worlds.lost_table(authors_steps)
 # ### Where our curves and the poster's part
 #
 # Here are the same runs beside the poster's curves, smoothed as those are, and the runs of G-PPO
-# with the authors' settings.
+# with the authors' settings. G-PPO begins as on the poster. ELBERT-PO as coded does not, and we
+# have not found why.
 
 # %% tags=["nbval-check-output", "hide-input"]
 main = page.of("elbert/attention-harder", "paper")
@@ -550,16 +558,15 @@ authors_steps.missing if beginnings.empty else authors_steps.labelled(
 
 # %% [markdown]
 # :::{dropdown} What was tried to find the difference
-# G-PPO begins as on the poster. ELBERT-PO as coded does not: over the first half million steps the
-# poster, a mean of three runs, is above the best of our ten in reward, and below the lowest or at
-# it in bias. That is hardly chance, so something differs at the start of the training, and we have
-# not found what. It is not the environment, the networks or what they see, because G-PPO would show
-# it. It is not the chain rule for two groups, because in [lending](lending.ipynb) and in the harder
-# [infectious disease](infectious.ipynb) environment ELBERT-PO follows the poster's curve from the
-# start. Single short trials, with run numbers that are not used here, did not begin like the poster
-# either: one deviation for the signals of all groups, the scale of the demand for both signals of a
-# group, the sum standardised once more, the signals left raw beside a standardised reward, and a
-# quarter of alpha.
+# Over the first half million steps the poster, a mean of three runs, is above the best of our ten
+# in reward, and below the lowest or at it in bias. That is hardly chance, so something differs at
+# the start of the training. It is not the environment, the networks or what they see, because G-PPO
+# would show it. It is not the chain rule for two groups, because in [lending](lending.ipynb) and in
+# the harder [infectious disease](infectious.ipynb) environment ELBERT-PO follows the poster's curve
+# from the start. Single short trials, with run numbers that are not used here, did not begin like
+# the poster either: one deviation for the signals of all groups, the scale of the demand for both
+# signals of a group, the sum standardised once more, the signals left raw beside a standardised
+# reward, and a quarter of alpha.
 #
 # Why ours begin badly is easier to see. The quietest site has few incidents, so the chain rule
 # gives it the largest weight, and raw advantages that are small in return. Standardising makes them
@@ -577,14 +584,8 @@ authors_steps.missing if beginnings.empty else authors_steps.labelled(
 #
 # Lending is trained on short episodes and evaluated on long ones. The later part of a long episode,
 # when many people have fallen into the trap of [lending](lending.ipynb), is never seen in training.
-# Does that matter? Rows that were evaluated on different lengths cannot be compared, because every
-# policy earns less on long episodes.
-
-# %% tags=["nbval-check-output", "hide-input"]
-forms["episodes-lending"].table(shown)
-
-# %% [markdown]
-# Trained on long episodes less trained on short ones, both evaluated on long ones:
+# Does that matter? Trained on long episodes less trained on short ones, both evaluated on long
+# ones:
 
 # %% tags=["nbval-check-output", "hide-input"]
 lengths = {"long-long": "as many episodes per rollout", "long-long-one": "one episode per rollout"}
@@ -601,13 +602,20 @@ forms["episodes-lending"].differences(
 )
 
 # %% [markdown]
-# G-PPO hardly cares. For ELBERT-PO there are two answers. With as many episodes per rollout, a
-# rollout of long ones has about five times as many applicants, and its updates move the policy
-# about five times as far. That is what ELBERT-PO does not bear, as [lending](lending.ipynb) says of
-# our settings, and these runs are the worst of the table. With one long episode per rollout, the
-# rollout is about as long as coded. Then the length of an episode makes little difference. The long
-# one buys no reward. So the authors' short cut does no harm: what they do not show in training is
-# not missed. A discount of 0.99 looks ahead about one hundred applicants in any case.
+# G-PPO hardly cares. With one long episode per rollout, which is then about as long as coded, the
+# length makes little difference to ELBERT-PO, too: the long one buys no reward. So the authors'
+# short cut does no harm. A discount of 0.99 looks ahead about one hundred applicants in any case.
+#
+# :::{dropdown} As many long episodes per rollout make updates that ELBERT-PO does not bear
+# With as many episodes per rollout, a rollout of long ones has about five times as many applicants,
+# and its updates move the policy about five times as far. That is what ELBERT-PO does not bear, as
+# [lending](lending.ipynb) says of our settings, and these runs are the worst of the table of final
+# values. There, rows that were evaluated on different lengths cannot be compared, because every
+# policy earns less on long episodes.
+# :::
+
+# %% tags=["nbval-check-output", "hide-input"]
+folded(forms["episodes-lending"].table(shown), "Final values, lengths of episodes in lending")
 
 # %% [markdown]
 # ### The one that is added
@@ -623,7 +631,7 @@ Words("No run of these experiments is stored yet.") if added.empty else added
 # %% [markdown]
 # The added one hardly counts where a group's demand is large. In infectious disease, where it is a
 # few people per episode, it lowers the bias of methods that leave a large gap, and raises that of
-# ELBERT-PO, whose rates are equal without it. The group with the smaller demand loses more of its
+# ELBERT-PO, whose rates are equal without it: the group with the smaller demand loses more of its
 # rate. So with our settings ELBERT-PO's bias in the harder environment is the text's 0.01 by the
 # one formula and about the poster's 0.05 by the other. The one run so far with the authors'
 # settings has [the reverse order](infectious.ipynb).

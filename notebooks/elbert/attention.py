@@ -101,7 +101,7 @@ harder.say(
 # **What would change our mind?** A learned policy above and to the left of the weighted rule by
 # more than its interval.
 #
-# *You need* [lending](lending.ipynb), or: what ELBERT-PO is. *Time:* 25 minutes to read, two
+# *You need* [lending](lending.ipynb), or: what ELBERT-PO is. *Time:* 20 minutes to read, two
 # minutes on one core.
 
 # %% [markdown]
@@ -133,10 +133,13 @@ pd.DataFrame(
 # ## The idea
 #
 # The policy draws one real number per site. They are clipped to $[-3, 3]$, and the units are
-# divided in proportion to their softmax, rounded to whole units:
+# divided in proportion to their softmax, rounded to whole units.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(AttentionVectorEnv._transition, largest_remainders)
+Words(
+    f"```python\n{source_of(AttentionVectorEnv._transition, largest_remainders)}\n```",
+    heading="A step of the environment and the rounding to whole units in code",
+)
 
 # %% [markdown]
 # With more than two groups the largest gap between two rates has kinks. ELBERT-PO uses a smooth
@@ -154,7 +157,10 @@ source_of(AttentionVectorEnv._transition, largest_remainders)
 # $$ (eq-attention-slope)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(soft_bias, soft_bias_gradient, advantage_weights)
+Words(
+    f"```python\n{source_of(soft_bias, soft_bias_gradient, advantage_weights)}\n```",
+    heading="The soft bias, its slope and the weights of the advantages in code",
+)
 
 # %% [markdown]
 # The soft bias is never zero. At equal rates of five sites it is $2 \log 5 / \beta$. Its slope
@@ -177,10 +183,13 @@ slopes.round(3) + 0.0  # turns -0.0 into 0.0
 #
 # What does a constant allocation bring, the same units for every site in every step? The sites do
 # not depend on each other then, and the rates follow a known path. So all allocations can be
-# evaluated exactly, without drawing a number:
+# evaluated exactly, without drawing a number.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(sites_under_constant_units)
+Words(
+    f"```python\n{source_of(sites_under_constant_units)}\n```",
+    heading="The exact evaluation of constant units in code",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 sites = sites_under_constant_units(
@@ -216,7 +225,10 @@ Words(
 # weight, on episodes that no result on this page uses.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(ProportionalToIncidents.choose)
+Words(
+    f"```python\n{source_of(ProportionalToIncidents.choose)}\n```",
+    heading="The rule with weights in code",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(
@@ -240,27 +252,29 @@ harder.live_table(page.live({}, 2000, free), shown | rates)
 # Compare *weights for both* with the poster's numbers above. It has more reward and less bias than
 # any method on the poster.
 #
+# :::{dropdown} In the original environment the best rule favours one site
 # The original environment is another matter. All sites respond alike there, there are far fewer
-# units, and under good work the rates fall to nothing early in the episode:
+# units, and under good work the rates fall to nothing early in the episode. With the paper's weight
+# the objective hardly sees the bias there, so *weights for the objective* is a policy for the
+# reward, and it favours one site. It keeps the other four busy, because a discovered incident pays
+# and a missed one costs little. The next table shows it.
+# :::
 
 # %% tags=["nbval-check-output", "hide-input"]
 easy = {
     name: ORIGINAL.untrained(policy, look) for name, (policy, _) in references("elbert").items()
 }
-original.live_table(page.live({}, 2000, easy), shown | rates)
-
-# %% [markdown]
-# With the paper's weight the objective hardly sees the bias here, so *weights for the objective* is
-# a policy for the reward, and it favours one site. It keeps the other four busy, because a
-# discovered incident pays and a missed one costs little.
+folded(
+    original.live_table(page.live({}, 2000, easy), shown | rates),
+    "Policies without training in the original environment",
+)
 
 # %% [markdown]
 # ## Why a lost site stays lost
 #
 # ELBERT-PO wants equal rates, so one expects it to come to the help of a site that gets nothing.
-# Take the constant allocation that is best for its objective, and change only the units at site 5;
-# sites do not depend on each other, so the others stay as they are. Everything in this table is
-# exact. The last two columns are the weights that the chain rule gives
+# Take the constant allocation that is best for its objective, and change only the units at site 5.
+# Everything in this table is exact. The last two columns are the weights that the chain rule gives
 # to the advantages of site 5. The weight of the reward's advantage is one.
 
 # %% tags=["nbval-check-output", "hide-input"]
@@ -358,7 +372,7 @@ harder.curves(
 # ELBERT-PO, with less bias than all others and about as much reward as the best. The next table
 # keeps the two kinds apart; the interval of the share is an exact one of 95 %. To compare only the
 # runs that went well with all runs of the others would be to select on the result. So the claims
-# count all ten, and ask in how many of them ELBERT-PO is the best.
+# count all runs, and ask in how many of them ELBERT-PO is the best.
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(harder)
@@ -395,13 +409,22 @@ worlds.lost_table(harder, "as_published")
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(harder, "ablation")
 
+# %% tags=["nbval-check-output", "remove-input"]
+harder.say(
+    "As published, ELBERT-PO combines the raw advantages of Proposition 3.2. "
+    + (
+        "Its runs are in the figures and the first table."
+        if harder.has(("elbert-po", "as_published"))
+        else "No run of that is stored here: the figures and the first table have the others."
+    )
+)
+
 # %% [markdown]
-# As published, ELBERT-PO combines the raw advantages of Proposition 3.2. Where its runs are stored,
-# they are in the figures and the first table. The second table is of an ablation that neither text
-# nor code has: discounted totals, and raw advantages that are combined and then standardised once.
-# No run of it loses a site. But no run ends where those end that went well as coded. It earns less
-# than any other method here, and has more bias than R-PPO. Whether it is fairer than G-PPO cannot
-# be told. What it has more than each of them, over the same seeds:
+# The second table is of an ablation that neither text nor code has: discounted totals, and raw
+# advantages that are combined and then standardised once. No run of it loses a site. But no run
+# ends where those end that went well as coded. It earns less than any other method here, and has
+# more bias than R-PPO. Whether it is fairer than G-PPO cannot be told. What it has more than each
+# of them, over the same seeds:
 
 # %% tags=["nbval-check-output", "hide-input"]
 ours = ("elbert-po-discounted", "ablation")
@@ -412,11 +435,10 @@ harder.differences(
 )
 
 # %% [markdown]
-# The discount in the totals of supply and demand makes the difference. The
-# [ablations](ablations.ipynb) have a form that differs from this one in that alone: its totals are
-# plain sums. It earns as much as G-PPO after as many steps, none of its ten runs loses a site, and
-# it has a small part of G-PPO's bias. Discounted totals look at the first hundred steps of an
-# episode, when all sites are still nearly as busy as at the start. The bias is judged over a
+# The discount in the totals makes the difference. The [ablations](ablations.ipynb) have the same
+# form with plain sums. It earns as much as G-PPO after as many steps, none of its ten runs loses a
+# site, and it has a small part of G-PPO's bias. Discounted totals look at the first hundred steps
+# of an episode, when all sites are still nearly as busy as at the start. The bias is judged over a
 # thousand.
 
 # %% [markdown]
@@ -466,25 +488,26 @@ original.missing if original.results.empty else folded(
 # several times as many. That is no failure to learn. The reward of the original environment pays
 # one for an incident that is discovered and takes a quarter for one that is missed. Where more than
 # one in five is discovered, an incident is a profit. So the learners let most sites stay busy, and
-# the rule with weights, which earns the most, does the same at all sites but one.
+# the rule with weights, which earns the most, does the same at all sites but one. The benefit rate
+# says nothing about how much there is to suffer: an incident that was provoked and then discovered
+# counts as a benefit.
 #
 # Their bias is small for the same reason: busy sites that are treated alike have the same rate.
 # G-PPO, which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not
 # clearly fairer in either variant. R-PPO earns less than the others and has no smaller bias for it.
 # So `elbert-15`, that all methods are nearly equal, holds of the bias at best, not of the reward.
-# R-PPO learns slowly, and its reward still rises at the end. Its penalty looks at the rates of the
-# episode so far, which are noisy while it is young; whether this is the reason we have not tested.
-#
-# So the benefit rate says nothing about how much there is to suffer. An incident that was
-# provoked and then discovered counts as a benefit.
 
 # %% tags=["nbval-check-output", "remove-input"]
-original.say(
+original.aside(
+    "By how much R-PPO earns less, and what may be the reason",
+    "R-PPO learns slowly, and its reward still rises at the end. Its penalty looks at the rates of "
+    "the episode so far, which are noisy while it is young; whether this is the reason we have not "
+    "tested.",
     "What R-PPO earns less than G-PPO, per step: as coded "
     f"{original.less('reward', ('g-ppo', 'as_coded'), ('r-ppo', 'as_coded'))} of "
     f"{original.number('reward', 'g-ppo', 'as_coded')}, as published "
     f"{original.less('reward', ('g-ppo', 'as_published'), ('r-ppo', 'as_published'))} of "
-    f"{original.number('reward', 'g-ppo', 'as_published')}."
+    f"{original.number('reward', 'g-ppo', 'as_published')}.",
 )
 
 # %% [markdown]
@@ -510,9 +533,9 @@ harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles 
 # ## How the rates move
 #
 # The paper's Figure 9 shows supply and demand of the *advantaged* and the *disadvantaged* site: the
-# ones with the highest and the lowest rate in the evaluation at hand. Which sites these are can
+# ones with the highest and the lowest rate in the evaluation at hand. The paper reads from it that
+# the bias is reduced largely by a higher demand of the advantaged group. Which sites these are can
 # change from one evaluation to the next, so a line can jump without anything happening at any site.
-# The lines are medians, which the runs that have lost a site do not move.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 harder.show(
@@ -524,20 +547,20 @@ harder.show(
 
 # %% [markdown]
 # In the panels of ELBERT-PO, R-PPO and A-PPO the demand of the best served site rises and that of
-# the worst served falls, as the paper says. Has anything happened at these sites? To
-# see it, here are the incidents per step at every site, before training (*at random*) and after it:
-# the median of the runs, which a lost site does not move.
+# the worst served falls, as the paper says. But site by site no demand rises like that line. What
+# changes is who is best served: at first the quietest site, later the busiest. So the line of the
+# advantaged site rises because it jumps from one site to another.
+#
+# :::{dropdown} Site by site, incidents before training and after it
+# The lines above and the next table are medians of the runs, which those that have lost a site do
+# not move. The table has the incidents per step at every site before training (*at random*) and
+# after it. The busiest site, the first, has half as many incidents as before, under every method.
+# The next one has fewer, too, and the others have about as many or about one more in two steps.
+# :::
 
 # %% tags=["nbval-check-output", "hide-input"]
-worlds.demand_by_site(harder)
-
-# %% [markdown]
-# The busiest site, the first, has half as many incidents as before, under every method. The next
-# one has fewer, too, and the others have about as many or about one more in two steps. What changes
-# is who is best served: at first the quietest site, later the busiest. So the line of the
-# advantaged site rises because it jumps from one site to another. The paper reads from its Figure 9
-# that the bias is reduced largely by a higher demand of the advantaged group. In this table no site
-# has a demand that rises like that line.
+by_site = worlds.demand_by_site(harder)
+folded(by_site, "Incidents per step at every site")
 
 # %% [markdown]
 # ## Text against code
@@ -550,7 +573,7 @@ worlds.demand_by_site(harder)
 #   have to learn sums in the thousands, and while they do, the policy hardly moves. The
 #   [ablations](ablations.ipynb) have runs with a norm for each network.
 # - The evaluation adds one per episode to the demand. In the harder environment that is nothing; in
-#   the original one site 5 has few incidents in an episode, and the table above shows it.
+#   the original one site 5 has few incidents in an episode, and the table of final values shows it.
 
 # %% [markdown]
 # ## What our settings change
@@ -612,14 +635,16 @@ authors.curves(
 # on the poster. With our settings the runs that keep all sites do about so, too. All ten are of two
 # kinds, so the first table has the middle one, the lowest and the highest.
 #
-# The curve also shows how near one of them came. Each of its two deep dips is a site that is nearly
-# lost, and that is won back within a few evaluations. Early in the training this can be done.
+# Three runs do not make the authors' settings safe. Each of the two deep dips in the curve is a
+# site that is nearly lost, and that is won back within a few evaluations. And among
+# [the ten that were stopped](ablations.ipynb) after a million of the same steps some had lost a
+# site. Whoever makes three runs, as the authors did, can see no loss at all.
 #
-# Does this mean that the authors' settings are safe? Three runs cannot say so. These are the first
-# run numbers, and among [the ten that were stopped](ablations.ipynb) after a million of the same
-# steps those that had lost a site come later. Whether these would have won it back in the four
-# million steps left, nobody knows. Whoever makes three runs, as the authors did, can see no loss at
-# all.
+# :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
+# Early in the training a site can be won back, as the dips show. The three runs here have the first
+# run numbers, and among the ten that were stopped those that had lost a site come later. Whether
+# these would have won it back in the four million steps left, nobody knows.
+# :::
 
 # %% [markdown]
 # ## What it means

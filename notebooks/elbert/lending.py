@@ -90,7 +90,7 @@ authors.say(
 # more than its interval, on episodes as long as those of the figure.
 #
 # *You need* the benefit rate of [temporal discrimination](temporal_discrimination.ipynb), and what
-# an advantage and a policy gradient are. *Time:* 25 minutes to read, two minutes on one core.
+# an advantage and a policy gradient are. *Time:* 20 minutes to read, two minutes on one core.
 
 # %% [markdown]
 # ## The problem
@@ -110,9 +110,8 @@ pd.DataFrame(
 # %% [markdown]
 # An accepted loan earns one unit when it is repaid and loses one when it is not. After a repayment
 # a little of the group's probability mass moves from the applicant's score to the next higher one,
-# after a default to the next lower one. At equal gain and loss a loan pays from score 3 on: the
-# *myopic* lender has threshold 3 / 3. Compare it with threshold 2 / 1, which loses money on some of
-# its loans:
+# after a default to the next lower one. A loan pays from score 3 on: the *myopic* lender has
+# threshold 3 / 3. Compare it with threshold 2 / 1, which loses money on some of its loans:
 
 # %% tags=["nbval-ignore-output"]
 lenders = ["threshold-3-3", "threshold-2-1"]
@@ -155,11 +154,11 @@ pd.DataFrame(ends, index=pd.Index(scores, name="score")).transpose().round(2)
 # times in a row and fall below the line, and below the line nobody gets the chance to rise again.
 # Every lender with a threshold slowly loses customers to this **trap**; the longer the episode, the
 # more. A loan at score 1 serves the few who would repay it, which is what the true positive rate
-# counts, and sends most of those who take it another step down, which it does not count.
+# counts, and sends most of those who take it another step down, which it does not count. So a
+# higher rate for group 1 can go together with lower scores, and with fewer reliable applicants left
+# in it to count.
 #
-# So a lender looks better on short episodes than on long ones; and a higher rate for group 1 can go
-# together with lower scores, and with fewer reliable applicants left in it to count. What do such
-# lenders earn, and how equal are they? The *equal-opportunity* lender knows the score
+# What do such lenders earn, and how equal are they? The *equal-opportunity* lender knows the score
 # distributions, which the others do not see, and makes the most of the next loan under equal true
 # positive rates.
 
@@ -176,8 +175,8 @@ authors.labelled(bar).round(3)
 # ## The idea
 #
 # Fairness here is equal opportunity {cite:p}`hardt2016equality`, over time. A person who would
-# repay has a *demand* for a loan. If the bank grants it, this is a *supply*. The long-term benefit
-# rate of a group is its total supply over its total demand. With $\eta$ the expected reward of an
+# repay has a *demand* for a loan. If the bank grants it, this is a *supply*. A group's long-term
+# benefit rate is its total supply over its total demand. With $\eta$ the expected reward of an
 # episode and $\eta^S_g$, $\eta^D_g$ the expected supply and demand of group $g$, ELBERT-PO
 # maximises
 #
@@ -187,7 +186,10 @@ authors.labelled(bar).round(3)
 # $$ (eq-lending-objective)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(objective, benefit_rate, bias)
+Words(
+    f"```python\n{source_of(objective, benefit_rate, bias)}\n```",
+    heading="The objective, the rates and their bias in code",
+)
 
 # %% [markdown]
 # A ratio of expectations is not an expectation, so $J$ is not the value of any reward. But each of
@@ -206,7 +208,13 @@ source_of(objective, benefit_rate, bias)
 # leads to *fewer* people to be served in the group that is behind, or to more in the group ahead.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(squared_bias_gradient, advantage_weights)
+source_of(advantage_weights)
+
+# %% tags=["nbval-check-output", "remove-input"]
+Words(
+    f"```python\n{source_of(squared_bias_gradient)}\n```",
+    heading="The slope of the squared bias in code",
+)
 
 # %% [markdown]
 # :::{dropdown} An example with numbers
@@ -228,8 +236,8 @@ print(f"fairness-aware advantage: {weights @ advantages:.4f}")
 example.round(4)
 
 # %% [markdown]
-# So ELBERT-PO needs one critic for the reward and one for every supply and demand; with two groups,
-# five. The rest is PPO {cite:p}`schulman2017ppo`. With $r_t$ the probability of the action taken
+# So ELBERT-PO needs one critic for the reward and one for every supply and demand: five for two
+# groups. The rest is PPO {cite:p}`schulman2017ppo`. With $r_t$ the probability of the action taken
 # under the new policy over that under the old one, it maximises
 #
 # $$
@@ -238,11 +246,17 @@ example.round(4)
 # $$ (eq-lending-clip)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(ElbertPO.advantage, surrogate_slope)
+source_of(ElbertPO.advantage)
+
+# %% tags=["nbval-check-output", "remove-input"]
+Words(
+    f"```python\n{source_of(surrogate_slope)}\n```",
+    heading="The clip of PPO in code, where nothing is new",
+)
 
 # %% [markdown]
-# The first function is the only one in which ELBERT-PO differs from PPO. Its switch says *where*
-# advantages are standardised; we come back to that. The identity itself is the claim `elbert-24`,
+# The function `advantage` is the only one in which ELBERT-PO differs from PPO. Its switch says
+# *where* advantages are standardised; we come back to that. The identity is the claim `elbert-24`,
 # checked on random problems against finite differences of `objective`.
 
 # %% [markdown]
@@ -286,19 +300,18 @@ ours.live_curves(live, "bias", "The live runs: bias on the same evaluation episo
 # %% [markdown]
 # An untrained policy tosses a coin. It treats both groups alike and earns nothing, so the bias of
 # G-PPO has to rise while it learns. With the paper's weight, fairness comes first for a long time
-# and the reward has to wait; the authors' own curves begin like this, too. With a hundredth of the
-# weight the reward comes at once, a reason to ask how the paper's weight was chosen. The paper does
-# not say.
+# and the reward has to wait; the authors' own curves begin like this, too. With a hundredth of it
+# the reward comes at once. How the weight was chosen the paper does not say.
 
 # %% [markdown]
 # ## What came out
 #
-# The stored runs train to the horizon of the paper's appendix, two million steps. Beside ELBERT-PO
-# and G-PPO stand two baselines. **R-PPO** subtracts a penalty from the reward as long as the
-# running rates of the groups differ; **A-PPO** adds fairness terms to the advantage. *As coded*
-# means the computations of the authors' scripts, here with the authors' settings; *as published*
-# those of the text. Thin lines are single runs, evaluated on three episodes as the authors do;
-# bands are 95 % intervals of the mean; nothing is smoothed.
+# The stored runs train for two million steps, as in the paper's appendix. Beside ELBERT-PO and
+# G-PPO stand two baselines. **R-PPO** subtracts a penalty from the reward as long as the running
+# rates of the groups differ; **A-PPO** adds fairness terms to the advantage. *As coded* means the
+# computations of the authors' scripts, here with the authors' settings; *as published* those of
+# the text. Thin lines are single runs, evaluated on three episodes as the authors do; bands are
+# 95 % intervals of the mean; nothing is smoothed.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 authors.curves(
@@ -323,9 +336,9 @@ authors.curves(
 # %% tags=["nbval-check-output", "remove-input"]
 authors.say(
     "By what part ELBERT-PO reduces the bias of G-PPO, for which the paper has 0.875: "
-    f"{worlds.verdict_in_words(page.verdicts, 'elbert-02', measure='code')}. `elbert-02` asks for "
-    "the paper's number give or take 0.09, and the interval passes the upper end, 0.965. So the "
-    "verdict is weakened by a bias that may be lower than claimed, not by one that is higher.",
+    f"{worlds.verdict_in_words(page.verdicts, 'elbert-02', measure='code')}. `elbert-02` allows "
+    "0.09 more or less, and the interval passes the upper end, 0.965: the bias may be lower than "
+    "claimed.",
     "Of the other three, A-PPO alone earns no less than ELBERT-PO, "
     f"{authors.number('reward', 'a-ppo', 'as_coded')}, with a bias of "
     f"{authors.number('bias', 'a-ppo', 'as_coded')}. ELBERT-PO less A-PPO: reward "
@@ -333,10 +346,14 @@ authors.say(
 )
 
 # %% [markdown]
-# **As published**, critics that a method does not use are not trained, R-PPO penalises only what
-# exceeds its tolerance, A-PPO's terms are not rescaled, and ELBERT-PO combines raw advantages.
-# Weights and tolerances are unchanged. These runs have our settings. A few end apart from the
-# rest, so thick lines and large marks are medians, without an interval.
+# :::{dropdown} What changes from *as coded* to *as published*
+# Critics that a method does not use are not trained, R-PPO penalises only what exceeds its
+# tolerance, A-PPO's terms are not rescaled, and ELBERT-PO combines raw advantages. Weights and
+# tolerances are unchanged.
+# :::
+#
+# **As published** there are runs with our settings only. A few end apart from the rest, so thick
+# lines and large marks are medians, without an interval.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 published.curves(
@@ -360,14 +377,14 @@ published.scatter(
 
 # %% [markdown]
 # As published, too, ELBERT-PO has the lowest bias of the four. All its runs but one earn more than
-# G-PPO. That one earns clearly less, so the means of the two cannot be told apart.
+# G-PPO; that one earns clearly less, so the means of the two cannot be told apart.
 
 # %% [markdown]
 # ### Is a learned policy better than two numbers?
 #
 # The differences are paired by seed, because both are evaluated on the same stream of applicants. A
-# policy would be preferable without reservation if the first column were above zero and the second
-# one below. These are the runs with the authors' settings, as coded:
+# policy is preferable without reservation if the first column is above zero and the second one
+# below. With the authors' settings, as coded:
 
 # %% tags=["nbval-check-output", "hide-input"]
 differences = {
@@ -387,22 +404,27 @@ authors.say(
     "(`elbert-trade-off-static`: "
     f"{worlds.verdict_in_words(page.verdicts, 'elbert-trade-off-static', measure='code')}), and "
     "more than mixtures of the other methods (`elbert-trade-off-lending`: "
-    f"{worlds.verdict_in_words(page.verdicts, 'elbert-trade-off-lending', measure='code')}).",
+    f"{worlds.verdict_in_words(page.verdicts, 'elbert-trade-off-lending', measure='code')})."
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+ours.aside(
+    "ELBERT-PO with our settings, as coded and as published, in numbers",
     f"With our cheaper settings it has a bias of {ours.number('bias', *elbert_po)} at a reward of "
     f"{ours.number('reward', *elbert_po)}. As published, with the raw advantages of the text, "
     "there are runs with our settings only: "
     f"{ours.number('bias', 'elbert-po', 'as_published')} at "
-    f"{ours.spread('reward', 'elbert-po', 'as_published')}.",
+    f"{ours.spread('reward', 'elbert-po', 'as_published')}, the middle run, the lowest and the "
+    "highest.",
 )
 
 # %% [markdown]
-# The static lender was not trained, but it was not found without effort: somebody who knew the
-# transition probabilities chose its two numbers. {ref}`exercise-lending-pairs` looks at all pairs.
+# The static lender was not trained, but somebody who knew the transition probabilities chose its
+# two numbers. {ref}`exercise-lending-pairs` looks at all pairs.
 #
-# A better pair has been found by search, with thresholds that need not be whole numbers, for
-# ELBERT-PO's own objective. The search used episodes of 10,000 applicants, as every figure here.
-# ELBERT-PO was trained on episodes of 2048. So the comparison is on the lender's home ground; on
-# the other's, with our settings, it is nearly even:
+# The *best thresholds*, which need not be whole numbers, were found by search for ELBERT-PO's own
+# objective, on episodes of 10,000 applicants. ELBERT-PO was trained on episodes of 2048. So the
+# comparison is on the lender's home ground. On the other's, with our settings, it is nearly even:
 
 # %% tags=["nbval-check-output", "remove-input"]
 short_episodes = [
@@ -430,10 +452,10 @@ authors.show(
 )
 
 # %% [markdown]
-# The first panel shows who is ahead, which the bias does not: a method that pushes too hard can end
-# with the other group in front. The third panel shows the trap at work. Those who close the gap by
-# lending more to group 1 find fewer reliable applicants in it than the myopic lender does, which is
-# one of the ways in which {eq}`eq-lending-advantage` can lower a bias.
+# The first panel shows who is ahead: a method that pushes too hard can end with the other group in
+# front. The third panel shows the trap at work. Those who close the gap by lending more to group 1
+# find fewer reliable applicants in it than the myopic lender does, which is one of the ways in
+# which {eq}`eq-lending-advantage` can lower a bias.
 
 # %% tags=["nbval-check-output", "remove-input"]
 chance = np.array(params.initial_distribution[1]) @ params.repay_probability
@@ -448,9 +470,10 @@ shares = [
     ]
     if authors.has((method, variant))
 ]
-authors.say(
+authors.aside(
+    "How many applicants are reliable members of group 1, in per cent",
     f"At the start of an episode, {chance * params.group_probability[1]:.1%} of the applicants are "
-    f"members of group 1 who would repay. Over an episode these are, under {', '.join(shares)}."
+    f"members of group 1 who would repay. Over an episode these are, under {', '.join(shares)}.",
 )
 
 # %% [markdown]
@@ -478,9 +501,10 @@ authors.show(
 # %% [markdown]
 # ### The numbers
 #
-# IQM is the interquartile mean, which one odd run in ten cannot move. The *exact bias* leaves out
-# the one that the authors' evaluation adds to every episode's demand. The authors published no
-# tables; the numbers of the authors' poster were read off its plots, with errors up to 0.004.
+# The authors published no tables; the numbers of their poster were read off its plots, with errors
+# up to 0.004. ELBERT-PO and R-PPO agree with it in reward and bias. G-PPO agrees in reward and has
+# more bias than the poster at as many steps, about what it has at its end. A-PPO has more reward
+# and more bias than the poster.
 
 # %% tags=["nbval-check-output", "hide-input"]
 authors.missing if authors.results.empty else folded(
@@ -492,16 +516,18 @@ beside_poster = lending.poster_table(authors, "authors' settings, as coded", len
 authors.missing if beside_poster.empty else folded(beside_poster, "Beside the authors' poster")
 
 # %% tags=["nbval-check-output", "remove-input"]
-authors.say(
+authors.aside(
+    "How many numbers of the poster lie within our intervals, and the biases side by side",
     lending.poster_in_words(authors),
     "Bias with the authors' settings beside the poster at two million steps: "
     f"{lending.biases_beside_poster(authors)}.",
 )
 
 # %% [markdown]
-# ELBERT-PO and R-PPO agree with the poster in reward and bias. G-PPO agrees in reward and has more
-# bias than the poster at as many steps, about what it has at its end. A-PPO has more reward and
-# more bias than the poster.
+# :::{dropdown} What IQM and *exact bias* mean in the tables
+# IQM is the interquartile mean, which one odd run in ten cannot move. The *exact bias* leaves out
+# the one that the authors' evaluation adds to every episode's demand.
+# :::
 
 # %% [markdown]
 # ## Text against code
@@ -509,9 +535,20 @@ authors.say(
 # **The advantages are standardised one by one.** Before the chain rule combines them, the code
 # centres and scales each of the five advantages over the minibatch, which the paper does not
 # mention. The relative weights in {eq}`eq-lending-advantage` are then no longer those of the
-# proposition. Both code and Section 5.1 compute $\eta^S_g$ and $\eta^D_g$ as plain sums over the
-# episode; the general Definition 2.2 discounts them. A discounted sum is so much smaller that this
-# alone changes the effect of $\alpha$:
+# proposition. As published, ELBERT-PO combines the raw advantages instead.
+#
+# **Totals are plain sums** over the episode, in the code and in Section 5.1. The general Definition
+# 2.2 discounts them and names no discount. Discounted totals are so much smaller that the paper's
+# weight becomes too heavy, and no run finds its way to the reward.
+#
+# :::{dropdown} Why no bias can mean no reward, and what a lighter weight does
+# Refusing everybody, accepting everybody and tossing a coin all have no bias. A run that ends near
+# one of these has satisfied the fairness term and not found its way to the reward. That happens
+# with discounted totals under the paper's weight, and the paper does not say that it uses them. A
+# lighter weight brings the reward back, with more bias than the published form has;
+# {ref}`exercise-lending-weight` tries one. An early version of this page took discounted totals for
+# the published form. They are an ablation.
+# :::
 
 # %% tags=["nbval-check-output", "hide-input"]
 discount, length = 0.99, PROBLEM.episode_length["book"]
@@ -519,7 +556,7 @@ totals = lending.play_reference("threshold-2-2", 50, length, seed=3)
 supply, demand = totals.supply.mean(axis=0), totals.demand.mean(axis=0)
 shrink = (1 - discount**length) / (1 - discount) / length
 sums = {"plain sums": 1.0, "discounted sums": shrink}
-pd.DataFrame(
+by_sums = pd.DataFrame(
     {
         name: [
             *demand * factor,
@@ -532,7 +569,8 @@ pd.DataFrame(
         for what, of in (("demand", "group"), ("weight", "supply"), ("weight", "demand"))
         for group in (0, 1)
     ],
-).T.round(0).astype(int)
+)
+folded(by_sums.T.round(0).astype(int), "Demands and weights with plain and discounted sums")
 
 # %% tags=["nbval-check-output", "remove-input"]
 arms = [
@@ -546,8 +584,9 @@ spread = {
     for method, variant in arms
     if ours.has((method, variant))
 }
-ours.say(
-    f"So the bias weighs {1 / shrink:.0f} times as much with discounted sums. In both fairness "
+ours.aside(
+    "Where runs with plain and with discounted sums end, by weight",
+    f"The bias weighs {1 / shrink:.0f} times as much with discounted sums. In both fairness "
     "outweighs the reward by far at first, and the reward counts only once the bias is small. "
     "These runs have our settings:",
     *(
@@ -560,18 +599,11 @@ ours.say(
 )
 
 # %% [markdown]
-# Refusing everybody, accepting everybody and tossing a coin all have no bias. A run that ends near
-# one of these has satisfied the fairness term and not found its way to the reward. That happens
-# with discounted totals, which the paper does not say it uses, under its weight. An early version
-# of this page took this form for the published one. It is an ablation: the general Definition 2.2
-# names no discount, and Section 5.1 has plain sums. A lighter weight brings the reward back, with
-# more bias than the published form has; {ref}`exercise-lending-weight` tries one.
-#
 # **Training and evaluation have different lengths**, 2048 and 10,000 applicants. Every static
 # lender earns less per step in long episodes, because more people have fallen into the trap. A
-# learner never sees this part of the episode. Its discount of 0.99 makes it look ahead about one
-# hundred applicants in any case, and on that horizon the myopic lender is nearly right. So one
-# should expect G-PPO to end near the myopic lender.
+# learner never sees this part. Its discount of 0.99 looks ahead about one hundred applicants in any
+# case, and on that horizon the myopic lender is nearly right. So G-PPO should end near the myopic
+# lender, and it does:
 
 # %% tags=["nbval-check-output", "hide-input"]
 lengths = {"2048 applicants": 2048, "10,000 applicants": 10_000}
@@ -639,18 +671,18 @@ folded(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-authors.say(
+authors.aside(
+    "How little the added one moves the bias",
     f"The added one moves the bias of the {len(authors.last)} runs with the authors' settings by "
     f"at most {(authors.last['bias'] - authors.last['bias_exact']).abs().max():.5f}."
     if len(authors.last)
-    else ""
+    else "",
 )
 
 # %% [markdown]
 # ### How much does an evaluation know?
 #
-# The authors evaluate on three episodes. Let us draw such evaluations of static lenders from many
-# episodes, and see how far those of one and the same policy scatter.
+# The authors evaluate on three episodes. How far do such evaluations of one static lender scatter?
 
 # %% tags=["nbval-check-output", "hide-input"]
 noisy = ["threshold-3-3", "threshold-2-2", "threshold-1-1", "threshold-2-1"]
@@ -697,10 +729,10 @@ better, worse = draws["threshold-2-1", 3], draws["threshold-2-1", 3] + 0.02
 wrong = np.mean(better[:, None] > generator.permutation(worse)[None, :])
 Words(
     f"Take two policies like {names['threshold-2-1']}, one with a bias that is larger by 0.02. "
-    f"One three-episode evaluation of each puts them into the wrong order in {wrong:.0%} of cases. "
-    "So a single point of a learning curve says little about differences of that size. And because "
-    "a bias cannot be negative, noise pushes small ones upwards. Our final values use 100 episodes "
-    "per run."
+    f"One three-episode evaluation of each puts them into the wrong order in {wrong:.0%} of cases, "
+    "so a single point of a learning curve says little about such differences. And because a bias "
+    "cannot be negative, noise pushes small ones upwards. Our final values use 100 episodes per "
+    "run."
 )
 
 # %% [markdown]
@@ -721,17 +753,19 @@ authors.missing if bands.empty else folded(bands, "The authors' band beside an i
 # %% [markdown]
 # ### What our settings change
 #
-# Environment, horizon, observations, rewards, discount, clip range and the weights of all methods
-# are the authors'. To afford several seeds of every method in both variants, the profile `book`
-# changes how the same number of steps is used. The profile `paper`, the figures above, follows the
-# authors' script in every number.
+# The profile `paper`, which most figures above show, follows the authors' script in every number.
+# To afford several seeds of every method in both variants, the profile `book` changes how the same
+# number of steps is used.
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(lending.settings_table(), "Settings that differ")
 
 # %% [markdown]
-# :::{dropdown} How our settings were chosen
-# They were chosen by looking at runs with numbers from 1000 on, which no profile reports. The
+# :::{dropdown} What our settings keep, and why they were chosen twice
+# Environment, horizon, observations, rewards, discount, clip range and the weights of all methods
+# are the authors'.
+#
+# The rest was chosen by looking at runs with numbers from 1000 on, which no profile reports. The
 # choice is not innocent, and it was made twice. **ELBERT-PO is sensitive to it.** What matters most
 # is how far the updates of one rollout can move the policy, the last row of the table. If it is too
 # far, the side that the fairness term pulls to flips from rollout to rollout. A first version of
@@ -748,15 +782,14 @@ folded(lending.settings_table(), "Settings that differ")
 # methods share the settings, as in the paper.
 # :::
 #
-# If our settings do no harm, the intervals of both meet:
+# If our settings do no harm, the intervals of both meet. G-PPO, R-PPO and ELBERT-PO do end about
+# where they end with the authors' settings:
 
 # %% tags=["nbval-check-output", "hide-input"]
 ours.beside(authors, reward_and_bias)
 
 # %% [markdown]
-# G-PPO, R-PPO and ELBERT-PO end about where they end with the authors' settings.
-#
-# :::{dropdown} A-PPO is the exception
+# :::{dropdown} A-PPO is the exception: with our settings it earns less and is fairer
 # With our settings it earns no more than G-PPO and has a small bias; with the authors' it earns as
 # much as anybody and has a larger one. The poster has both. Its A-PPO begins as the second, and
 # between one and three million steps it falls to where our runs end. So this fall comes late, our
@@ -792,16 +825,15 @@ ours.scatter(
 # kind to static lenders; and equal rates say nothing about how many people are left to be served.
 # What would change our mind:
 #
-# - **Longer runs with the authors' settings** that end elsewhere. The ten that we have stop where
-#   the paper's appendix does, at two million steps; the authors' script goes on to five.
+# - **Longer runs with the authors' settings** that end elsewhere. Our ten stop at two million
+#   steps, as the paper's appendix does; the authors' script goes on to five.
 # - **A learned policy above and to the left of the best thresholds**, by more than its interval.
-#   The observation contains the running rates of both groups, so a policy can in principle react to
-#   the present gap, which no static lender can.
+#   It sees the running rates of both groups and can react to the present gap, which no static
+#   lender can.
 # - **A problem where no pair of thresholds is good.** What holds here need not hold in the paper's
 #   other two environments.
-# - **ELBERT-PO with another weight.** We kept the paper's $\alpha$ for both variants. The live run
-#   above suggests that much smaller weights learn faster. The [ablations](ablations.ipynb) have a
-#   tenth of it, which leaves more bias.
+# - **Another weight.** We kept the paper's $\alpha$ for both variants. Much smaller ones learn
+#   faster in the live run; a tenth leaves more bias in the [ablations](ablations.ipynb).
 
 # %% [markdown]
 # ## Exercises
@@ -894,12 +926,16 @@ pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lender
 # %% [markdown]
 # ## The verdicts
 #
-# Each claim is judged twice, as coded and as published; the rules are in `claims.yaml` of the
-# paper's folder. Most were committed before the runs that they judge. A rule that was written or
-# changed later carries a mark, with what it said before.
-# `elbert-01`, `-02` and `-03` are about the bias, so they also ask for more reward than refusing
-# everybody or tossing a coin brings. Claims that are *asked here* are not the paper's;
-# `elbert-static` asks whether the learned policy beats a lender that fits in one line.
+# Each claim is judged twice, as coded and as published. Claims that are *asked here* are not the
+# paper's; `elbert-static` asks whether the learned policy beats a lender that fits in one line. A
+# rule that was written or changed after the runs that it judges carries a mark, with what it said
+# before.
+#
+# :::{dropdown} Where the rules are, and why claims on the bias also ask for reward
+# The rules are in `claims.yaml` of the paper's folder. Most were committed before the runs that
+# they judge. `elbert-01`, `-02` and `-03` are about the bias, so they also ask for more reward than
+# refusing everybody or tossing a coin brings.
+# :::
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

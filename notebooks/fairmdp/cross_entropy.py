@@ -85,7 +85,7 @@ runs.say(
     f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance; *as published*, by the text, "
     f"these are {runs.number('reward', 'cce-dp', 'as_published')} and "
     f"{searches.kept(runs, 'cce-dp', 'as_published')}.",
-    "It does not find the best fair policy: as coded, parity seems to cost "
+    "It does not find the best fair policy. As coded, parity seems to cost "
     f"{searches.seeming_cost(runs, 'as_coded'):.1%} of the profit, when searches are compared with "
     f"searches (medians), and between the best policies it costs {best['as_coded']:.2%}; as "
     f"published these are {searches.seeming_cost(runs, 'as_published'):.1%} and "
@@ -127,10 +127,9 @@ runs.say(
 # fair, the fairest ones. Once enough are fair, those of them that earn most. That order is the
 # whole treatment of the constraint.
 #
-# This makes the search robust: nothing has to be smooth. It also hides a danger. A policy that
-# never lends is perfectly fair. If fair policies are rare in the first draws, those that hardly
-# lend are the fairest, the distribution moves towards them, and shrinks while it moves. We shall
-# see it happen.
+# So nothing has to be smooth. But there is a danger. A policy that never lends is perfectly fair.
+# If fair policies are rare in the first draws, those that hardly lend are the fairest, the
+# distribution moves towards them, and shrinks while it moves. We shall see it happen.
 #
 # With independent Gaussians $f_v$ over the weights $\theta$, the moments are
 # $\eta = (\mathbb E[\theta], \mathbb E[\theta^2])$. With $n'$ elites of $n$ draws, weights $w_i$
@@ -184,15 +183,16 @@ weights = pd.DataFrame(
 # are almost deterministic from the start.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(inputs_of, PolicyNetwork._chances_of_group)
+code = source_of(inputs_of, PolicyNetwork._chances_of_group)
+Words(f"```python\n{code}\n```", heading="What the networks see and say, in Python")
 
 # %% [markdown]
 # The authors' code evaluates a policy exactly, by a recursion over everything that can happen to an
 # applicant. So do we, for a whole population at once: each distinct belief goes through each
-# network once, and impossible ones never. Exact evaluation has to agree with what is known without
-# any search. Who lends with one chance whatever happens has no gap, and who never lends has the
-# reward of 10.00 that Figure 1 shows for the conservative baseline. That is the added constant and
-# nothing else: the profit is zero.
+# network once, and impossible ones never. The result has to agree with what is known without any
+# search. Who lends with one chance whatever happens has no gap, and who never lends has the reward
+# of 10.00 that Figure 1 shows for the conservative baseline. That is the added constant and nothing
+# else: the profit is zero.
 
 # %% tags=["nbval-check-output", "hide-input"]
 constant = searches.constant_lenders((0.0, 0.1, 0.25, 0.5, 0.75, 1.0))
@@ -202,10 +202,12 @@ named[["reward", "profit", "parity gap", "opportunity gap"]]
 # %% [markdown]
 # In the paper policies are estimated from sampled episodes. Theorem 4.2 says how many, and how
 # long, so that a policy whose *estimated* gap is at most $(1 - \sigma)\epsilon$ has a *true* gap of
-# at most $\epsilon$ with probability $1 - \delta$. The printed constants are lost; with ours,
+# at most $\epsilon$ with probability $1 - \delta$. The printed constants are lost; ours are in the
+# code.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(required_rollouts, required_steps)
+code = source_of(required_rollouts, required_steps)
+Words(f"```python\n{code}\n```", heading="How many episodes, and how long ones, in Python")
 
 # %% tags=["nbval-check-output", "remove-input"]
 sampling = Sampling()
@@ -213,11 +215,15 @@ rollouts, steps = sampling.size(searches.TOLERANCE)
 Words(
     f"For a tolerance of {searches.TOLERANCE}, of which {sampling.tightening:.0%} are kept back, "
     f"and a risk of {sampling.risk:.0%} these are {rollouts:,} episodes of {steps} steps for each "
-    "group and each of the fifty policies of an iteration. Playing them one by one would be "
-    "hopeless. But episodes that are in the same situation can be moved on together, with binomial "
-    "draws for how many of them get a loan and repay it. The estimate has the same distribution, "
-    "and its cost hardly depends on the number of episodes."
+    "group and each of the fifty policies of an iteration."
 )
+
+# %% [markdown]
+# :::{dropdown} How so many episodes are played
+# Playing them one by one would be hopeless. But episodes that are in the same situation can be
+# moved on together, with binomial draws for how many of them get a loan and repay it. The estimate
+# has the same distribution, and its cost hardly depends on the number of episodes.
+# :::
 
 # %% [markdown]
 # ## Search yourself
@@ -361,15 +367,15 @@ both = pd.concat([runs.only("cce-dp").results, changed.results])
 searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap", "hardly lend")
 
 # %% [markdown]
+# **The constant decides** whether searches fail. *As published* and *with the code's constant*
+# differ in nothing else. With the constant, the search hardly tells a policy that earns four tenths
+# from one that earns nothing, and some searches end near nothing. Without it, the linear weights of
+# the paper do as well at this tolerance as the exponential ones of the code.
+#
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
 # change: Theorem 4.2 cuts episodes off where discounted loans no longer count. The code's gap
 # counts late loans in full, and what comes after the cut makes the policies unfair. Together with
 # the discounted gap, as in the last row, sampling does no harm.
-#
-# The constant decides. As published and with the code's constant differ in nothing else. With the
-# constant, the search hardly tells a policy that earns four tenths from one that earns nothing, and
-# some searches end near nothing. Without it, the linear weights of the paper do as well at this
-# tolerance as the exponential ones of the code.
 
 # %% [markdown]
 # ### Does the tightened check protect?

@@ -31,7 +31,7 @@ from longfair.agents.fair_mdp.explore_then_commit import (
 )
 from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning, QLearning
 from longfair.envs.loan_mdp import LoanMDPParams
-from longfair.figures import folded, source_of
+from longfair.figures import Words, folded, source_of
 from longfair.papers.fairmdp import EXPERIMENTS, exact_results, memory_results
 from longfair.papers.fairmdp import cross_entropy_results as searches
 from longfair.papers.fairmdp import exploration_results as banks
@@ -89,6 +89,10 @@ runs.say(
     f"{banks.always_fair(runs, 'explore-commit-margin', 'as_published')} keep every episode fair, "
     f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and the paper does "
     "not say which of the two its experiment does.",
+    "A bank that estimates nothing and remembers what the groups got (FairQCM) is, after "
+    f"{memory.experiment.horizon[profile]:,} decisions, "
+    f"{memory_results.shortfall(memory, 'fairqcm', 'as_published', numbers):.4f} short of the best "
+    f"profit, and {memory_results.kept(memory, 'fairqcm', 'as_published')} keep the tolerance.",
 )
 
 # %% [markdown]
@@ -119,8 +123,7 @@ runs.say(
 # banker, but it sees everything. So: let the coin decide for $N_0$ episodes, estimate the
 # transitions, compute the best fair policy for the estimates, and keep it for the rest.
 #
-# How much is lost? The **regret** after $n$ episodes is what the best fair policy $\pi^*$ would
-# have earned more,
+# The **regret** after $n$ episodes is what the best fair policy $\pi^*$ would have earned more,
 #
 # $$
 # \sum_{i \le n} \big( R^{(\pi^*)} - R^{(\pi_i)} \big) .
@@ -140,7 +143,8 @@ runs.say(
 # numbers under which all this is most likely.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(explore, estimate_strangers)
+code = source_of(explore, estimate_strangers)
+Words(f"```python\n{code}\n```", heading="Exploring with a coin and estimating, in Python")
 
 # %% [markdown]
 # The planner is exact: the frontier of [exact solutions](exact.ipynb), computed for the estimates.
@@ -162,7 +166,7 @@ banks.explored(five, episodes=100, chance=0.5).round(2)
 # A hundred applicants tell little about $\alpha$ and $\beta$ one by one. But what matters for the
 # policy is the chance in {eq}`eq-learning-belief` after ten or twenty more loans, and that depends
 # on them less and less. Here is what the same five banks do with their estimates, with discount.
-# The last two columns are computed under the true probabilities, which the banks do not know.
+# Everything is computed under the true probabilities, which the banks do not know.
 
 # %% tags=["nbval-check-output"]
 banks.committed_banks(five).round(4)
@@ -265,14 +269,15 @@ folded(banks.by_exploration(runs), "Regret and gap by episodes of exploration, w
 # compared with has one smaller by $4\tau$.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(transition_error, required_exploration, value_error, regret_bound)
+code = source_of(transition_error, required_exploration, value_error, regret_bound)
+Words(f"```python\n{code}\n```", heading="The bound in Python")
 
 # %% tags=["nbval-check-output", "hide-input"]
 banks.bound_table(runs)
 
 # %% [markdown]
-# The bound says nothing here: it asks for more episodes of exploration than there will ever be,
-# and what it then promises is more than can be lost. It charges for every situation that the coin
+# The bound says nothing here: it asks for more episodes of exploration than there will ever be, and
+# the regret that it allows is more than can be lost. It charges for every situation that the coin
 # could reach, among them some that it reaches once in more episodes than there are people. A bank
 # that knows the form {eq}`eq-learning-belief` needs four numbers, not a hundred thousand, and
 # learns them from whatever situations it sees. That is why our experiment works; the bound as
@@ -309,9 +314,9 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # are its lending rate.
 #
 # R-PPO and A-PPO compare the groups *within an episode*. Here an episode has one applicant. The
-# other group's rate is zero, so its own rate is the disparity. R-PPO learns to lend to nobody, and
-# so does A-PPO as coded. A-PPO as published ends like G-PPO. A notion that needs both groups in one
-# episode does not carry over to a problem that meets people one at a time.
+# other group's rate is zero, so the applicant's own rate is the disparity. R-PPO learns to lend to
+# nobody, and so does A-PPO as coded. A-PPO as published ends like G-PPO. A notion that needs both
+# groups in one episode does not carry over to a problem that meets people one at a time.
 
 # %% [markdown]
 # ## Fair by memory
@@ -349,14 +354,15 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # been worth at every other balance. Learning all levels from each step is what makes this FairQCM.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(learn)
+code = source_of(learn)
+Words(f"```python\n{code}\n```", heading="One step of learning, at all balances, in Python")
 
 # %% [markdown]
 # ### Let it learn yourself
 #
 # One bank, with the experience of the other learners: a million decisions on some twenty thousand
-# applicants. Then it stops learning and goes on to lend. The rows are the balances at which
-# applicants find it, with what it does there, computed exactly.
+# applicants. Then it stops learning and lends on. The rows are the balances at which applicants
+# find it, with what it does there, computed exactly.
 
 # %% tags=["nbval-ignore-output"]
 run_number = 1000
@@ -454,10 +460,9 @@ memory.say(
 )
 
 # %% [markdown]
-# The comparison with the learners by gradients is not quite fair to them. A table knows each
-# situation by itself and needs no features. It fits here because there are seventy thousand
-# situations and not more. The gap of a bank with a balance is measured on two million applicants,
-# which leaves an error of about a thousandth.
+# The comparison with the learners by gradients is not quite fair to them. A table needs no
+# features, and fits here because there are only seventy thousand situations. The gap of a bank with
+# a balance is measured on two million applicants, which leaves an error of about a thousandth.
 
 # %% [markdown]
 # ## Text against code
@@ -569,7 +574,8 @@ everything = [page.of(experiment.id) for experiment in EXPERIMENTS]
 searches.cost_of_runs(*everything)
 
 # %% tags=["nbval-check-output", "remove-input"]
-searches.cost_in_words(everything, [FIGURE1, SWEEP, EXPLORATION])
+costs = searches.cost_in_words(everything, [FIGURE1, SWEEP, EXPLORATION])
+Words(str(costs), heading="What the whole chapter costs, and the paper's own figures in it")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 page.origin(["numpy", "scipy", "torch"], [learn_and_measure])

@@ -30,7 +30,7 @@ from longfair.agents.policies import LeastServedThere, SomebodyThereAtRandom
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.elapsed import ElapsedTime
 from longfair.envs.memory import FullMemory
-from longfair.figures import folded, source_of
+from longfair.figures import Words, folded, source_of
 from longfair.papers import fairqcm
 from longfair.papers.fairqcm import beyond_results as beyond
 from longfair.papers.fairqcm import deep_results as deep
@@ -95,8 +95,9 @@ doughnuts.say(
     f"{doughnuts.number(last, *whole['doughnuts'], 1)} on doughnuts, where FairQCM *as published* "
     f"(by the paper's text) has {doughnuts.number(last, *authors, 1)}, choosing at random among "
     f"those present {doughnuts.mean(last, 'random-present'):.1f} and the Oracle "
-    f"{exact.oracle:.1f}; in lending it scores {lending.number(last, *whole['lending'], 1)}, where "
-    f"FairQCM has {lending.number(last, *authors, 1)}, alternating between the groups "
+    f"{exact.oracle:.1f}.",
+    f"In lending it scores {lending.number(last, *whole['lending'], 1)}, where FairQCM has "
+    f"{lending.number(last, *authors, 1)}, alternating between the groups "
     f"{exact.alternating:.1f} and the optimum {exact.optimum:.1f}.",
     "What imagining then brings over all of training: on doughnuts "
     + deep.in_words(
@@ -136,7 +137,7 @@ doughnuts.say(
 # ### Everything that is booked can be imagined
 #
 # FairQCM imagines other memories. It may, because what the agent remembers does not change who
-# comes tomorrow. The paper does so for the counts of what people received. But the same holds for
+# comes next. The paper does so for the counts of what people received. But the same holds for
 # everything that is mere bookkeeping. How many steps have passed is a count. The bank's profit is a
 # sum. Neither changes who comes, who asks, or who repays.
 #
@@ -148,10 +149,12 @@ doughnuts.say(
 # e_t = m_{t+1} - m_t, \qquad \hat m_{t+1} = \hat m_t + e_t .
 # $$ (eq-beyond-entry)
 #
-# This is the update of the paper's Equation 2, and the update needs no knowledge of the problem:
-# the entry $e_t$ is read off. The rewards of imagined steps do, see below. A missed margin is rare,
-# and its fine comes in the last step only. With {eq}`eq-beyond-entry` *every* step is also a last
-# step with too little profit, in some imagined episode.
+# This is the update of the paper's Equation 2. It needs no knowledge of the problem, because the
+# entry $e_t$ is read off. The rewards of imagined steps do need some, see *Text against code*.
+#
+# What is that good for? A missed margin is rare, and its fine comes in the last step only. With
+# {eq}`eq-beyond-entry` *every* step is also a last step with too little profit, in some imagined
+# episode.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(Ledger.granted, LoanLedger.anything, LoanLedger.rewards)
@@ -204,12 +207,13 @@ source_of(DoughnutLedger.by_person)
 # only keeps the values small. In lending it is zero.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(LedgerDQN._minibatch, LedgerDQN._imagine, LedgerDQN._value)
+code = source_of(LedgerDQN._minibatch, LedgerDQN._imagine, LedgerDQN._value)
+Words(f"```python\n{code}\n```", heading="A minibatch, what is imagined, and the targets in Python")
 
 # %% [markdown]
 # Each fix is a setting, so that it can be put in or left out alone. The fixes change inputs,
-# network, replay, targets and steps. Imagining is one of the things that can be left out. Nothing
-# of this is in the paper.
+# network, replay, targets and steps. Imagining can be left out, too. Nothing of this is in the
+# paper.
 
 # %% tags=["nbval-check-output", "hide-input"]
 recipes = {problem: beyond.recipe_table(problem) for problem in COMPLETE}
@@ -218,8 +222,8 @@ folded(pd.concat(recipes, names=["problem"]), "All settings that differ from Fai
 # %% [markdown]
 # ## Train it yourself
 #
-# A part of the stored runs' length on doughnuts: all fixes, and all fixes without the
-# shared network. Ten episodes are played side by side, and every step of every one counts. Change
+# A part of the stored runs' length on doughnuts: all fixes, and all fixes without the shared
+# network. Ten episodes are played side by side, and every step of every one counts. Change
 # something and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
@@ -330,21 +334,26 @@ lending.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 doughnuts.say(
-    f"Doughnuts: {beyond.most_and_least(doughnuts, 'doughnuts')}",
-    f"Lending: {beyond.most_and_least(lending, 'lending')}",
+    "The fix that is missed most is one network that looks at everybody in the same way. Left out "
+    "alone, it changes the return of the last policy by "
+    f"{doughnuts.less(last, ('by-person', 'without'), whole['doughnuts'], 1)} on doughnuts and by "
+    f"{lending.less(last, ('by-person', 'without'), whole['lending'], 1)} in lending.",
     "Going over into the loop of this page, before any fix, changes "
     f"{doughnuts.number(last, *authors, 1)} into "
     f"{doughnuts.number(last, 'published', 'ladder', 1)} on doughnuts, and "
     f"{lending.number(last, *authors, 1)} into "
     f"{lending.number(last, 'published', 'ladder', 1)} in lending. What the fixes then add must be "
     "held against the former.",
-    "The fix that is missed most is one network that looks at everybody in the same way. Left out "
-    "alone, it changes the return of the last policy by "
-    f"{doughnuts.less(last, ('by-person', 'without'), whole['doughnuts'], 1)} on doughnuts and by "
-    f"{lending.less(last, ('by-person', 'without'), whole['lending'], 1)} in lending.",
     "A linear rule on the same inputs, without a network, scores "
     f"{doughnuts.number(last, *search, 1)} on doughnuts and {lending.number(last, *search, 1)} in "
     "lending.",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+doughnuts.aside(
+    "Which fix adds most, which one is missed most, and what is left to the best possible",
+    f"Doughnuts: {beyond.most_and_least(doughnuts, 'doughnuts')}",
+    f"Lending: {beyond.most_and_least(lending, 'lending')}",
 )
 
 # %% [markdown]
@@ -364,8 +373,7 @@ folded(changed, "Lending: what every fix does")
 # Not everything that looks like a repair is one: on doughnuts the agent ends higher without the
 # clock, though it then discounts and imagines as the paper does.
 #
-# On doughnuts the result is one of the inputs. They show by how much everybody is ahead of whoever
-# had least, which is all that the Oracle looks at, and a linear rule with weights found by trial
+# On doughnuts the result is one of the inputs: on them a linear rule with weights found by trial
 # gets as far as the network does, or a little further, in a fraction of the episodes. In lending
 # the network is worth more: there no search of as many episodes ends as high on average.
 #
@@ -377,10 +385,15 @@ folded(changed, "Lending: what every fix does")
 imagining_doughnuts.say(
     "Doughnuts, all fixes against imagining nothing: "
     f"{beyond.imagining_in_words(imagining_doughnuts, 'doughnuts', 'memories')}.",
-    "Doughnuts, all fixes against imagining as the paper does: "
-    f"{beyond.imagining_in_words(doughnuts, 'doughnuts', 'ledgers')}.",
     "Lending, all fixes against imagining nothing: "
     f"{beyond.imagining_in_words(imagining_lending, 'lending', 'memories')}.",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+imagining_doughnuts.aside(
+    "Imagining whole ledgers against imagining as the paper does",
+    "Doughnuts, all fixes against imagining as the paper does: "
+    f"{beyond.imagining_in_words(doughnuts, 'doughnuts', 'ledgers')}.",
     "Lending, all fixes against imagining as the paper does: "
     f"{beyond.imagining_in_words(imagining_lending, 'lending', 'ledgers')}.",
 )
@@ -436,12 +449,12 @@ lending.curves(
 # Most of what separates FairQCM from good policies on these problems is not its idea but what
 # surrounds it. When that is repaired, no gain from imagining can be seen.
 #
-# The order of the rungs matters to what each seems to add. A fix that comes late finds little left
-# to repair. That is why each is also left out alone. Two more things are confounded on purpose.
-# *One network for everybody* changes what is seen and the network together, because the one makes
-# little sense without the other. And without a clock nothing but a discount keeps values finite,
-# so *clock* left out also discounts, and imagines no clocks. *Larger, fewer steps* left out
-# makes the steps small again, and leaves their number. What would change our mind:
+# What each fix seems to add depends on the order of the rungs: one that comes late finds little
+# left to repair. That is why each is also left out alone. And some changes come together on
+# purpose. *One network for everybody* changes what is seen and the network, because the one makes
+# little sense without the other. Without a clock nothing but a discount keeps values finite, so
+# *clock* left out also discounts, and imagines no clocks. *Larger, fewer steps* left out makes the
+# steps small again, and leaves their number. What would change our mind:
 #
 # - **A problem that rewards memory more.** On doughnuts luck alone comes close to the Oracle. A
 #   harder crowd, with people who come at different rates, could turn the order of the fixes round.
@@ -552,7 +565,7 @@ paper = deep.cost_of_experiments(page.store, fairqcm.EXPERIMENTS, profile)
 folded(paper.round(1), "What everything costs that the paper's five pages rest on")
 
 # %% tags=["nbval-check-output", "remove-input"]
-deep.budget_in_words(paper, 2.0)
+Words(str(deep.budget_in_words(paper, 2.0)), heading="Hours on two cores, and whether they are few")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 page.origin(["numpy", "scipy", "torch", "gymnasium"], [train_and_evaluate])

@@ -30,7 +30,7 @@ from longfair.agents.fairqcm.dqn import FairDQN
 from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer
 from longfair.envs.doughnut import DoughnutVectorEnv
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import folded, line_chart, source_of
+from longfair.figures import Words, folded, line_chart, source_of
 from longfair.papers.fairqcm import deep_results as deep
 from longfair.papers.fairqcm.deep import REFERENCE_POLICIES, reference
 from longfair.papers.page import Page
@@ -74,13 +74,12 @@ coded_lead, published_lead = (
 runs.say(
     f"FairQCM ends at {runs.number('return', 'fairqcm', 'as_coded', 0)} *as coded*, by the "
     f"authors' scripts, and at {runs.number('return', 'fairqcm', 'as_published', 0)} *as "
-    f"published*, by the text; the Oracle has {deep.bar(runs, 'return', 'oracle'):.0f}, and "
-    f"choosing at random among those present, without memory, {memoryless:.0f}, above which "
-    f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end.",
+    f"published*, by the text, and the Oracle has {deep.bar(runs, 'return', 'oracle'):.0f}.",
+    f"Choosing at random among those present, without memory, has {memoryless:.0f}, and "
+    f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end above.",
     f"FairQCM against Full, over all of training: {coded_lead} as coded, {published_lead} as "
-    "published; a mean return of 900 is first reached, as coded, by "
-    f"{deep.first_to_reach(runs, 'as_coded', 900)} (1000 by "
-    f"{deep.first_to_reach(runs, 'as_coded', 1000)}) and, as published, by "
+    "published; the mean curve that first reaches 900 is, as coded, that of "
+    f"{deep.first_to_reach(runs, 'as_coded', 900)} and, as published, that of "
     f"{deep.first_to_reach(runs, 'as_published', 900)}.",
 )
 
@@ -112,9 +111,8 @@ runs.say(
 # step, so the agent should be fair all along and not only in the end. A wasted doughnut earns
 # nothing.
 #
-# The observation says who is at the counter. It does not say who has had how many. So the reward
-# {eq}`eq-doughnuts-reward` is not a function of what is observed, and an agent without memory
-# cannot know what its choice will be worth.
+# The observation says who is at the counter and not who has had how many. So an agent without
+# memory cannot know what its choice will be worth.
 
 # %% [markdown]
 # ### Policies that learn nothing
@@ -129,12 +127,9 @@ runs.labelled(deep.untrained_table("doughnuts", titles)).round(1)
 # The **Oracle** gives each doughnut to the person present who has had least. For three people and
 # twelve doughnuts [dynamic programming](tabular.ipynb) shows that nothing is better; here we take
 # it for the optimum. *Taking turns* skips whoever is away. The third policy chooses **at random
-# among those present** and remembers nothing at all. Look how close it is to the Oracle. Luck evens
-# out over a hundred doughnuts: what costs points in this problem is waste and lasting favour, not
-# forgetting.
-#
-# So this problem hardly rewards memory. A learner that does not reach the third row has not shown
-# that memory helps; it would have done better not to learn. Keep that row in mind.
+# among those present** and remembers nothing at all. Look how close it is to the Oracle. A learner
+# that does not reach this row has not shown that memory helps; it would have done better not to
+# learn.
 
 # %% [markdown]
 # ## The idea
@@ -214,18 +209,20 @@ pd.DataFrame(rows, index=index)
 # \text{loss} = \tfrac1B \sum \big(Q_\theta(o, a) - y\big)^2 .
 # $$ (eq-doughnuts-target)
 #
-# The library's agent has a loop of its own, with the shape of Stable-Baselines3's agents
-# {cite:p}`raffin2021sb3`: `learn`, `predict`, `save` and `load`. Values and gradients of these tiny
-# networks are computed on the network's own memory without a graph, which is several times as fast;
-# tests compare them with PyTorch's.
+# :::{dropdown} A loop of the library's own, several times as fast
+# It has the shape of Stable-Baselines3's agents {cite:p}`raffin2021sb3`: `learn`, `predict`, `save`
+# and `load`. Values and gradients of these tiny networks are computed on the network's own memory
+# without a graph, which is several times as fast; tests compare them with PyTorch's.
+# :::
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(
+code = source_of(
     DeepQLearning._update,
     FairDQN._minibatch,
     FairDQN._value_next_observations,
     CounterfactualReplayBuffer.batch,
 )
+Words(f"```python\n{code}\n```", heading="One update of the network in Python")
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(
@@ -234,11 +231,11 @@ folded(
 )
 
 # %% [markdown]
-# FairQCM differs from Full in more than its memories: its minibatches are 32 times as large, too.
-# Nothing in the paper separates the two. We do, [below](#what-helps).
+# FairQCM differs from Full in more than its memories: its minibatches are larger, too. We separate
+# the two [below](#what-helps).
 #
-# There is also no terminal state in {eq}`eq-doughnuts-target`: the value of the observation after
-# the last doughnut counts as any other, although nothing follows, and no agent sees the time.
+# There is no terminal state in {eq}`eq-doughnuts-target`: the value of the observation after the
+# last doughnut counts as any other, although nothing follows, and no agent sees the time.
 
 # %% [markdown]
 # ## Train it yourself
@@ -364,8 +361,8 @@ deep.beside_rerun(runs)
 # %% [markdown]
 # How soon do the methods get there? There are two ways to say it, and they disagree about a learner
 # that jumps up and down. *Single runs* looks for each run's own first ten episodes that reach the
-# return, and takes the mean. *Mean curve* averages the runs first, as the paper's figure does. Our
-# claim asks for both.
+# return, and takes the mean. *Mean curve* averages the runs first, as the paper's figure does. The
+# claim `fairqcm-f2b` asks for both.
 
 # %% tags=["nbval-check-output", "hide-input"]
 deep.episodes_to_levels(runs)
@@ -376,7 +373,9 @@ runs.say(
     f"{deep.first_to_reach(runs, 'as_coded', 900)}, of the others with "
     f"{deep.first_to_reach(others, 'as_coded', 900)}. It first reaches 1000 with "
     f"{deep.first_to_reach(runs, 'as_coded', 1000)}, of the others with "
-    f"{deep.first_to_reach(others, 'as_coded', 1000)}."
+    f"{deep.first_to_reach(others, 'as_coded', 1000)}. Single runs put another method first: to "
+    f"900 RNN takes {runs.mean('episodes_to_900', 'rnn', 'as_coded'):.0f} episodes on average, "
+    f"FairQCM {runs.mean('episodes_to_900', 'fairqcm', 'as_coded'):.0f}."
 )
 
 # %% [markdown]
@@ -390,10 +389,11 @@ runs.say(
 deep.changes(runs, compared)
 
 # %% [markdown]
-# Does FairQCM's lead come from imagined memories, or from minibatches that are 32 times as large?
-# The paper cannot tell, because it changes both together. Below, Full gets as many rows in its
-# minibatches and in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times
-# further back. So minibatches and buffer are also enlarged one at a time.
+# FairQCM imagines memories, and its minibatches are 32 times as large. The paper changes both
+# together and cannot tell which of them helps. Below, Full gets as many rows in its minibatches and
+# in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times further back. So
+# minibatches and buffer are also enlarged one at a time. Differences are in the return over all of
+# training.
 
 # %% tags=["nbval-check-output", "hide-input"]
 batch, buffer, large = (("full", form) for form in ("batch_only", "buffer_only", "large_batch"))
@@ -423,10 +423,10 @@ runs.say(
 )
 
 # %% [markdown]
-# These are differences in the return over all of training. So it is the larger minibatches that
-# help. With small ones for both, imagining costs points; with large ones, no gain from it can be
-# seen. The false update of imagined memories, which helps with tables, has no clear effect on
-# networks. To see the time does not help them either, unlike tables: it costs Full points.
+# So it is the larger minibatches that help. With small ones for both, imagining costs points; with
+# large ones, no gain from it can be seen. The false update of imagined memories, which helps with
+# tables, has no clear effect on networks. To see the time does not help them either, unlike tables:
+# it costs Full points.
 
 # %% [markdown]
 # ## Text against code
@@ -435,14 +435,16 @@ runs.say(
 #   The first run starts at 1, the second goes on where the first has stopped, and most runs keep
 #   the floor throughout. So a published curve averages three schedules.
 # - **The recurrent network is not trained on histories.** A minibatch of 256 unrelated transitions
-#   is run through the network as if it were one episode, so what the state carries from one step to
-#   the next during training has nothing to do with what it carries while acting. The published
-#   variant trains on whole episodes.
+#   is run through the network as if it were one episode, so what the state carries during training
+#   has nothing to do with what it carries while acting. The published variant trains on whole
+#   episodes.
 # - **Imagined people keep what was wasted**, as in the example above.
-# - **One random stream.** In the authors' scripts training and evaluation draw from the same one,
-#   so whoever evaluates differently trains differently. Here they have streams of their own, and
-#   the evaluation of a run takes place afterwards, on all its networks side by side. This is not a
-#   switch.
+#
+# :::{dropdown} One random stream in the scripts, two here
+# In the authors' scripts training and evaluation draw from the same stream, so whoever evaluates
+# differently trains differently. Here they have streams of their own, and the evaluation of a run
+# takes place afterwards, on all its networks side by side. This is not a switch.
+# :::
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(deep.switch_table(), "All differences that concern deep agents, as switches of the library")
@@ -460,8 +462,9 @@ runs.show(
 
 # %% [markdown]
 # In the independent rerun the first run, which alone explores much, is the worst one of Full and of
-# FairQCM. Is that the schedule's doing? Here is the same of our runs as coded, and of those as
-# published, in which *every* run explores as the first.
+# FairQCM. In our runs it is not, neither as coded nor as published, where *every* run explores as
+# the first. So the schedule alone does not explain the rerun's bad first runs. Ten runs are few,
+# and single ones fail under either.
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(deep.first_runs(runs), "First runs beside the others")
@@ -470,9 +473,6 @@ folded(deep.first_runs(runs), "First runs beside the others")
 folded(deep.single_runs(runs, "return", "as_coded"), "All runs as coded")
 
 # %% [markdown]
-# In our runs the first is not the worst, under either schedule. So the schedule alone does not
-# explain the rerun's bad first runs. Ten runs are few, and single ones fail under either.
-#
 # What do these habits change? Each line takes the runs without a habit from the runs with it. For
 # Full, Min and Reset, code and paper differ in the exploration alone, up to a number in the
 # logarithm that is too small to matter.
@@ -504,7 +504,7 @@ runs.say(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-deep.recurrent_cost(runs)
+Words(str(deep.recurrent_cost(runs)), heading="Why it does not learn at every step: the cost")
 
 # %% [markdown]
 # ## What it means

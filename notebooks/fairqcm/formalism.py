@@ -102,10 +102,11 @@ growth = memory_growth()
 checked = [verdict.word for verdict in page.verdicts].count("checked")
 Words(
     f"- Both plans end alike, but parity added up over the months is {apart:.0f} thousand doses "
-    f"for one and {together:.0f} for the other; in a small problem the best policy that sees the "
-    f"present alone has an expected score of {without['no memory'].max():.3f}, the best of all "
-    f"policies has {remembering['best of all']:.3f}, and serving whoever is behind gets there and "
-    "remembers only a difference.\n"
+    f"for one and {together:.0f} for the other.\n"
+    "- In a small problem the best policy that sees the present alone has an expected score of "
+    f"{without['no memory'].max():.3f} and the best of all policies "
+    f"{remembering['best of all']:.3f}, and serving whoever is behind gets there and remembers "
+    "only a difference.\n"
     f"- Of {len(page.verdicts)} exact statements of the paper that were computed, {checked} hold "
     "wherever we looked."
 )
@@ -127,9 +128,9 @@ Words(
 # plan serves A first and B afterwards, because that is cheaper. The other sends half of each
 # shipment to either country. In the end both countries have the same.
 #
-# Nobody in B would call the two plans equally fair. The difference cannot be seen at the end; one
-# has to look at the time in between. And it cannot be seen in the current shipment either.
-# **Whether a decision is fair depends on what happened before.**
+# Nobody in B would call the two plans equally fair. But the end does not show the difference, and
+# the current shipment does not show whether it is fair. **Whether a decision is fair depends on
+# what happened before.**
 
 # %% [markdown]
 # ## The idea
@@ -148,7 +149,11 @@ Words(
 # $$ (eq-fq-welfare)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(counts, rawlsian_welfare, log_nash_welfare, relaxed_parity)
+source_of(counts, rawlsian_welfare, log_nash_welfare)
+
+# %% tags=["nbval-check-output", "remove-input"]
+code = source_of(relaxed_parity)
+Words(f"```python\n{code}\n```", heading="Parity in Python, for any two groups of people")
 
 # %% [markdown]
 # For the two plans this gives the following table. Doses are in thousands, and the Nash welfare is
@@ -200,16 +205,17 @@ pd.DataFrame(scores).transpose()
 
 # %% [markdown]
 # Parity, in thousands of doses. A score of zero is the best. The long-term score is blind to the
-# difference, *whatever* the welfare function, because both plans end with the same status. The more
-# often one looks, the more of the waiting one sees.
+# difference, *whatever* the welfare function, because both plans end with the same status. Looking
+# every second month already shows some of the waiting.
 #
-# The four notions are really one. A bounded score with the right filter gives each of the others;
-# that is one of the claims below. A status function, an extended aggregation and a filter together
-# are a **fairness scheme** $\mathcal{F} = \langle U, W_{ex}, B \rangle$, and the score of a policy
-# is the mean score of its traces.
+# The four notions are really one. A bounded score with the right filter gives each of the others
+# (`fairqcm-notions`). A status function, an extended aggregation and a filter together are a
+# **fairness scheme** $\mathcal{F} = \langle U, W_{ex}, B \rangle$, and the score of a policy is
+# the mean score of its traces.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FairnessScheme.score, every, policy_score)
+code = source_of(FairnessScheme.score, every, policy_score)
+Words(f"```python\n{code}\n```", heading="The score of a scheme, and of a policy, in Python")
 
 # %% [markdown]
 # ### To whom was it unfair?
@@ -314,8 +320,7 @@ print("score of the audits", float(audits.score(granted)))
 # ## Run it yourself: one simulation, many schemes
 #
 # The doughnut counter of the paper's experiments, with three people who come and go and one
-# doughnut per step. Four policies that need no training play it in front of you, and each trace is
-# scored by four schemes.
+# doughnut per step. Four policies that need no training play it, and four schemes score each trace.
 
 # %% tags=["nbval-check-output"]
 episodes = 2000
@@ -336,17 +341,17 @@ for policy in POLICIES:
 pd.DataFrame(rows).transpose()
 
 # %% [markdown]
-# Mean and standard error. Choosing *somebody who is there* needs no memory. The turn takers
-# remember whose turn it is, or how much everybody has had.
+# Mean and standard error. The first two policies need no memory. The other two remember whose turn
+# it is, or how much everybody has had.
 #
-# Look down the column of the Nash welfare summed over time, which is the score of the paper's
-# experiments. The step from the first policy to the second is large, and the steps after it are
-# small. In this task not wasting a doughnut counts for far more than remembering. Keep this in mind
-# when the learned policies are compared in the next notebooks.
+# Look down the column *log Nash, sum*. It is the score of the paper's doughnuts, except that there
+# the step of a wasted doughnut earns nothing. From the first policy to the second it rises by much,
+# and after that by little: not wasting a doughnut counts for far more than remembering. Keep this
+# in mind when the next pages compare learned policies.
 #
-# The squared unfairness puts the emphasis elsewhere: on remembering. Waste is no fault to it,
-# because a wasted doughnut puts nobody ahead. It prefers choosing anybody at random to choosing
-# somebody who is there. No score sees everything.
+# The squared unfairness rewards remembering. Waste is no fault to it, because a wasted doughnut
+# puts nobody ahead: it prefers choosing anybody at random to choosing somebody who is there. No
+# score sees everything.
 
 # %% [markdown]
 # ## What came out
@@ -363,12 +368,13 @@ pd.DataFrame(rows).transpose()
 # The process with memory is an ordinary decision process, and everything known about those applies.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(memory_augmentation, MemoryAugmentation.along, MemoryAugmentation.augmented)
+code = source_of(memory_augmentation, MemoryAugmentation.along, MemoryAugmentation.augmented)
+Words(f"```python\n{code}\n```", heading="A memory, and a process that has one, in Python")
 
 # %% [markdown]
 # What is a memory worth? Take two people, four doughnuts, and the Nash welfare after every second
-# one. Without memory there is just one decision to make: whom to serve when both are there. The
-# expected scores can be computed exactly.
+# one. Without memory there is one decision to make: whom to serve when both are there. The expected
+# scores are exact.
 
 # %% tags=["nbval-ignore-output"]
 lines = without.assign(**{"best with memory": remembering["best of all"]})
@@ -388,13 +394,13 @@ table = pd.concat([pd.Series({"best without memory": without["no memory"].max()}
 table.rename("expected score").to_frame().round(6)
 
 # %% [markdown]
-# "Best of all" went through every policy that may use the whole past in any way, by brute force.
-# Serving whoever is behind does as well, and needs to remember only the *difference* of the counts.
+# "Best of all" is the best of all policies that may use the whole past in any way, by brute force.
+# Serving whoever is behind does as well, and remembers only the *difference* of the counts.
 #
 # Not every memory keeps what a score needs. The table says whether a quantity is a function of
-# state and memory on random traces. *Min* remembers by how much everybody is ahead of the least
-# served, *Reset* counts since all were last equal, *Full* counts everything. These are the memories
-# that the paper's agents have.
+# state and memory on random traces. The memories are those of the paper's agents: *Min* remembers
+# by how much everybody is ahead of the least served, *Reset* counts since all were last equal,
+# *Full* counts everything.
 
 # %% tags=["nbval-check-output"]
 markovian_with()
@@ -406,11 +412,10 @@ markovian_with()
 #   be at a disadvantage; [with networks](doughnuts.ipynb) Min is, Reset is not. For parity all
 #   three will do.
 # - **The last line has no "yes" at all.** It is the reward of the doughnut experiment, which pays
-#   nothing for a wasted doughnut. Whether a doughnut was wasted is not written in the new state,
-#   nor in the new counts. It depends on who was there *before*. So even with Full memory the
-#   experiment's reward is not of the form that the next section assumes. It is still a reward of an
-#   ordinary kind, because it follows from the old state, the action and the new state, and
-#   Q-learning can use it.
+#   nothing for a wasted doughnut. Whether one was wasted depends on who was there *before*, and
+#   neither the new state nor the new counts say it. So even with Full memory this reward is not of
+#   the form that the next section assumes. Q-learning can use it all the same, because it follows
+#   from the old state, the action and the new state.
 
 # %% [markdown]
 # ### From a scheme to rewards
@@ -429,19 +434,21 @@ markovian_with()
 source_of(scheme_rewards)
 
 # %% [markdown]
-# Two claims are about this. The check of the first adds up the rewards along random traces, and
-# then compares the optimum that dynamic programming finds with memory with the one found by going
-# through all histories, as in the table above. That of the second discounts: over an infinite time
-# the value of the best policy with memory has to lie between bounds that are computed from all
-# histories of a few steps.
+# :::{dropdown} How the two claims about these rewards are checked
+# The check of `fairqcm-rewards` adds up the rewards along random traces. Then it compares the
+# optimum that dynamic programming finds with memory with the one found by going through all
+# histories, as in the table above. The check of `fairqcm-discounted-rewards` discounts: over an
+# infinite time the value of the best policy with memory has to lie between bounds that are computed
+# from all histories of a few steps.
+# :::
 
 # %% [markdown]
 # ### How much memory does it take?
 #
 # Counting doughnuts for ever takes a memory that grows for ever. Which statuses get by with a
 # finite one? The answer uses the oldest model of a finite memory, the *finite automaton*. It reads
-# a word letter by letter, and has nothing but its own state to remember by. A trace is a word, its
-# letters being states and actions in turn.
+# a word letter by letter, and has nothing but its own state to remember by. A trace is a word whose
+# letters are states and actions in turn.
 #
 # A status is **value-regular** if it has finitely many values and if for each of them some
 # automaton accepts exactly the traces with this value.
@@ -452,7 +459,8 @@ source_of(scheme_rewards)
 #   pairs of state and memory are *their* states.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(memory_of_automata, automata_of_memory)
+code = source_of(memory_of_automata, automata_of_memory)
+Words(f"```python\n{code}\n```", heading="From automata to a memory and back, in Python")
 
 # %% [markdown]
 # Both constructions are carried out for two statuses: counts that stop at a cap, and the difference
@@ -469,7 +477,8 @@ sizes()
 # continuation tells them apart:
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(memory_needed, equal_so_far)
+code = source_of(memory_needed, equal_so_far)
+Words(f"```python\n{code}\n```", heading="How the memories that are needed are counted, in Python")
 
 # %% tags=["nbval-ignore-output"]
 needed = pd.DataFrame(
@@ -496,35 +505,37 @@ Words(
 # To know whether two are equal one has to know by how much they differ, and the difference has no
 # bound. This is the classical argument that no automaton checks whether brackets match.
 #
-# In practice an episode ends. With a bounded horizon every count is bounded, and everything can be
-# remembered. The theorems then say less about *whether* than about *how much*: the paper's doughnut
-# memory has as many elements as there are ways to hand out a hundred doughnuts. That is why
-# learning needs help, and the help is the subject of the next notebooks: imagine the same step with
-# other memories, and learn from all of them.
+# In practice an episode ends, so every count is bounded and everything can be remembered. The
+# question is then *how much*: the paper's doughnut memory has as many elements as there are ways to
+# hand out a hundred doughnuts. That is why learning needs help. The next pages are about the
+# paper's help: imagine the same step with other memories, and learn from all of them.
 
 # %% [markdown]
 # ## Text against code
 #
+# - **Neither experiment has a reward of the form {eq}`eq-fq-reward`**, which the paper calls
+#   reward-like. For the doughnuts this was the last line of the table. In the lending task the
+#   fines for an invalid loan and for a missed profit margin depend on the action and on the time.
+# - **The experiments maximise a *discounted* sum** and report the undiscounted one. The identity
+#   between return and score holds for one of them at a time.
+#
+# :::{dropdown} Three differences that change no result
 # - The paper's update is $\mu(m, a, s')$. Both experiments need the old state $s$ as well, to know
 #   whether the person who was chosen was there. The library's update takes it. Nothing changes in
 #   the theorems, because a memory may keep the previous state.
-# - The experiments maximise a *discounted* sum and report the undiscounted one. The identity
-#   between return and score holds for one of them at a time.
-# - Neither experimental reward is reward-like in the sense of the paper's definitions. For the
-#   doughnuts this was the last line of the table above. In the lending task the fines for an
-#   invalid loan and for a missed profit margin depend on the action and on the time.
 # - The code's Nash welfare is $\sum_i \log(u_i + 1 + \lambda)$ with a tiny $\lambda$, and without
 #   it for imagined memories. The difference is too small to be seen in any score.
 # - The formulas of several definitions are lost in the copies of the paper that can be read by a
 #   machine. They were restored from the sentences around them. The sign of $\mathrm{unf}_i$ is our
 #   choice; the squared score does not depend on it.
+# :::
 
 # %% [markdown]
 # ## What it means
 #
 # Fairness over time is a property of histories. It becomes an ordinary decision problem once the
 # memory that the score needs is part of the state, and the score decides how much that is. For the
-# doughnut experiment of the paper even the memory of all counts does not make the reward a function
+# paper's own doughnut experiment even the memory of all counts does not make the reward a function
 # of the state.
 #
 # The statements hold wherever they were computed. That proves no theorem, and the proofs themselves

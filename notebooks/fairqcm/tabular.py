@@ -29,7 +29,7 @@ from longfair.agents.finite import FiniteProblem
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut.compiled import learn_episode, learn_imagined, serve, update, welfare
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import folded, source_of
+from longfair.figures import Words, folded, source_of
 from longfair.papers.fairqcm import tabular_results as tabular
 from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.tabular import (
@@ -95,10 +95,11 @@ soon = {
     method: runs.number("episodes_to_36", method, "with_time", 0) for method in ("fairqcm", "full")
 }
 runs.say(
-    f"*As published*, by the paper's text, FairQCM ends above Full, by {published} of at most "
-    f"{tabular.optimum():.2f}; when both know the time, {knowing} of the lead is left at the end, "
-    f"and FairQCM remains the faster one: it reaches {GOAL:g} after {soon['fairqcm']} episodes, "
-    f"Full after {soon['full']}.",
+    f"*As published*, by the paper's text, FairQCM ends above Full, by {published}, where the best "
+    f"possible return is {tabular.optimum():.2f}.",
+    f"When both know the time, {knowing} of the lead is left at the end, and FairQCM remains the "
+    f"faster one: it reaches a return of {GOAL:g} after {soon['fairqcm']} episodes, Full after "
+    f"{soon['full']}.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
@@ -128,12 +129,8 @@ runs.say(
 source_of(serve, welfare)
 
 # %% [markdown]
-# The library plays these episodes in compiled code, because a learner that changes its table at
-# every step cannot play many episodes side by side. The compiled rules are tested against the
-# environment `longfair/Doughnut-v0` with the same random numbers.
-#
 # The best policy is easy to guess: serve whoever is there and has had least. The paper calls it the
-# *Oracle*. Here we can make sure. Backward induction over all states gives the best expected
+# *Oracle*. Here we can make sure: backward induction over all states gives the best expected
 # return, and other policies can be scored exactly, too.
 
 # %% tags=["nbval-check-output"]
@@ -150,12 +147,12 @@ runs.labelled(tabular.exact_scores()).round(3)
 # %% [markdown]
 # ## The idea
 #
-# Fairness has a past. Whether it is fair to hand *this* doughnut to *you* depends on who had the
-# earlier ones. An agent that only sees who is at the counter cannot tell, so its memory has to
-# become part of the state. But then there are many states: every combination of counts is a state
-# of its own, and each has to be learned from experience.
+# Whether it is fair to hand *this* doughnut to *you* depends on who had the earlier ones. An agent
+# that only sees who is at the counter cannot tell, so its memory has to become part of the state.
+# But then every combination of counts is a state of its own, and each has to be learned from
+# experience.
 #
-# Most of this experience is redundant. Who turns up tomorrow does not depend on what the agent
+# Most of this experience is redundant. Who turns up next does not depend on what the agent
 # remembers. When person 2 takes a doughnut while the counts are (1, 0, 2), the agent knows just as
 # well what would have happened had the counts been (2, 1, 2). FairQCM learns from such
 # *counterfactual* memories as if they had occurred. The idea comes from reward machines, where it
@@ -172,7 +169,8 @@ runs.labelled(tabular.exact_scores()).round(3)
 # needs all counts, is no longer a function of what the agent knows.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
+code = source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
+Words(f"```python\n{code}\n```", heading="The updates of Full, Min and Reset in Python")
 
 # %% [markdown]
 # With $s$ the people at the counter and $m$ the memory, a step moves one entry of the table:
@@ -194,17 +192,25 @@ source_of(update)
 # $$ (eq-tabular-imagined)
 #
 # Which ones? The authors' script takes everybody's count as it is or one higher, that is $\prod_i
-# \{m_i, m_i + 1\}$: eight memories for three people. The switches in the code below are its
-# deviations from {eq}`eq-tabular-imagined`, to which we come back.
+# \{m_i, m_i + 1\}$: eight memories for three people.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(learn_imagined)
-
-# %% [markdown]
-# And an episode:
+code = source_of(learn_imagined)
+Words(
+    "The switches are what the authors' script does otherwise, see *Text against code*.\n\n"
+    f"```python\n{code}\n```",
+    heading="Learning from imagined memories in Python",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(learn_episode)
+code = source_of(learn_episode)
+Words(
+    "The library plays these episodes in compiled code, because a learner that changes its table "
+    "at every step cannot play many episodes side by side. The compiled rules are tested against "
+    "the environment `longfair/Doughnut-v0` with the same random numbers.\n\n"
+    f"```python\n{code}\n```",
+    heading="A whole training episode in Python, and why it is compiled",
+)
 
 # %% [markdown]
 # ## Train it yourself
@@ -227,17 +233,16 @@ runs.live_curves(
 )
 
 # %% [markdown]
-# FairQCM goes up at once. The others do something odd: they rise for a short while and then *fall*,
-# well below the policy that has no memory. More experience makes them worse. The reason is
+# FairQCM goes up at once. The others rise for a short while and then *fall*, well below the policy
+# that has no memory. More experience makes them worse; why, is told
 # [below](#why-do-the-others-get-worse).
 
 # %% [markdown]
 # ## What came out
 #
-# The stored runs are five times as long, ten of each method. The paper's text speaks of 100,000
-# time steps, its code of 50,000 episodes; both are the beginning of what follows. Thin lines are
-# single runs, bands are 95 % intervals of the mean over runs, a point is the mean of a thousand
-# greedy episodes, as in the paper's Figure 4.
+# The stored runs are five times as long, thirty of each method. Thin lines are single runs, bands
+# are 95 % intervals of the mean over runs, a point is the mean of a thousand greedy episodes, as in
+# the paper's Figure 4.
 #
 # ### As coded
 
@@ -261,11 +266,10 @@ runs.show(
 )
 
 # %% [markdown]
-# A return mixes two things: how evenly doughnuts are shared, and how many are wasted. The reward of
-# a wasted one is zero, although the welfare of the people has not changed. The next figures take
-# them apart. First the sum over all steps of the welfare {eq}`eq-tabular-reward`, whether or not
-# the doughnut of that step was taken. Then the doughnuts that were taken; the others were offered
-# to somebody who was not there, or nobody was.
+# A return mixes two things: how evenly doughnuts are shared, and how many are wasted. The next
+# figures take them apart. First the sum over all steps of the welfare {eq}`eq-tabular-reward`,
+# whether or not the doughnut of that step was taken. Then the doughnuts that were taken; the others
+# were offered to somebody who was not there, or nobody was.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves("welfare", "as_coded", "The welfare of the same episodes, as coded.", thin_lines=False)
@@ -327,13 +331,13 @@ pd.concat([thinks, truth.to_frame("exact").T]).round(2)
 
 # %% [markdown]
 # The value of serving ends near the truth. The value of wasting ends far above it, so the **gap**
-# between them is a fraction of the true one. And the gap shrinks as training goes on.
+# between them is a fraction of the true one, and shrinks as training goes on.
 #
 # The reason is time. There are twelve doughnuts, so a wasted one is gone. But the agent does not
 # see how many are left, and nothing in the update {eq}`eq-tabular-update` tells it that the episode
 # ends: the last step bootstraps from a state after the end, as any other step would. In the world
-# that this table describes, doughnuts never run out. A wasted one leaves the memory as it is, and
-# everything can still be had one step later, at the price of one discount. Between
+# of this table doughnuts never run out. A wasted one leaves the memory as it is, and everything can
+# still be had one step later, at the price of one discount. Between
 #
 # $$
 # Q(\text{waste}) = \gamma V(m) \qquad\text{and}\qquad Q(\text{serve}) = r + \gamma V(m + e_a)
@@ -362,10 +366,11 @@ pd.DataFrame(gap).T.round(2)
 
 # %% [markdown]
 # With time the gap does not collapse. It is too large at first, because what follows a wasted first
-# doughnut is seldom tried, and comes down towards the truth.
+# doughnut is seldom tried, and comes down towards the truth. Without time the gap of FairQCM
+# becomes about as small as that of Full. Why FairQCM unlearns so much less this table does not say.
 #
 # In the stored runs, too, an agent that knows the time does not unlearn, with or without imagined
-# memories; that is the figure at the top. Differences are paired by run:
+# memories; that is the figure at the top. Paired by run:
 
 # %% tags=["nbval-check-output", "hide-input"]
 tabular.changes(
@@ -385,8 +390,8 @@ tabular.changes(
 # FairQCM is less exposed.
 #
 # The last line of the table is a warning. Masking the end *without* telling the time makes things
-# worse: the same entry of the table is told now that nothing follows, now that much does. The
-# single runs jump up and down for as long as they last.
+# worse: the same entry is told now that nothing follows, now that much does. The single runs jump
+# up and down for as long as they last.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 medians = page.of("fairqcm/tabular", look=replace(tabular.LOOK, median=True))
@@ -401,9 +406,8 @@ arms_as_methods(medians, "masked", [("fairqcm", "as_published"), ("fairqcm", "en
 # %% [markdown]
 # ## Is it the memories, or the number of updates?
 #
-# FairQCM updates its table eight or nine times per step, the others once. So it learns more from
-# every step even where nothing new is imagined. A fair comparison lets Full learn every step nine
-# times. That is the same arithmetic as one update with a larger step size.
+# FairQCM updates its table eight or nine times per step, the others once. A fair comparison lets
+# Full learn every step nine times, much as one update with a larger step size would.
 
 # %% tags=["nbval-check-output", "hide-input"]
 tabular.changes(
@@ -438,14 +442,14 @@ arms_as_methods(
 #
 # counterfactual updates included, and if imagined memories follow the true update. The authors'
 # experiment has neither: its step size is constant, its imagined memories do not follow the truth.
-# So the theorem is tested here, on a problem where $Q^*$ is known: two people, four doughnuts, step
-# sizes $0.9 / n^{0.75}$ for the $n$-th update of an entry, and time in the memory, without which
-# the reward and the end of the episode are not functions of what the agent knows.
-#
-# The exact values come from backward induction:
+# So the theorem is tested here, on a problem where $Q^*$ is known from backward induction: two
+# people, four doughnuts, step sizes $0.9 / n^{0.75}$ for the $n$-th update of an entry, and time in
+# the memory, without which the reward and the end of the episode are not functions of what the
+# agent knows.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FiniteProblem.backward_induction, ExactValues.distances)
+code = source_of(FiniteProblem.backward_induction, ExactValues.distances)
+Words(f"```python\n{code}\n```", heading="Backward induction and the distances in Python")
 
 # %% [markdown]
 # A first look, live. Over all reachable combinations of moment, people there, memory and action:
@@ -460,8 +464,7 @@ first.pivot(index="episodes", columns="metric", values="value").round(4)
 
 # %% [markdown]
 # The policy is optimal long before the values are. The largest distance is that of the rarest
-# entry: to be in a situation with no doughnut taken after three were offered, somebody has to waste
-# three times in a row.
+# entry: that no doughnut is taken after three were offered takes three wasted ones in a row.
 #
 # The stored runs go on for longer, and break one premise at a time:
 
@@ -517,16 +520,17 @@ limits.table(
 #
 # - **Waste is imagined as a gift.** When a doughnut is wasted, the code adds it to the *imagined*
 #   memories all the same, with a reward of zero. That contradicts {eq}`eq-tabular-imagined` and the
-#   premise of Theorem 5.7. And it helps. An imagined person who is credited with a doughnut they
-#   did not get makes the future look worse: the slot is gone, and nothing came of it. This is the
-#   very cost that the table cannot see without time. One defect repairs part of another.
-# - **The real step is learned twice.** The imagined memories of the code contain the real one.
-#   After a wasted doughnut the table is told two contradicting stories about the same memory, the
-#   true one first.
-# - **Exploration decays less often.** The paper lowers the rate of exploration at every visit of a
-#   state and memory, the code only when it led to a random choice.
-# - **A small number in the logarithm.** The code adds 0.0001 inside the logarithm of real rewards,
-#   and not of imagined ones.
+#   premise of Theorem 5.7. And it helps. A doughnut that is credited and not received makes the
+#   future look worse: the slot is gone, and nothing came of it. This is the very cost that the
+#   table cannot see without time. One defect repairs part of another.
+# - **The real step is learned twice**, because the imagined memories of the code contain the real
+#   one. After a wasted doughnut the table is told two contradicting stories, the true one first.
+#
+# :::{dropdown} Two smaller differences, in exploration and reward
+# - The paper lowers the rate of exploration at every visit of a state and memory, the code only
+#   when it led to a random choice.
+# - The code adds 0.0001 inside the logarithm of real rewards, and not of imagined ones.
+# :::
 #
 # One change at a time, each against FairQCM as coded, paired by run:
 
@@ -535,18 +539,17 @@ habits = ("true_update", "without_real", "decay_every_visit", "without_smoothing
 tabular.changes(runs, {("fairqcm", habit): ("fairqcm", "as_coded") for habit in habits}, quantities)
 
 # %% [markdown]
-# The first line is the defect's help, undone. If our explanation is right, the defect should be of
-# no help to an agent that knows the time. As coded with time, against as published with time:
+# The first line is the defect's help, undone. If our explanation is right, it should not help an
+# agent that knows the time. As coded with time, against as published with time:
 
 # %% tags=["nbval-check-output", "hide-input"]
 tabular.changes(runs, {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}, quantities)
 
 # %% [markdown]
-# There it slows the learning a little, and at the end no difference can be told. Nothing is left
-# for it to repair.
+# There it slows the learning a little, and at the end no difference can be told.
 #
-# The settings are the authors', unchanged. Only the length differs: 100,000 episodes here, 50,000
-# in the code, 100,000 steps in the text. There is no separate profile `paper`.
+# The settings are the authors', and there is no separate profile `paper`. Only the length differs:
+# 100,000 episodes here, 50,000 in the code, 100,000 steps in the text.
 
 # %% tags=["nbval-check-output", "hide-input"]
 forms = {"as_published": FAIRQCM, "as_coded": FAIRQCM.as_coded()}
