@@ -33,18 +33,7 @@ FIRST_FIGURE_WITHIN = 8
 WORDS = 2500
 """Words that are in sight; what is folded and what is a solution does not count."""
 
-LONGER: dict[str, int] = {
-    "elbert/ablations": 2700,
-    "elbert/attention": 3200,
-    "elbert/infectious": 3300,
-    "elbert/lending": 3600,
-    "fairmdp/cross_entropy": 2600,
-    "fairmdp/learning_fairly": 2900,
-    "fairqcm/beyond": 2800,
-    "fairqcm/doughnuts": 2700,
-    "fairqcm/formalism": 3300,
-    "fairqcm/tabular": 3000,
-}
+LONGER: dict[str, int] = {}
 """Pages that are still longer, with their words, rounded up to hundreds. Only shrinks."""
 
 SENTENCES = 6
