@@ -55,7 +55,7 @@ shown = {
 # %% [markdown]
 # ## In two minutes
 #
-# Units are sent to sites, and a site that gets none becomes worse. {cite:t}`hu2024fppo` report that
+# Units are sent to sites, a site that gets none becomes worse, and {cite:t}`hu2024fppo` report that
 # F-PPO brings the sites' rates of incidents closer than any other method and earns as much as PPO,
 # which seeks the reward alone: does it?
 
@@ -72,7 +72,7 @@ sites.scatter(
 paper = FIGURE_3
 both = (("ppo", "as_coded"), ("f-ppo", "as_coded"))
 sites.say(
-    f"Stored runs as coded: {stored_runs(sites, 'ppo', 'f-ppo')}. On average PPO earns "
+    f"Stored runs as coded: {stored_runs(sites, 'ppo', 'f-ppo')}; on average PPO earns "
     f"{sites.mean('late_reward', 'ppo', 'as_coded'):.2f} per step and F-PPO "
     f"{sites.mean('late_reward', 'f-ppo', 'as_coded'):.2f} (the paper's figure: "
     f"{paper['late_reward']['ppo']} and {paper['late_reward']['f-ppo']}), with long-term gaps of "
