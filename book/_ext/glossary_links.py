@@ -1,8 +1,8 @@
 """Link the first mention of every glossary term on a page to the glossary.
 
 What the glossary says of the term stands in the link's title, so a pointer that rests on it shows
-it, without a script and without the network. Headings, tables, code, mathematics and what is a link
-already stay as they are.
+it, without a script and without the network. Headings, those of folds too, tables, code,
+mathematics and what is a link already stay as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx_design.dropdown import dropdown_title
 
 GLOSSARY = "book/glossary"
 UNLINKED = frozenset(
@@ -38,6 +39,7 @@ CLOSED = (
     nodes.image,
     addnodes.pending_xref,
     addnodes.toctree,
+    dropdown_title,
 )
 
 
