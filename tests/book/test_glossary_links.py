@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from sphinx_design.dropdown import dropdown_title
 
 from glossary_links import UNLINKED, Term, link_first_mentions
 
@@ -26,6 +27,7 @@ def linked(*texts: str) -> list[str]:
     """The mentions that become links."""
     page = new_document("page")
     page += nodes.title("", "PPO and the static optimum")
+    page += dropdown_title("", "", nodes.Text("G-PPO opens when it is clicked"))
     for text in texts:
         page += nodes.paragraph("", "", nodes.literal("", "PPO"), nodes.Text(text))
     before = page.astext()
