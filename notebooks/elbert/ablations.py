@@ -120,8 +120,9 @@ source_of(ElbertPO.advantage)
 # The second is about the length of a step.
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(FlatParameters.clip_gradient, SeparateClipping.clip_gradient)}\n```",
+source_of(
+    FlatParameters.clip_gradient,
+    SeparateClipping.clip_gradient,
     heading="The clip of the authors' code, and one that looks at each network",
 )
 

@@ -136,8 +136,9 @@ pd.DataFrame(
 # divided in proportion to their softmax, rounded to whole units.
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(AttentionVectorEnv._transition, largest_remainders)}\n```",
+source_of(
+    AttentionVectorEnv._transition,
+    largest_remainders,
     heading="A step of the environment and the rounding to whole units in code",
 )
 
@@ -157,8 +158,10 @@ Words(
 # $$ (eq-attention-slope)
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(soft_bias, soft_bias_gradient, advantage_weights)}\n```",
+source_of(
+    soft_bias,
+    soft_bias_gradient,
+    advantage_weights,
     heading="The soft bias, its slope and the weights of the advantages in code",
 )
 
@@ -186,10 +189,7 @@ slopes.round(3) + 0.0  # turns -0.0 into 0.0
 # evaluated exactly, without drawing a number.
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(sites_under_constant_units)}\n```",
-    heading="The exact evaluation of constant units in code",
-)
+source_of(sites_under_constant_units, heading="The exact evaluation of constant units in code")
 
 # %% tags=["nbval-check-output", "hide-input"]
 sites = sites_under_constant_units(
@@ -225,10 +225,7 @@ Words(
 # weight, on episodes that no result on this page uses.
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(ProportionalToIncidents.choose)}\n```",
-    heading="The rule with weights in code",
-)
+source_of(ProportionalToIncidents.choose, heading="The rule with weights in code")
 
 # %% tags=["nbval-check-output", "hide-input"]
 pd.DataFrame(

@@ -133,10 +133,7 @@ harder.say(
 source_of(EpidemicVectorEnv._transition)
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(EpidemicVectorEnv._treat)}\n```",
-    heading="Whom a vaccine protects, in code",
-)
+source_of(EpidemicVectorEnv._treat, heading="Whom a vaccine protects, in code")
 
 # %% [markdown]
 # Look at the line that counts the supply. It looks at *who* got the vaccine, not at whether it
@@ -188,10 +185,7 @@ harder.live_table(page.live({}, 2000, free), measured)
 # it earns well by leaving group 0 to the disease. Its late vaccines help nobody and count.
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(VaccinationLottery.choose)}\n```",
-    heading="The lottery in code",
-)
+source_of(VaccinationLottery.choose, heading="The lottery in code")
 
 # %% tags=["nbval-check-output", "remove-input"]
 params = EpidemicParams.elbert_harder()

@@ -186,10 +186,7 @@ authors.labelled(bar).round(3)
 # $$ (eq-lending-objective)
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(objective, benefit_rate, bias)}\n```",
-    heading="The objective, the rates and their bias in code",
-)
+source_of(objective, benefit_rate, bias, heading="The objective, the rates and their bias in code")
 
 # %% [markdown]
 # A ratio of expectations is not an expectation, so $J$ is not the value of any reward. But each of
@@ -211,10 +208,7 @@ Words(
 source_of(advantage_weights)
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(squared_bias_gradient)}\n```",
-    heading="The slope of the squared bias in code",
-)
+source_of(squared_bias_gradient, heading="The slope of the squared bias in code")
 
 # %% [markdown]
 # :::{dropdown} An example with numbers
@@ -249,10 +243,7 @@ example.round(4)
 source_of(ElbertPO.advantage)
 
 # %% tags=["nbval-check-output", "remove-input"]
-Words(
-    f"```python\n{source_of(surrogate_slope)}\n```",
-    heading="The clip of PPO in code, where nothing is new",
-)
+source_of(surrogate_slope, heading="The clip of PPO in code, where nothing is new")
 
 # %% [markdown]
 # The function `advantage` is the only one in which ELBERT-PO differs from PPO. Its switch says

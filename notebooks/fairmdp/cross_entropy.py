@@ -183,8 +183,11 @@ weights = pd.DataFrame(
 # are almost deterministic from the start.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(inputs_of, PolicyNetwork._chances_of_group)
-Words(f"```python\n{code}\n```", heading="What the networks see and say, in Python")
+source_of(
+    inputs_of,
+    PolicyNetwork._chances_of_group,
+    heading="What the networks see and say, in Python",
+)
 
 # %% [markdown]
 # The authors' code evaluates a policy exactly, by a recursion over everything that can happen to an
@@ -206,8 +209,11 @@ named[["reward", "profit", "parity gap", "opportunity gap"]]
 # code.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(required_rollouts, required_steps)
-Words(f"```python\n{code}\n```", heading="How many episodes, and how long ones, in Python")
+source_of(
+    required_rollouts,
+    required_steps,
+    heading="How many episodes, and how long ones, in Python",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
 sampling = Sampling()

@@ -143,8 +143,7 @@ runs.say(
 # numbers under which all this is most likely.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(explore, estimate_strangers)
-Words(f"```python\n{code}\n```", heading="Exploring with a coin and estimating, in Python")
+source_of(explore, estimate_strangers, heading="Exploring with a coin and estimating, in Python")
 
 # %% [markdown]
 # The planner is exact: the frontier of [exact solutions](exact.ipynb), computed for the estimates.
@@ -269,8 +268,13 @@ folded(banks.by_exploration(runs), "Regret and gap by episodes of exploration, w
 # compared with has one smaller by $4\tau$.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(transition_error, required_exploration, value_error, regret_bound)
-Words(f"```python\n{code}\n```", heading="The bound in Python")
+source_of(
+    transition_error,
+    required_exploration,
+    value_error,
+    regret_bound,
+    heading="The bound in Python",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 banks.bound_table(runs)
@@ -354,8 +358,7 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # been worth at every other balance. Learning all levels from each step is what makes this FairQCM.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(learn)
-Words(f"```python\n{code}\n```", heading="One step of learning, at all balances, in Python")
+source_of(learn, heading="One step of learning, at all balances, in Python")
 
 # %% [markdown]
 # ### Let it learn yourself

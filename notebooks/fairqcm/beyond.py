@@ -207,8 +207,12 @@ source_of(DoughnutLedger.by_person)
 # only keeps the values small. In lending it is zero.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(LedgerDQN._minibatch, LedgerDQN._imagine, LedgerDQN._value)
-Words(f"```python\n{code}\n```", heading="A minibatch, what is imagined, and the targets in Python")
+source_of(
+    LedgerDQN._minibatch,
+    LedgerDQN._imagine,
+    LedgerDQN._value,
+    heading="A minibatch, what is imagined, and the targets in Python",
+)
 
 # %% [markdown]
 # Each fix is a setting, so that it can be put in or left out alone. The fixes change inputs,

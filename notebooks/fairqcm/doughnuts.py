@@ -216,13 +216,13 @@ pd.DataFrame(rows, index=index)
 # :::
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(
+source_of(
     DeepQLearning._update,
     FairDQN._minibatch,
     FairDQN._value_next_observations,
     CounterfactualReplayBuffer.batch,
+    heading="One update of the network in Python",
 )
-Words(f"```python\n{code}\n```", heading="One update of the network in Python")
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(

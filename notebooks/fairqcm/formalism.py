@@ -152,8 +152,7 @@ Words(
 source_of(counts, rawlsian_welfare, log_nash_welfare)
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(relaxed_parity)
-Words(f"```python\n{code}\n```", heading="Parity in Python, for any two groups of people")
+source_of(relaxed_parity, heading="Parity in Python, for any two groups of people")
 
 # %% [markdown]
 # For the two plans this gives the following table. Doses are in thousands, and the Nash welfare is
@@ -214,8 +213,12 @@ pd.DataFrame(scores).transpose()
 # the mean score of its traces.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(FairnessScheme.score, every, policy_score)
-Words(f"```python\n{code}\n```", heading="The score of a scheme, and of a policy, in Python")
+source_of(
+    FairnessScheme.score,
+    every,
+    policy_score,
+    heading="The score of a scheme, and of a policy, in Python",
+)
 
 # %% [markdown]
 # ### To whom was it unfair?
@@ -368,8 +371,12 @@ pd.DataFrame(rows).transpose()
 # The process with memory is an ordinary decision process, and everything known about those applies.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(memory_augmentation, MemoryAugmentation.along, MemoryAugmentation.augmented)
-Words(f"```python\n{code}\n```", heading="A memory, and a process that has one, in Python")
+source_of(
+    memory_augmentation,
+    MemoryAugmentation.along,
+    MemoryAugmentation.augmented,
+    heading="A memory, and a process that has one, in Python",
+)
 
 # %% [markdown]
 # What is a memory worth? Take two people, four doughnuts, and the Nash welfare after every second
@@ -459,8 +466,11 @@ source_of(scheme_rewards)
 #   pairs of state and memory are *their* states.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(memory_of_automata, automata_of_memory)
-Words(f"```python\n{code}\n```", heading="From automata to a memory and back, in Python")
+source_of(
+    memory_of_automata,
+    automata_of_memory,
+    heading="From automata to a memory and back, in Python",
+)
 
 # %% [markdown]
 # Both constructions are carried out for two statuses: counts that stop at a cap, and the difference
@@ -477,8 +487,11 @@ sizes()
 # continuation tells them apart:
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(memory_needed, equal_so_far)
-Words(f"```python\n{code}\n```", heading="How the memories that are needed are counted, in Python")
+source_of(
+    memory_needed,
+    equal_so_far,
+    heading="How the memories that are needed are counted, in Python",
+)
 
 # %% tags=["nbval-ignore-output"]
 needed = pd.DataFrame(

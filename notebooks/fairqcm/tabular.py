@@ -29,7 +29,7 @@ from longfair.agents.finite import FiniteProblem
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut.compiled import learn_episode, learn_imagined, serve, update, welfare
 from longfair.envs.memory import FullMemory, MinMemory, ResetMemory
-from longfair.figures import Words, folded, source_of
+from longfair.figures import folded, source_of
 from longfair.papers.fairqcm import tabular_results as tabular
 from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.tabular import (
@@ -169,8 +169,12 @@ runs.labelled(tabular.exact_scores()).round(3)
 # needs all counts, is no longer a function of what the agent knows.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
-Words(f"```python\n{code}\n```", heading="The updates of Full, Min and Reset in Python")
+source_of(
+    FullMemory.update,
+    MinMemory.update,
+    ResetMemory.update,
+    heading="The updates of Full, Min and Reset in Python",
+)
 
 # %% [markdown]
 # With $s$ the people at the counter and $m$ the memory, a step moves one entry of the table:
@@ -195,21 +199,19 @@ source_of(update)
 # \{m_i, m_i + 1\}$: eight memories for three people.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(learn_imagined)
-Words(
-    "The switches are what the authors' script does otherwise, see *Text against code*.\n\n"
-    f"```python\n{code}\n```",
+source_of(
+    learn_imagined,
     heading="Learning from imagined memories in Python",
+    note="The switches are what the authors' script does otherwise, see *Text against code*.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(learn_episode)
-Words(
-    "The library plays these episodes in compiled code, because a learner that changes its table "
-    "at every step cannot play many episodes side by side. The compiled rules are tested against "
-    "the environment `longfair/Doughnut-v0` with the same random numbers.\n\n"
-    f"```python\n{code}\n```",
+source_of(
+    learn_episode,
     heading="A whole training episode in Python, and why it is compiled",
+    note="The library plays these episodes in compiled code, because a learner that changes its "
+    "table at every step cannot play many episodes side by side. The compiled rules are tested "
+    "against the environment `longfair/Doughnut-v0` with the same random numbers.",
 )
 
 # %% [markdown]
@@ -448,8 +450,11 @@ arms_as_methods(
 # agent knows.
 
 # %% tags=["nbval-check-output", "remove-input"]
-code = source_of(FiniteProblem.backward_induction, ExactValues.distances)
-Words(f"```python\n{code}\n```", heading="Backward induction and the distances in Python")
+source_of(
+    FiniteProblem.backward_induction,
+    ExactValues.distances,
+    heading="Backward induction and the distances in Python",
+)
 
 # %% [markdown]
 # A first look, live. Over all reachable combinations of moment, people there, memory and action:

@@ -246,6 +246,15 @@ def test_source_is_shown_without_docstrings() -> None:
     assert source._repr_markdown_() == f"```python\n{source!r}\n```"
 
 
+def test_source_folds_under_a_heading() -> None:
+    source = source_of(bare, heading="a < b", note="*Compiled.*")
+    assert repr(source) == f"a < b\n*Compiled.*\n{source.text}"
+    assert source._repr_markdown_() == (
+        '<details class="longfair-folded"><summary>a &lt; b</summary>\n\n*Compiled.*\n\n'
+        f"```python\n{source.text}\n```\n\n</details>"
+    )
+
+
 def test_a_table_is_offered_with_the_page(ipython: None) -> None:
     with capture_output() as captured:
         offer(FRAME, "All <rows>", name="all", folders=["results/a", "results/b"])

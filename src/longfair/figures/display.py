@@ -111,8 +111,7 @@ class Words:
         if not self.heading:
             return self.text
         # Markdown is read as such between blank lines, and HTML around it.
-        summary = f"<summary>{html.escape(self.heading)}</summary>"
-        return f'<details class="longfair-folded">{summary}\n\n{self.text}\n\n</details>'
+        return _details(self.heading, f"\n\n{self.text}\n\n")
 
 
 @dataclass(frozen=True)
@@ -136,11 +135,12 @@ class Folded:
         return f"{self.heading}\n{self.plain}"
 
     def _repr_html_(self) -> str:
-        heading = html.escape(self.heading)
-        return (
-            f'<details class="longfair-folded"><summary>{heading}</summary>'
-            f"{self.marked_up}</details>"
-        )
+        return _details(self.heading, self.marked_up)
+
+
+def _details(heading: str, content: str) -> str:
+    summary = f"<summary>{html.escape(heading)}</summary>"
+    return f'<details class="longfair-folded">{summary}{content}</details>'
 
 
 def folded(table: pd.DataFrame | Words, heading: str) -> Folded | Words:
