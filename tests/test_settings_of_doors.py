@@ -1,4 +1,4 @@
-"""Every argument of every agent, wrapper, environment and policy times values it may not have."""
+"""Every argument of agents, wrappers, environments, policies and exact solvers times bad values."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from bad_values import BAD, allowed, without_bounds
 from gymnasium.vector import AutoresetMode, VectorEnv
+from solver_doors import SOLVERS, name_of, public_functions
 from stable_baselines3.common.vec_env import VecEnv
 
 import longfair.agents
@@ -164,9 +165,9 @@ LEARNING: Examples = {
 }
 """Arguments that methods of learners need; no steps to learn otherwise."""
 
-FREE = {"params", "changes", "dtype"}
+FREE = {"params", "changes", "dtype", "policy"}
 """Arguments without an annotation that says what they may be: the environment's class does, or
-NumPy."""
+NumPy, or the function itself, because one or two shapes are possible."""
 
 
 def modules_of(room: ModuleType) -> Iterator[ModuleType]:
@@ -204,6 +205,8 @@ def doors() -> dict[str, tuple[Door, Callable[[], Mapping[str, Any]]]]:
         found[door.__qualname__] = door, POLICIES.get(door.__qualname__, lambda: {"people": 3})
     for door, example in LEARNERS.items():
         found[door.__qualname__] = door, example
+    for door, example in SOLVERS.items():
+        found[name_of(door)] = door, example
     for door in LEARNERS:
         for name in ("learn", *LEARNING):
             kind = _class_of(door)
@@ -247,9 +250,13 @@ def made(door: Door) -> Any:
     return door(**LEARNERS[door]())
 
 
+def _initial(door: Door) -> Any:
+    """Return the function behind a door; of a class, its constructor."""
+    return door.__init__ if isinstance(door, type) else door  # type: ignore[misc]  # of a class
+
+
 def kinds_of(door: Door) -> dict[str, Any]:
-    function = door.__init__ if isinstance(door, type) else door  # type: ignore[misc]  # of a class
-    return kinds_of_arguments(getattr(function, "__func__", function))
+    return kinds_of_arguments(getattr(_initial(door), "__func__", _initial(door)))
 
 
 DOORS = doors()
@@ -267,6 +274,28 @@ def test_every_learner_and_every_policy_has_a_door_here() -> None:
             assert f"{entry.agent.__qualname__}.learn" in DOORS, entry.name
     offered = {name for name in policies.__all__ if name not in ("applicants", "Policy")}
     assert offered - {"AllocationPolicy"} <= DOORS.keys()
+
+
+FOUND = {"checked_rows", "require_distribution", "policy_of", "solution", "inputs_of"}
+"""Functions that solvers call with what they have found."""
+
+
+def test_every_number_of_an_exact_solver_has_bounds() -> None:
+    doors = {
+        inspect.unwrap(getattr(_initial(door), "__func__", _initial(door)))
+        for door, _ in DOORS.values()
+    }
+    for function in public_functions():
+        name = f"{function.__module__}.{function.__qualname__}"
+        if hasattr(function, "__wrapped__"):
+            assert inspect.unwrap(function) in doors, f"{name} has no door here"
+        elif "." not in function.__qualname__ and function.__name__ not in FOUND:
+            kinds = inspect.get_annotations(function)
+            bare = {key for key, kind in kinds.items() if kind in BARE and key != "return"}
+            assert not bare, f"{name}: say which numbers {bare} may be"
+
+
+BARE = {"int", "float", "int | None", "float | None", "Sequence[float]", "Sequence[int]"}
 
 
 def test_there_are_a_thousand_bad_cases() -> None:
@@ -296,7 +325,7 @@ def test_every_argument_is_annotated(name: str) -> None:
     door, _ = DOORS[name]
     given = inspect.signature(door).parameters.values()
     told = {one.name for one in given if one.kind is not inspect.Parameter.VAR_KEYWORD}
-    assert told - {"self"} <= kinds_of(door).keys()
+    assert told - {"self", "cls"} <= kinds_of(door).keys()
 
 
 @pytest.mark.parametrize("name", DOORS)
@@ -314,6 +343,6 @@ def _as_numpy(value: Any) -> Any:
     if isinstance(value, bool | int | float):
         kinds = {bool: np.bool_, int: np.int64, float: np.float64}
         return kinds[type(value)](value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return np.array(value)
     return value

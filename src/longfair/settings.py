@@ -149,6 +149,10 @@ Seed = Natural
 """What a random generator is made from."""
 Probability = Annotated[float, Range(0.0, 1.0)]
 """A number in [0, 1]."""
+Share = Annotated[float, Range(0.0, 1.0, above=True)]
+"""A number above 0 and at most 1."""
+Discount = Annotated[float, Range(0.0, 1.0, below=True)]
+"""A number of at least 0 and below 1, for sums that do not end."""
 NonNegative = Annotated[float, Range(0.0)]
 """A finite number of at least 0."""
 Positive = Annotated[float, Range(0.0, above=True)]

@@ -190,7 +190,7 @@ def test_refuses_problems_it_cannot_write_out() -> None:
     with pytest.raises(UsageError, match="nobody who starts qualified"):
         LoanProblem.of(LoanModel(replace(LoanMDPParams.fico(), qualified_mean=0.99)))
     for numbers in ((0.0, 0.1, 0.1), (0.1, 2.0, 0.1)):
-        with pytest.raises(UsageError, match="above 0 and at most 1"):
+        with pytest.raises(UsageError, match=r"give a finite number in \(0, 1\]"):
             required_rollouts(*numbers)
     with pytest.raises(UsageError, match="discount=1"):
         required_steps(0.1, 0.1, 1.0)

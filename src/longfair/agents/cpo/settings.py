@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from longfair.settings import Count, Length, NonNegative, Positive, Probability, Range, validate
+from longfair.settings import Count, Length, NonNegative, Positive, Probability, Share, validate
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class CPOSettings:
     limit: NonNegative = 0.5
     """What the costs of an episode may sum up to, discounted as published, undiscounted as coded.
     """
-    discount: Annotated[float, Range(0.0, 1.0, above=True)] = 0.995
+    discount: Share = 0.995
     decay: Probability = 0.98
     """Decay of the generalised advantages of the reward."""
     cost_decay: Probability = 1.0
@@ -35,7 +35,7 @@ class CPOSettings:
     """Iterations of the conjugate gradient."""
     damping: NonNegative = 0.0
     """Times the identity, added to the Fisher matrix: directions of little curvature stay short."""
-    shrinking: Annotated[float, Range(0.0, 1.0, above=True)] = 0.9
+    shrinking: Share = 0.9
     """What a step is multiplied by as long as the line search refuses it."""
     trials: Count = 10
     """Steps tried by the line search; if it refuses all, the policy stays."""

@@ -18,6 +18,7 @@ states is :math:`S^k`, so this is for small problems.
 from __future__ import annotations
 
 from functools import reduce
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,13 +27,15 @@ from scipy.sparse import csr_array, kron
 from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
 from longfair.agents.finite.problem import FiniteProblem
 from longfair.errors import UsageError
+from longfair.settings import Axes, Count, validated
 
 LARGEST_JOINT = 2_000_000
 """Joint problems with more pairs of states and actions than this are refused."""
 
 
+@validated
 def batch_problem(
-    mdp: SeparableMDP, people: int, allowed: ArrayLike | None = None
+    mdp: SeparableMDP, people: Count, allowed: Annotated[ArrayLike, Axes(1)] | None = None
 ) -> FiniteProblem:
     """Return the problem of deciding on several people of one kind together.
 
@@ -59,7 +62,7 @@ def batch_problem(
         If the joint problem is too large, or no joint action is allowed.
     """
     states, actions = mdp.reward.shape
-    if people < 1 or (states * actions) ** people > LARGEST_JOINT:
+    if (states * actions) ** people > LARGEST_JOINT:
         raise UsageError(
             f"people={people}: {states * actions} pairs of state and action to the power of the "
             f"number of people must lie between 1 and {LARGEST_JOINT:,}; give fewer people"
@@ -91,7 +94,8 @@ def batch_problem(
     )
 
 
-def joint_actions(actions: int, people: int) -> IntArray:
+@validated
+def joint_actions(actions: Count, people: Count) -> IntArray:
     """Return all joint actions, (A^k, k): what is done with each person."""
     grid: IntArray = np.indices((actions,) * people).reshape(people, -1).T
     return grid

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError
-from longfair.settings import Count, OneOf, Range, validate
+from longfair.settings import Count, NonNegative, OneOf, Range, Share, validate, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -76,7 +76,7 @@ class CrossEntropy:
     population: Count = 50
     elites: Count = 5
     iterations: Count = 80
-    smoothing: Annotated[float, Range(0.0, 1.0, above=True)] = 0.5
+    smoothing: Share = 0.5
     weights: Annotated[str, OneOf("exponential", "linear", "linear with floor")] = "exponential"
     tightening: Annotated[float, Range(0.0, 1.0, below=True)] = 0.0
 
@@ -146,10 +146,11 @@ class Generation:
     """From which the next samples would be drawn."""
 
 
+@validated
 def search(
     score: Score,
     start: Gaussians,
-    tolerance: float,
+    tolerance: NonNegative,
     settings: CrossEntropy,
     generator: np.random.Generator,
 ) -> Iterator[Generation]:
@@ -173,8 +174,16 @@ def search(
     UsageError
         If the tolerance is negative, or a reward is not positive and weights are linear.
     """
-    if not tolerance >= 0.0:
-        raise UsageError(f"tolerance={tolerance}: give a number of at least 0")
+    return _generations(score, start, tolerance, settings, generator)
+
+
+def _generations(
+    score: Score,
+    start: Gaussians,
+    tolerance: float,
+    settings: CrossEntropy,
+    generator: np.random.Generator,
+) -> Iterator[Generation]:
     limit = (1.0 - settings.tightening) * tolerance
     distribution = start
     for number in range(1, settings.iterations + 1):
@@ -186,7 +195,10 @@ def search(
         yield Generation(number, parameters, scores, elites, distribution)
 
 
-def choose_elites(scores: Scores, limit: float, count: int) -> IntArray:
+@validated
+def choose_elites(
+    scores: Scores, limit: Annotated[float, Range(0.0, infinite=True)], count: Count
+) -> IntArray:
     """Return the rows of the elites (count,), best first.
 
     Parameters
@@ -249,7 +261,8 @@ _NO_SPREAD = 1e-5
 """Rewards closer together than this count as equal (the code's bound)."""
 
 
-def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
+@validated
+def required_rollouts(tolerance: Share, tightening: Share, risk: Share) -> int:
     r"""Return how many episodes per group make the tightened check safe (Theorem 4.2).
 
     By Hoeffding's inequality :math:`m \ge 32\, \sigma^{-2} \epsilon^{-2} \log(4 / \delta)` episodes
@@ -267,11 +280,15 @@ def required_rollouts(tolerance: float, tightening: float, risk: float) -> int:
     UsageError
         If a number is out of range.
     """
-    _require_shares(tolerance=tolerance, tightening=tightening, risk=risk)
     return int(np.ceil(32.0 * np.log(4.0 / risk) / (tightening * tolerance) ** 2))
 
 
-def required_steps(tolerance: float, tightening: float, discount: float) -> int:
+@validated
+def required_steps(
+    tolerance: Share,
+    tightening: Share,
+    discount: Annotated[float, Range(0.0, 1.0, above=True, below=True)],
+) -> int:
     r"""Return after how many steps an episode may be cut (Theorem 4.2).
 
     What comes after step T is worth at most :math:`\gamma^T` to a group, which is
@@ -288,13 +305,4 @@ def required_steps(tolerance: float, tightening: float, discount: float) -> int:
     UsageError
         If a number is out of range.
     """
-    _require_shares(tolerance=tolerance, tightening=tightening, discount=discount)
-    if discount == 1.0:
-        raise UsageError("discount=1: later steps never lose weight; give a number below 1")
     return int(np.ceil(np.log(4.0 / (tightening * tolerance)) / np.log(1.0 / discount)))
-
-
-def _require_shares(**numbers: float) -> None:
-    for name, number in numbers.items():
-        if not 0.0 < number <= 1.0:
-            raise UsageError(f"{name}={number}: give a number above 0 and at most 1")

@@ -19,13 +19,24 @@ group share (a beta-binomial one where there were no denials).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import (
+    Axes,
+    Count,
+    NonNegative,
+    Positive,
+    Probability,
+    Range,
+    Seed,
+    Share,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -44,8 +55,9 @@ class LoansSeen:
     """(L,)"""
 
 
+@validated
 def explore(
-    env: VectorEnv[Any, Any, Any], chance: float, seed: int, generator: np.random.Generator
+    env: VectorEnv[Any, Any, Any], chance: Probability, seed: Seed, generator: np.random.Generator
 ) -> LoansSeen:
     """Decide by chance alone for one episode in every copy, and keep the outcomes of all loans.
 
@@ -81,7 +93,8 @@ def explore(
     return _joined(parts)
 
 
-def estimate_strangers(loans: LoansSeen, denial_drift: float) -> FloatArray:
+@validated
+def estimate_strangers(loans: LoansSeen, denial_drift: NonNegative) -> FloatArray:
     """Return the most likely belief (G, 2) about a stranger of each group: alpha and beta.
 
     Parameters
@@ -100,7 +113,10 @@ def estimate_strangers(loans: LoansSeen, denial_drift: float) -> FloatArray:
     return np.stack([_estimate(loans, group, denial_drift) for group in range(groups)])
 
 
-def transition_error(states: int, actions: int, exploring: int, least: float, risk: float) -> float:
+@validated
+def transition_error(
+    states: Count, actions: Count, exploring: Count, least: Share, risk: Share
+) -> float:
     r"""Return how far estimated transition probabilities may be off (Theorem 5.1, re-derived).
 
     After :math:`N_0` episodes every probability is known up to
@@ -121,12 +137,14 @@ def transition_error(states: int, actions: int, exploring: int, least: float, ri
     return float(np.sqrt(np.log(4.0 * states**2 * actions / risk) / (least * exploring)))
 
 
-def required_exploration(states: int, actions: int, least: float, risk: float) -> float:
+@validated
+def required_exploration(states: Count, actions: Count, least: Share, risk: Share) -> float:
     """Return how many episodes of exploration `transition_error` needs to hold."""
     return float(2.0 * np.log(2.0 * states * actions / risk) / least**2)
 
 
-def value_error(states: int, steps: int, largest: float, error: float) -> float:
+@validated
+def value_error(states: Count, steps: Count, largest: Positive, error: NonNegative) -> float:
     r"""Return how far values of a policy may be off when transitions are off by at most `error`.
 
     :math:`\tau = \frac12 |S| T^2 R_{max}\, \epsilon_P` for sums over T steps of rewards of at most
@@ -135,8 +153,13 @@ def value_error(states: int, steps: int, largest: float, error: float) -> float:
     return 0.5 * states * steps**2 * largest * error
 
 
+@validated
 def regret_bound(
-    episodes: FloatArray, exploring: int, steps: int, largest: float, value_off: float
+    episodes: Annotated[ArrayLike, Axes(1), Range(0.0)],
+    exploring: Count,
+    steps: Count,
+    largest: Positive,
+    value_off: NonNegative,
 ) -> FloatArray:
     r"""Return the bound of Theorem 5.1 on the regret after n episodes (re-derived).
 
@@ -152,7 +175,8 @@ def regret_bound(
         :math:`\tau`, see `value_error`.
     """
     explored = np.minimum(episodes, exploring)
-    bound: FloatArray = 2.0 * steps * largest * explored + 2.0 * value_off * (episodes - explored)
+    committed = np.asarray(episodes) - explored
+    bound: FloatArray = 2.0 * steps * largest * explored + 2.0 * value_off * committed
     return bound
 
 

@@ -18,7 +18,7 @@ from longfair.settings import (
     OneOf,
     Positive,
     Probability,
-    Range,
+    Share,
     validate,
 )
 
@@ -268,7 +268,7 @@ class QLearningSettings:
     """Whether exploration decays at every visit or only at random choices (detail 4)."""
     exploration_decay: Probability = 0.95
     least_exploration: Probability = 0.2
-    step_size: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
+    step_size: Share = 0.1
     """The constant c of detail 5."""
     step_size_decay: Probability = 0.0
     """The power of detail 5; 0 keeps the step size constant."""

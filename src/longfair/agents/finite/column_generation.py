@@ -38,9 +38,9 @@ from longfair.agents.finite.problem import (
 from longfair.agents.finite.solution import (
     FairSolution,
     NoFairPolicyError,
-    require_tolerance,
     solution,
 )
+from longfair.settings import NonNegative, validated
 
 _ROUNDING = 1e-11
 """Relative gains below this are rounding errors."""
@@ -73,7 +73,8 @@ class _Mixture:
     """(G (G - 1),): multipliers of the fairness rows."""
 
 
-def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
+@validated
+def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairSolution:
     """Return the best policy whose group values differ by at most the tolerance.
 
     Parameters
@@ -90,7 +91,6 @@ def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolutio
     UsageError
         If the tolerance is negative.
     """
-    require_tolerance(tolerance)
     columns = [_column(problem, problem.reward)]
     if tolerance is None:
         visited = occupancy(problem, deterministic(problem, columns[0].actions))

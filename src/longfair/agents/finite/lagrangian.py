@@ -22,6 +22,7 @@ corners the best policy mixes the two.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -38,10 +39,10 @@ from longfair.agents.finite.problem import (
 from longfair.agents.finite.solution import (
     FairSolution,
     NoFairPolicyError,
-    require_tolerance,
     solution,
 )
 from longfair.errors import UsageError
+from longfair.settings import NonNegative, Range, validated
 
 _ROUNDING = 1e-12
 """Relative differences below this are rounding errors."""
@@ -81,7 +82,8 @@ class Frontier:
         slope: FloatArray = np.diff(self.reward) / np.diff(self.gap)
         return slope
 
-    def at(self, tolerance: float) -> float:
+    @validated
+    def at(self, tolerance: NonNegative) -> float:
         """Return the best reward within a tolerance.
 
         Raises
@@ -96,7 +98,12 @@ class Frontier:
         return float(np.interp(tolerance, self.gap, self.reward))
 
 
-def corner(problem: FiniteProblem, price: float, sign: int = 1) -> Corner:
+@validated
+def corner(
+    problem: FiniteProblem,
+    price: Annotated[float, Range(0.0, infinite=True)],
+    sign: Annotated[int, Range(-1, 1)] = 1,
+) -> Corner:
     """Return the best policy at a price of the gap: the inner maximum of the dual.
 
     Parameters
@@ -115,7 +122,8 @@ def corner(problem: FiniteProblem, price: float, sign: int = 1) -> Corner:
     return Corner(actions, value, sign * float(value.group_values[1] - value.group_values[0]))
 
 
-def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
+@validated
+def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairSolution:
     """Return the best policy whose two group values differ by at most the tolerance.
 
     Parameters
@@ -132,7 +140,6 @@ def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolutio
     UsageError
         If the tolerance is negative or there are not two groups.
     """
-    require_tolerance(tolerance)
     sign, right = _without_constraint(problem)
     if tolerance is None or right.gap <= tolerance:
         return solution(problem, _visited(problem, right), tolerance, 0.0)
@@ -150,7 +157,8 @@ def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolutio
     return solution(problem, mixed, tolerance, price)
 
 
-def frontier(problem: FiniteProblem, resolution: float = 0.0) -> Frontier:
+@validated
+def frontier(problem: FiniteProblem, resolution: NonNegative = 0.0) -> Frontier:
     """Return the best reward for every tolerance, from the smallest one that can be kept.
 
     Parameters

@@ -31,10 +31,10 @@ from longfair.agents.finite.solution import (
     SMALLEST_OCCUPANCY,
     FairSolution,
     NoFairPolicyError,
-    require_tolerance,
     solution,
 )
 from longfair.errors import UsageError
+from longfair.settings import NonNegative, validated
 
 OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """How far the solver may miss an equation or a price: the smallest numbers that it accepts."""
@@ -42,7 +42,8 @@ OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 _OPTIMAL, _INFEASIBLE = 0, 2
 
 
-def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
+@validated
+def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairSolution:
     """Return the best policy whose group values differ by at most the tolerance.
 
     Parameters
@@ -59,7 +60,6 @@ def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolutio
     UsageError
         If the tolerance is negative.
     """
-    require_tolerance(tolerance)
     flow = flow_equations(problem)
     bounds: dict[str, Any] = {}
     if tolerance is not None:

@@ -66,7 +66,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from longfair.agents.finite.linear_systems import fixed_point
 from longfair.errors import UsageError
-from longfair.settings import Count, Probability, checked
+from longfair.settings import Count, Discount, Probability, shortened, validated
 
 if TYPE_CHECKING:
     from longfair.agents.fair_mdp.cross_entropy import CrossEntropy
@@ -225,7 +225,8 @@ class FiniteProblem:
 
     # Other forms of the problem -----------------------------------------------------------------
 
-    def discounted(self, discount: float) -> FiniteProblem:
+    @validated
+    def discounted(self, discount: Discount) -> FiniteProblem:
         """Return the problem with an infinite horizon, its occupancies normalised to one."""
         return FiniteProblem(
             continuation=csr_array(discount * self.continuation),
@@ -234,7 +235,8 @@ class FiniteProblem:
             group_values=self.group_values,
         )
 
-    def unrolled(self, horizon: int, discount: float = 1.0) -> FiniteProblem:
+    @validated
+    def unrolled(self, horizon: Count, discount: Probability = 1.0) -> FiniteProblem:
         """Return the problem of episodes: states are pairs of a step and a state reached by then.
 
         Parameters
@@ -245,7 +247,7 @@ class FiniteProblem:
             Factor by which every step counts less than the one before, for reward and groups.
         """
         reached = [np.flatnonzero(self.inflow)]
-        for _ in range(1, checked("horizon", horizon, Count)):
+        for _ in range(1, horizon):
             reached.append(np.unique(self.continuation[self._pairs(reached[-1])].indices))
         cuts = np.cumsum([0, *map(len, reached)])
         rows, columns, weights = [], [], []
@@ -275,7 +277,10 @@ class FiniteProblem:
 
     # Exact values -------------------------------------------------------------------------------
 
-    def backward_induction(self, horizon: int, discount: float = 1.0) -> FiniteHorizonSolution:
+    @validated
+    def backward_induction(
+        self, horizon: Count, discount: Probability = 1.0
+    ) -> FiniteHorizonSolution:
         r"""Solve the problem over a finite horizon.
 
         With h steps to go,
@@ -289,13 +294,15 @@ class FiniteProblem:
         discount
             Factor in [0, 1] by which every step's reward counts less than the one before.
         """
-        values, action_values = self._horizon(horizon, discount)
+        values = np.zeros((horizon + 1, self.states))
+        action_values = np.empty((horizon, *self.reward.shape))
         for step in reversed(range(horizon)):
             action_values[step] = self._ahead(values[step + 1], discount)
             values[step] = action_values[step].max(axis=1)
         return FiniteHorizonSolution(values, action_values)
 
-    def policy_values(self, policy: ArrayLike, horizon: int, discount: float = 1.0) -> FloatArray:
+    @validated
+    def policy_values(self, policy: Any, horizon: Count, discount: Probability = 1.0) -> FloatArray:
         """Return the exact value of a policy from every step on, shape (H + 1, S).
 
         Parameters
@@ -305,21 +312,19 @@ class FiniteProblem:
         horizon, discount
             As in `backward_induction`.
         """
-        values, _ = self._horizon(horizon, discount)
-        chances = np.broadcast_to(
-            np.asarray(policy, dtype=np.float64), (horizon, *self.reward.shape)
-        )
+        values = np.zeros((horizon + 1, self.states))
+        given = numbers("policy", policy)
+        if given.shape not in (self.reward.shape, (horizon, *self.reward.shape)):
+            raise UsageError(
+                f"policy has shape {given.shape}: give {self.reward.shape}, "
+                f"or {(horizon, *self.reward.shape)} where it depends on the step"
+            )
+        chances = np.broadcast_to(given, (horizon, *self.reward.shape))
         worst = float(np.abs(chances.sum(axis=2) - 1.0).max())
         require_distribution("policy", worst, float(chances.min()))
         for step in reversed(range(horizon)):
             values[step] = (self._ahead(values[step + 1], discount) * chances[step]).sum(axis=1)
         return values
-
-    def _horizon(self, horizon: int, discount: float) -> tuple[FloatArray, FloatArray]:
-        """Return room for values (H + 1, S), zeros, and action values (H, S, A)."""
-        checked("horizon", horizon, Count)
-        checked("discount", discount, Probability)
-        return np.zeros((horizon + 1, self.states)), np.empty((horizon, *self.reward.shape))
 
     def _ahead(self, later: FloatArray, discount: float) -> FloatArray:
         """Return (S, A): reward, and what comes after it."""
@@ -455,9 +460,17 @@ def policy_rows(continuation: csr_array, chances: FloatArray) -> csr_array:
     return csr_array(average @ continuation)
 
 
+def numbers(name: str, values: Any) -> FloatArray:
+    """Return values as an array of numbers, or raise `UsageError` with their name."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name}={shortened(values)}: give an array of numbers") from None
+
+
 def checked_policy(problem: FiniteProblem, policy: ArrayLike) -> FloatArray:
     """Return a policy as probabilities (S, A), or raise `UsageError`."""
-    chances = np.asarray(policy, dtype=np.float64)
+    chances = numbers("policy", policy)
     if chances.shape != problem.reward.shape:
         raise UsageError(f"policy has shape {chances.shape}: give {problem.reward.shape}")
     worst = float(np.abs(chances.sum(axis=1) - 1.0).max())

@@ -96,11 +96,3 @@ def solution(
     policy = policy_of(visited, smallest)
     exact = occupancy(problem, policy)
     return FairSolution(tolerance, policy, exact, value_of(problem, exact), price)
-
-
-def require_tolerance(tolerance: float | None) -> None:
-    """Raise `UsageError` unless the tolerance is None or at least 0."""
-    if tolerance is not None and not tolerance >= 0.0:
-        raise UsageError(
-            f"tolerance={tolerance}: give a number of at least 0, or None for no bound"
-        )

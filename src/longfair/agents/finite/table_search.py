@@ -11,11 +11,13 @@ import numpy as np
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy, Gaussians, Scores, search
 from longfair.agents.finite.problem import FiniteProblem, FloatArray
 from longfair.agents.finite.solution import FairSolution, NoFairPolicyError, solution
+from longfair.settings import NonNegative, validated
 
 
+@validated
 def solve(
     problem: FiniteProblem,
-    tolerance: float,
+    tolerance: NonNegative,
     generator: np.random.Generator,
     settings: CrossEntropy | None = None,
 ) -> FairSolution:

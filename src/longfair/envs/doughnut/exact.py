@@ -19,14 +19,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import (
+    Axes,
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    Probability,
+    Range,
+    validate,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
+Presence = Annotated[Sequence[Probability], Length(1)]
+"""(P,): probability that each person is there."""
 
 
 class DoughnutScore(NamedTuple):
@@ -42,51 +55,66 @@ class DoughnutScore(NamedTuple):
 class Controller:
     """A policy that does not look at counts, together with the presence it meets."""
 
-    serving: FloatArray
+    serving: Annotated[FloatArray, Axes(3), Range(0.0, 1.0)]
     """(Z, Z, P + 1): entry [z, y, i] is the probability that in state z person i is served and
     the next state is y; index P stands for nobody."""
-    start: int = 0
+    start: Natural = 0
     """State at the start of an episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` when the probabilities do not add up."""
+        validate(self)
+        states, following, _ = self.serving.shape
+        if states != following or self.start >= states:
+            raise UsageError(
+                f"serving has shape {self.serving.shape} and start={self.start}: "
+                "give (states, states, people + 1) and one of the states"
+            )
         sums = self.serving.sum(axis=(1, 2))
-        if (self.serving < 0).any() or np.abs(sums - 1.0).max() > _SUM_TOLERANCE:
+        if np.abs(sums - 1.0).max() > _SUM_TOLERANCE:
             raise UsageError(f"serving adds up to {sums}: give a distribution for every state")
 
 
 _SUM_TOLERANCE = 1e-9
 
 
-def memoryless(served: ArrayLike) -> Controller:
+@validated
+def memoryless(served: Annotated[ArrayLike, Axes(1), Range(0.0, 1.0)]) -> Controller:
     """Serve every person with a fixed probability (P,) at every step, else nobody."""
     chances = np.asarray(served, dtype=np.float64)
     return Controller(np.append(chances, 1.0 - chances.sum())[None, None, :])
 
 
-def anybody_at_random(presence: Sequence[float]) -> Controller:
+@validated
+def anybody_at_random(presence: Presence) -> Controller:
     """Choose anybody with equal probability, there or not; `presence` (P,) are probabilities."""
     return memoryless(np.asarray(presence) / len(presence))
 
 
-def somebody_there_at_random(presence: Sequence[float]) -> Controller:
+@validated
+def somebody_there_at_random(presence: Presence) -> Controller:
     """Choose among those who are there with equal probability."""
     return memoryless(
         [p * _expected_share(np.delete(presence, person)) for person, p in enumerate(presence)]
     )
 
 
-def always_the_same(presence: Sequence[float], person: int = 0) -> Controller:
+@validated
+def always_the_same(presence: Presence, person: Natural = 0) -> Controller:
     """Choose one person, there or not."""
+    if person >= len(presence):
+        raise UsageError(f"person={person}: give 0 to {len(presence) - 1}")
     return memoryless(np.asarray(presence) * (np.arange(len(presence)) == person))
 
 
-def fixed_priority(presence: Sequence[float]) -> Controller:
+@validated
+def fixed_priority(presence: Presence) -> Controller:
     """Choose the first person who is there."""
     return memoryless(_first_there(np.asarray(presence)))
 
 
-def strict_rotation(presence: Sequence[float]) -> Controller:
+@validated
+def strict_rotation(presence: Presence) -> Controller:
     """Let turns follow the steps; the turn of a person who is not there is lost."""
     people = len(presence)
     serving = np.zeros((people, people, people + 1))
@@ -96,7 +124,8 @@ def strict_rotation(presence: Sequence[float]) -> Controller:
     return Controller(serving)
 
 
-def rotation_skipping_absent(presence: Sequence[float]) -> Controller:
+@validated
+def rotation_skipping_absent(presence: Presence) -> Controller:
     """Pass the turn on to the next person who is there; the one after the served is next."""
     people = len(presence)
     serving = np.zeros((people, people, people + 1))
@@ -108,8 +137,9 @@ def rotation_skipping_absent(presence: Sequence[float]) -> Controller:
     return Controller(serving)
 
 
+@validated
 def controller_score(
-    controller: Controller, episode_length: int, smoothing: float = 1e-4
+    controller: Controller, episode_length: Count, smoothing: NonNegative = 1e-4
 ) -> DoughnutScore:
     """Return the exact score of a policy that does not look at counts.
 
@@ -138,12 +168,13 @@ def controller_score(
     return DoughnutScore(reward, _allocated(controller, episode_length))
 
 
+@validated
 def least_served_score(
-    people: int,
-    presence: float,
-    episode_length: int,
-    smoothing: float = 1e-4,
-    negligible: float = 1e-15,
+    people: Count,
+    presence: Probability,
+    episode_length: Count,
+    smoothing: NonNegative = 1e-4,
+    negligible: Annotated[float, Range(0.0, 1.0, below=True)] = 1e-15,
 ) -> DoughnutScore:
     """Return the score of serving whoever is there and has least: the Oracle's.
 

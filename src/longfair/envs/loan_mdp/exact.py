@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from longfair.compiling import njit
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.errors import UsageError
+from longfair.settings import Axes, Count, Range, require_length, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,6 +38,8 @@ BoolArray = NDArray[np.bool_]
 
 EVERYBODY, QUALIFIED = 0, 1
 """Over whom an average is taken: all applicants of a group, or those who start qualified."""
+
+Who = Annotated[int, Range(EVERYBODY, QUALIFIED)]
 
 PROFIT, LOANS, LOANS_DISCOUNTED, FIRST = range(4)
 """What is added up: discounted profit, loans, discounted loans, the loan of the first step."""
@@ -92,7 +95,8 @@ class LoanProblem:
     """Steps of an episode."""
 
     @classmethod
-    def of(cls, model: LoanModel, steps: int | None = None) -> LoanProblem:
+    @validated
+    def of(cls, model: LoanModel, steps: Count | None = None) -> LoanProblem:
         """Write out a model whose counts are not bounded.
 
         Parameters
@@ -111,7 +115,7 @@ class LoanProblem:
         """
         params = model.params
         length = int(params.episode_length)
-        if steps is not None and not 1 <= steps <= length:
+        if steps is not None and steps > length:
             raise UsageError(f"steps={steps}: give 1 to {length}, the length of an episode")
         if params.largest_count is not None:
             raise UsageError(
@@ -163,7 +167,8 @@ class Outcome:
         """(P,): discounted profit of an episode, with the offset of every step."""
         return self.profit + self.problem.offset_total
 
-    def rates(self, who: int = EVERYBODY, *, discounted: bool = False) -> FloatArray:
+    @validated
+    def rates(self, who: Who = EVERYBODY, *, discounted: bool = False) -> FloatArray:
         r"""Return the lending rate (P, G) of each group.
 
         Parameters
@@ -183,22 +188,27 @@ class Outcome:
         rates: FloatArray = self.sums[:, :, who, LOANS] / (self.problem.decisions - 1)
         return rates
 
-    def gap(self, who: int = EVERYBODY, *, discounted: bool = False) -> FloatArray:
+    @validated
+    def gap(self, who: Who = EVERYBODY, *, discounted: bool = False) -> FloatArray:
         """Return the largest difference (P,) between the lending rates of two groups."""
         gap: FloatArray = np.ptp(self.rates(who, discounted=discounted), axis=1)
         return gap
 
-    def first_gap(self, who: int = EVERYBODY) -> FloatArray:
+    @validated
+    def first_gap(self, who: Who = EVERYBODY) -> FloatArray:
         """Return the largest difference (P,) between the groups' chances of a loan at once."""
         gap: FloatArray = np.ptp(self.sums[:, :, who, FIRST], axis=1)
         return gap
 
-    def mixed(self, shares: ArrayLike) -> Outcome:
+    @validated
+    def mixed(self, shares: Annotated[ArrayLike, Axes(1), Range(0.0, 1.0)]) -> Outcome:
         """Return the outcome of drawing one of the policies, with shares (P,)."""
+        require_length("shares", np.asarray(shares).tolist(), len(self.sums))
         return Outcome(np.tensordot(np.asarray(shares), self.sums, axes=1)[None], self.problem)
 
 
-def evaluate(problem: LoanProblem, chances: Sequence[ArrayLike]) -> Outcome:
+@validated
+def evaluate(problem: LoanProblem, chances: Sequence[Any]) -> Outcome:
     """Evaluate P policies exactly.
 
     Parameters
@@ -214,6 +224,7 @@ def evaluate(problem: LoanProblem, chances: Sequence[ArrayLike]) -> Outcome:
     UsageError
         If a shape does not fit or a number is no probability.
     """
+    require_length("chances", chances, len(problem.applicants))
     sums = np.stack(
         [
             _sums_of_group(group, *_checked(group, chance), problem.discount)
@@ -224,12 +235,13 @@ def evaluate(problem: LoanProblem, chances: Sequence[ArrayLike]) -> Outcome:
     return Outcome(sums, problem)
 
 
+@validated
 def roll_out(
     problem: LoanProblem,
-    chances: Sequence[ArrayLike],
-    rollouts: int,
+    chances: Sequence[Any],
+    rollouts: Count,
     generator: np.random.Generator,
-    who: int = EVERYBODY,
+    who: Who = EVERYBODY,
 ) -> Outcome:
     """Estimate the outcome of P policies from sampled episodes.
 
@@ -257,9 +269,12 @@ def roll_out(
     many of those repay, are binomial draws. The sums have the same distribution as those of
     episodes played one by one, at a cost that hardly depends on their number.
     """
-    sums = np.zeros((len(np.asarray(chances[0])), len(problem.applicants), 2, 4))
-    for place, (group, chance) in enumerate(zip(problem.applicants, chances, strict=True)):
-        rows, column = _checked(group, chance)
+    require_length("chances", chances, len(problem.applicants))
+    checked = [
+        _checked(group, chance) for group, chance in zip(problem.applicants, chances, strict=True)
+    ]
+    sums = np.zeros((len(checked[0][0]), len(problem.applicants), 2, 4))
+    for place, (group, (rows, column)) in enumerate(zip(problem.applicants, checked, strict=True)):
         lent = _sampled_loans(group, rows, column, rollouts, generator, who) / rollouts
         weight = problem.discount**group.step
         sums[:, place, who, PROFIT] = lent @ (weight * group.profit)

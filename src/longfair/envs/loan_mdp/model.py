@@ -10,6 +10,7 @@ from longfair.envs.vector import (
     FloatArray,
     IntArray,
 )
+from longfair.settings import validated
 
 
 class LoanModel:
@@ -21,6 +22,7 @@ class LoanModel:
         The parameters.
     """
 
+    @validated
     def __init__(self, params: LoanMDPParams) -> None:
         self.params = params
         self._prior = np.array(params.prior)

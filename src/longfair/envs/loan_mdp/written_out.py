@@ -16,12 +16,14 @@ from longfair.envs.vector import (
     FloatArray,
     IntArray,
 )
+from longfair.settings import Count, validated
 
 
+@validated
 def tabular(
     preset: str = "discretised",
     params: LoanMDPParams | None = None,
-    episode_length: int | None = None,
+    episode_length: Count | None = None,
 ) -> TabularModel:
     """Write an individual loan problem out in full.
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.errors import UsageError
-from longfair.settings import Count, validate
+from longfair.settings import Count, validate, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -148,6 +148,7 @@ def lagging_group_best_credit(stage: Stage, asking: Asking) -> FloatArray:
     return chosen
 
 
+@validated
 def loan_pool_value(pool: PairedLoanPool, rule: Rule = best_choice) -> float:
     """Return the exact expected return of an episode, by default under the best choices.
 
@@ -182,6 +183,7 @@ class OptimalLender:
 
     people = 4
 
+    @validated
     def __init__(self, pool: PairedLoanPool | None = None) -> None:
         self.pool = PairedLoanPool() if pool is None else pool
         backwards = _values_backwards(self.pool, best_choice)

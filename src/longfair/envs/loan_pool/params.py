@@ -13,6 +13,7 @@ from longfair.settings import (
     NonNegative,
     Probability,
     Range,
+    Share,
     checked,
     require_length,
     validate,
@@ -35,7 +36,7 @@ class LoanPoolParams:
     """Repayment probabilities never fall below this."""
     highest_repayment: Probability = 0.9
     """Repayment probabilities never rise above this."""
-    credit_step: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
+    credit_step: Share = 0.1
     """A repaid loan raises the borrower's repayment probability by this, a default lowers it."""
     credit_noise: NonNegative | None = None
     """None: credit moves on a grid. A number: it is real-valued, and every change has a Gaussian

@@ -15,12 +15,14 @@ from longfair.envs.vector import (
     IntArray,
 )
 from longfair.errors import UsageError
+from longfair.settings import Count, validated
 
 
+@validated
 def tabular(
     preset: str = "discrete",
     params: LoanPoolParams | None = None,
-    episode_length: int | None = None,
+    episode_length: Count | None = None,
 ) -> TabularModel:
     """Write a short discrete loan pool out in full, with time and the groups' gap in the state.
 

@@ -36,9 +36,20 @@ from longfair.envs.population.model import DISPARITIES, Outcome, PopulationModel
 from longfair.envs.population.params import GROUPS, PopulationParams
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
-from longfair.settings import NonNegative, OneOf, Positive, Probability, Range, checked, validate
+from longfair.settings import (
+    Axes,
+    NonNegative,
+    OneOf,
+    Positive,
+    Probability,
+    Range,
+    validate,
+    validated,
+)
 
 Gap = Annotated[str, OneOf(*DISPARITIES)]
+Starts = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
+"""(N, 2): rates in which episodes start."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +93,16 @@ class Planner:
         The grid.
     """
 
+    @validated
     def __init__(
         self,
         params: PopulationParams,
-        disparity: str = DISPARITIES[0],
+        disparity: Gap = DISPARITIES[0],
         resolution: Resolution | None = None,
     ) -> None:
         self.params = params
         self.model = PopulationModel(params)
-        self.disparity = DISPARITIES.index(checked("disparity", disparity, Gap))
+        self.disparity = DISPARITIES.index(disparity)
         self.resolution = Resolution() if resolution is None else resolution
         margin = params.rate_margin or 1e-6
         end = np.log1p(-margin) - np.log(margin)
@@ -98,9 +110,9 @@ class Planner:
         self.knots = np.linspace(0.0, 1.0, self.resolution.thresholds)
         self._tables = self._written_out()
 
-    def plan(self, price: float = 0.0) -> Plan:
+    @validated
+    def plan(self, price: NonNegative = 0.0) -> Plan:
         """Return what is best when a unit of fairness is worth `price` units of reward."""
-        price = checked("price", price, NonNegative)
         shape = (self.params.episode_length + 1, len(self.log_odds), len(self.log_odds))
         reward, fairness = np.zeros(shape), np.zeros(shape)
         for step in reversed(range(self.params.episode_length)):
@@ -187,6 +199,7 @@ class PlannedThresholds:
 
     revision = 1
 
+    @validated
     def __init__(self, planner: Planner, plan: Plan) -> None:
         self._planner = planner
         self._plan = plan
@@ -235,9 +248,10 @@ class Course(NamedTuple):
     """(N,)."""
 
 
-def follow(planner: Planner, plan: Plan, starts: ArrayLike) -> Course:
+@validated
+def follow(planner: Planner, plan: Plan, starts: Starts) -> Course:
     """Play a plan from starts (N, 2) in the population itself."""
-    rates = np.asarray(starts, np.float64)
+    rates = _pairs(starts)
     policy = PlannedThresholds(planner, plan)
     reward, fairness = np.zeros(len(rates)), np.zeros(len(rates))
     for step in range(planner.params.episode_length):
@@ -268,12 +282,13 @@ class Optimum(NamedTuple):
     """No policy that keeps the budget has a smaller loss, on the grid."""
 
 
+@validated
 def constrained_optimum(
     planner: Planner,
-    starts: ArrayLike,
-    budget: float,
-    highest_price: float = 1000.0,
-    tolerance: float = 1e-3,
+    starts: Starts,
+    budget: Probability,
+    highest_price: Positive = 1000.0,
+    tolerance: Positive = 1e-3,
 ) -> Optimum:
     """Find the best policy whose mean disparity over the starts is within a budget.
 
@@ -295,13 +310,12 @@ def constrained_optimum(
     UsageError
         If the budget is not kept at the highest price.
     """
-    budget = checked("budget", budget, Probability)
-    highest_price = checked("highest_price", highest_price, Positive)
+    rates = _pairs(starts)
     length = planner.params.episode_length
 
     def measured(plan: Plan) -> tuple[float, float]:
         reward, fairness = (
-            float(planner.at(values[0], starts).mean()) / length
+            float(planner.at(values[0], rates).mean()) / length
             for values in (plan.reward, plan.fairness)
         )
         return 1.0 - reward, 1.0 - fairness
@@ -328,3 +342,11 @@ def constrained_optimum(
     share = (budget - kept) / (spent - kept)
     mixed = (1.0 - share) * kept_loss + share * spent_loss
     return Optimum(high.price, (high, low), share, mixed, budget, bound)
+
+
+def _pairs(starts: ArrayLike) -> FloatArray:
+    """Return starts as an array (N, 2)."""
+    rates = np.asarray(starts, np.float64)
+    if rates.shape[1] != GROUPS:
+        raise UsageError(f"starts has shape {rates.shape}: give (starts, {GROUPS})")
+    return rates

@@ -15,6 +15,7 @@ from scipy.special import ndtr
 from longfair.envs.population.params import GROUPS, PopulationParams
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
+from longfair.settings import validated
 
 DISPARITIES = ("demographic parity", "equal opportunity", "equalised odds", "qualification")
 """What the numbers of `info["disparity"]` compare, in order; all are squared gaps in [0, 1]."""
@@ -173,6 +174,7 @@ class PopulationModel:
         The parameters.
     """
 
+    @validated
     def __init__(self, params: PopulationParams) -> None:
         self.params = params
         self.shares = np.array(params.group_probability)

@@ -19,6 +19,7 @@ from longfair.settings import (
     checked,
     require_distribution,
     validate,
+    validated,
 )
 
 GROUPS = 2
@@ -151,12 +152,12 @@ class PopulationParams:
         return replace(self, starts=tuple(tuple(row) for row in rows.tolist()))
 
 
-def start_grid(size: int = 4) -> FloatArray:
+@validated
+def start_grid(size: Count = 4) -> FloatArray:
     """Return the states (size * size, 2) of a square grid of rates from 0.01 to 0.99.
 
     The paper evaluates all its algorithms from the same 16 states; with the default size these
     are the ones that fit what is known about them.
     """
-    checked("size", size, Count)
     rates = np.linspace(0.01, 0.99, size)
     return np.stack(np.meshgrid(rates, rates, indexing="ij"), axis=-1).reshape(-1, GROUPS)
