@@ -34,6 +34,7 @@ UNBOUNDED = {
 EXAMPLES: dict[str, dict[str, Any]] = {
     "TrunkPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
     "Books": {"tolerance": 0.05, "steepest": 1.0},
+    "Controller": {"serving": np.full((1, 1, 2), 0.5)},
     "DoughnutCounterfactuals": {"largest": 100},
     "LoanCounterfactuals": {"largest": 40},
 }

@@ -218,7 +218,8 @@ def test_below_the_frontier_there_is_nothing() -> None:
 @pytest.mark.parametrize("solver", [*SOLVERS, fair_mdp])
 @pytest.mark.parametrize("tolerance", [-0.1, float("nan")])
 def test_a_tolerance_is_not_negative(solver: ModuleType, tolerance: float) -> None:
-    with pytest.raises(UsageError, match=f"tolerance={tolerance}: give a finite number of at least 0 or None"):
+    wanted = f"tolerance={tolerance}: give a finite number of at least 0 or None"
+    with pytest.raises(UsageError, match=wanted):
         solver.solve(problem_of(0), tolerance)
 
 
