@@ -126,3 +126,31 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
         '<p style="color: #999">faint</p>'
     ]
     assert browser.evaluate("document.documentElement.scrollWidth") > PHONE
+
+
+PLACES = """
+(() => {
+  const place = part => part ? part.getBoundingClientRect().top + window.scrollY : Infinity;
+  const box = document.querySelector('#in-two-minutes');
+  const bold = [...box.querySelectorAll('strong')];
+  const change = bold.find(part => part.textContent.startsWith('What would change our mind'));
+  return {
+    question: place(box.querySelector('p')),
+    figure: place(box.querySelector('img')),
+    answer: place(change),
+  };
+})()
+"""
+"""Where the box of a page says what is asked, shows the figure that answers, and ends."""
+SCREEN = SCREENS["wide-light"]["height"]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY_PAGE if name.startswith("notebooks/")])
+def test_question_figure_and_answer_come_early(browser: Browser, book: Path, name: str) -> None:
+    """Question and idea on the first screen, figure on the second, what was found on the third."""
+    browser.look(**SCREENS["wide-light"])
+    browser.open((book / f"{name}.html").as_uri())
+    places = browser.evaluate(PLACES)
+    assert places["question"] < SCREEN
+    assert places["figure"] < 2 * SCREEN
+    assert places["answer"] < 3 * SCREEN

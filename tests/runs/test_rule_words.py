@@ -21,7 +21,8 @@ WORDS = [
     ),
     (
         HIGHEST | {"kind": "at_least", "margin": -2, "among": "available"},
-        "reward of fair is at least 2 above that of each of a, b and c that was run",
+        "reward of fair is at least 2 above that of each of a, b and c "
+        "(inconclusive at best until all were run)",
     ),
     (
         HIGHEST | {"kind": "at_least", "others": ["a"]},

@@ -455,7 +455,7 @@ def test_equivalence_names_methods_that_were_not_run() -> None:
     fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.1 + SPREAD)
     some = AboutEqualRule(BIAS, "fair", ("greedy", "idle"), "available", 0.05)
     verdict = verdict_of(some, fair, greedy)
-    assert verdict.word == "reproduced"
+    assert verdict.word == "inconclusive"
     assert verdict.missing == ("idle",)
     assert "not compared with idle" in verdict.detail
     every = AboutEqualRule(BIAS, "fair", ("greedy", "idle"), "all", 0.05)
@@ -623,13 +623,16 @@ def test_a_method_that_was_not_run_is_named() -> None:
     assert verdict_of(lowest()).word == "not attempted"
 
 
-def test_among_available_judges_against_those_that_were_run() -> None:
+def test_among_available_those_that_were_run_can_only_speak_against_it() -> None:
     rule = lowest("greedy", "idle", among="available")
     fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)
     verdict = verdict_of(rule, fair, greedy)
-    assert verdict.word == "reproduced"
+    assert verdict.word == "inconclusive"
     assert verdict.missing == ("idle",)
     assert "not compared with idle" in verdict.detail
+    assert verdict.detail.endswith("inconclusive until it is, reproduced so far")
+    assert verdict_of(rule, fair, greedy, rows("idle", 0.5 + SPREAD)).word == "reproduced"
+    assert verdict_of(rule, fair, rows("greedy", 0.05 + SPREAD)).word == "contradicted"
     assert verdict_of(rule, fair).word == "not attempted"
     assert verdict_of(rule, greedy).word == "not attempted"
 

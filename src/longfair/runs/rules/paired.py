@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain
-from longfair.runs.rules.words import Word
+from longfair.runs.rules.words import IN_FAVOUR, Word
 from longfair.runs.statistics import Floats, joined
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class PairedRule(Rule):
     """A method is compared with others, paired by seed.
 
     With ``among: available`` it is judged against those of the others that have results, and the
-    verdict names those that have not.
+    verdict names those that have not. They can speak against the claim; for it, all must.
     """
 
     quantity: Quantity
@@ -89,7 +89,7 @@ class PairedRule(Rule):
     def each_other(self) -> str:
         """Name the others, one or each of several."""
         several = "each of " * (len(self.others) > 1)
-        run = " that was run" if self.among == "available" else ""
+        run = " (inconclusive at best until all were run)" if self.among == "available" else ""
         return f"that of {several}{listed(self.others)}{run}"
 
     @abstractmethod
@@ -107,7 +107,11 @@ class PairedRule(Rule):
             return case.not_attempted(paired.missing)
         if not paired.seeds:
             return case.undecided("the methods share no seed: run the same")
-        return self.compared(case, name, paired)
+        verdict = self.compared(case, name, paired)
+        if paired.missing and verdict.word in IN_FAVOUR:
+            detail = f"{verdict.detail}: inconclusive until it is, {verdict.word} so far"
+            return replace(verdict, word="inconclusive", detail=detail)
+        return verdict
 
     def _paired(self, case: Case) -> Paired:
         columns = {name: case.values(self.quantity, name) for name in self.methods}

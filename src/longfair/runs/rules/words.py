@@ -38,6 +38,9 @@ whatever the others say.
 AGAINST: tuple[Word, ...] = ("contradicted", "not reproduced")
 """Words that speak against a claim."""
 
+IN_FAVOUR: tuple[Word, ...] = ("reproduced", "direction only")
+"""Words of runs that speak for a claim."""
+
 
 def weakest(words: Sequence[Word]) -> Word:
     """Return the verdict of a conjunction."""
