@@ -2,7 +2,9 @@
 
 The page is `_build/html/whole.html`; any browser prints it. With Chromium or Chrome on the PATH the
 PDF is written beside it, with bookmarks. Links between pages become links within the page. Live
-worlds are printed as their still figures.
+worlds are printed as their still figures. What pages fold is unfolded, but for the code of figures
+and tables. Tables of all claims and of all runs are for filtering on a screen and stay there; every
+chapter ends with the table of its own claims.
 
 Usage: python scripts/print_book.py
 """
@@ -24,7 +26,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "_build" / "html"
 WHOLE = "whole.html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ONLY_ON_SCREEN = ".headerlink, .copybtn, .prev-next-footer, longfair-world > script"
+ONLY_ON_SCREEN = (
+    ".headerlink, .copybtn, .prev-next-footer, longfair-world > script, details.above-input"
+)
+TABLES_OF_EVERYTHING = frozenset({"book/claims", "book/earlier_board", "book/status"})
+"""Pages that are not printed; links to them lead to their files."""
 MINUTES = 10
 """How long Chromium may take."""
 
@@ -111,7 +117,8 @@ def main() -> int:
         print("there is no book yet: make book", file=sys.stderr)
         return 1
     page = PAGES / WHOLE
-    page.write_text(whole(PAGES, read_toc(ROOT / "_toc.yml")), encoding="utf-8")
+    names = [name for name in read_toc(ROOT / "_toc.yml") if name not in TABLES_OF_EVERYTHING]
+    page.write_text(whole(PAGES, names), encoding="utf-8")
     program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if program is None:
         print(f"{page}: print it with a browser; no Chromium or Chrome is on the PATH")
