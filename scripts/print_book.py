@@ -31,6 +31,8 @@ ONLY_ON_SCREEN = (
 )
 TABLES_OF_EVERYTHING = frozenset({"book/claims", "book/earlier_board", "book/status"})
 """Pages that are not printed; links to them lead to their files."""
+PAGE_NUMBER = """<div style="width: 100%; text-align: center; font-size: 8px">
+<span class="pageNumber"></span></div>"""
 MINUTES = 10
 """How long Chromium may take."""
 
@@ -99,7 +101,10 @@ def print_pdf(page: Path, program: str) -> Path:
 
     target = page.with_suffix(".pdf")
     settle = "window.MathJax && MathJax.startup ? MathJax.startup.promise : null"
-    options: dict[str, Any] = {"format": "A4", "outline": True, "tagged": True}
+    sides = dict.fromkeys(("top", "bottom", "left", "right"), "16mm")
+    options: dict[str, Any] = {"format": "A4", "outline": True, "tagged": True, "margin": sides}
+    options |= {"display_header_footer": True, "header_template": "<span></span>"}
+    options["footer_template"] = PAGE_NUMBER
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = browser.new_page()
