@@ -234,9 +234,10 @@ def test_stored_speeds_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "hours": 0.321,
         "times_less_hours": 1234.5,
     }
+    rows = [training]
     measures = {
         "environments": lambda quick: measured()["rows"],
-        "training": lambda quick: [training],
+        "training": lambda quick: rows,
     }
     monkeypatch.setattr(write_benchmarks, "MEASURE", measures)
     folder = tmp_path / environment_pages.BENCHMARKS.parent
@@ -250,3 +251,6 @@ def test_stored_speeds_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     training |= {"experiment": "fppo/epidemic", "method": "f-ppo as_coded"}
     write_benchmarks.main(["--quick", "--folder", str(folder)])
     assert "| epidemic | `paper` | 4,321 |" in training_speed(tmp_path, "fppo")
+    rows.append(training | {"method": "ppo as_coded", "steps_per_second": 5185})
+    write_benchmarks.main(["--quick", "--folder", str(folder)])
+    assert "| 87% | 1.20 |" in training_speed(tmp_path, "fppo")
