@@ -322,6 +322,19 @@ pd.DataFrame(
     index=["White and everybody else", "other regressions and bins"],
 ).transpose()
 
+# %% tags=["nbval-check-output", "remove-input"]
+treated.say(
+    "With White and everybody else Myopic-Fair leaves the groups "
+    f"{treated.mean('gap', 'myopic-fair-race'):.2f} apart, and its violation of parity changes by "
+    f"{treated.mean('disparity_growth', 'myopic-fair-race'):+.4f}. With men and women it is "
+    f"{adult.mean('gap', 'myopic-fair'):.2f} and "
+    f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f}.",
+    "L-UCBFair ends there at a mean loss of "
+    f"{treated.spread('loss', 'l-ucbfair-race', 'one_change')}, random thresholds at "
+    f"{treated.number('loss', 'random-race', 'reference')}, one threshold for everybody at "
+    f"{treated.mean('loss', 'constant-race'):.3f}.",
+)
+
 # %% tags=["nbval-check-output", "hide-input"]
 treatments = {
     "as above": (adult, "", "calibrated"),
