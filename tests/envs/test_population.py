@@ -27,6 +27,7 @@ from longfair.envs.population import (
     model,
     start_grid,
 )
+from longfair.envs.population.params import SCORES
 from longfair.errors import UsageError
 
 SYNTHETIC = PopulationParams.synthetic()
@@ -261,6 +262,67 @@ def test_the_adult_table_is_a_table_of_survival_functions() -> None:
     assert (advantage.max(axis=-1) > 0.2).all()
 
 
+PEOPLE = {"sex": [[20988, 9539], [13026, 1669]], "race": [[28696, 10207], [5318, 1001]]}
+"""People of each group (outer list) and label (inner list), counted in the raw data."""
+
+
+@pytest.mark.parametrize(
+    ("features", "rates", "threshold", "qualified", "unqualified"),
+    [
+        ("adult_race", (0.99, 0.01), 1 / 32, (0.99755, 0.99301), (0.72480, 0.60060)),
+        ("adult_race", (0.01, 0.99), 0.5, (0.82835, 0.84216), (0.21933, 0.16604)),
+        ("adult_weak_ridge", (0.99, 0.01), 1 / 32, (0.99696, 0.83583), (0.77654, 0.39222)),
+        ("adult_weak_ridge", (0.01, 0.99), 0.5, (0.13660, 0.94608), (0.06647, 0.34953)),
+        ("adult_strong_ridge", (0.99, 0.01), 1 / 32, (0.99790, 0.97424), (0.81642, 0.56449)),
+        ("adult_strong_ridge", (0.01, 0.99), 0.5, (0.20621, 0.92930), (0.06499, 0.32573)),
+        ("adult_16_bins", (0.99, 0.01), 1 / 16, (0.99329, 0.76093), (0.71369, 0.27975)),
+        ("adult_64_bins", (0.99, 0.01), 1 / 64, (0.99864, 0.94967), (0.83915, 0.57378)),
+        ("adult_64_bins", (0.01, 0.99), 33 / 64, (0.14939, 0.93649), (0.06342, 0.33832)),
+    ],
+)
+def test_other_adult_scores_are_those_of_another_fit(
+    features: str, rates: Any, threshold: float, qualified: Any, unqualified: Any
+) -> None:
+    """The reference read the raw rows and found the coefficients by code of its own."""
+    shares = adult_table(features)(np.array(rates), np.array([threshold, threshold]))
+    np.testing.assert_allclose(shares[:, 1], qualified, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(shares[:, 0], unqualified, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("features", SCORES)
+def test_shares_are_of_the_people_of_the_groups(features: str) -> None:
+    """Every share is a whole number of people, so the table is of these groups and of no others."""
+    survival = adult_table(features).survival
+    people = {name: np.array(counts)[..., None] for name, counts in PEOPLE.items()}
+    apart = {name: np.abs(survival * n - np.rint(survival * n)).max() for name, n in people.items()}
+    own, other = ("race", "sex") if features == "adult_race" else ("sex", "race")
+    assert apart[own] < 0.01
+    assert apart[other] > 0.4
+    counts = np.array(PEOPLE[own])
+    base = (0.262, 0.158) if own == "race" else (0.3125, 0.1136)
+    np.testing.assert_allclose(counts[:, 1] / counts.sum(axis=1), base, rtol=0, atol=5e-4)
+
+
+def test_bins_change_the_resolution_and_nothing_else() -> None:
+    """Where tables of other bins have an edge in common, they have the same share."""
+    coarse, table, fine = (
+        adult_table(name).survival for name in ("adult_16_bins", "adult", "adult_64_bins")
+    )
+    assert fine.shape == (10, 10, 2, 2, 65)
+    np.testing.assert_array_equal(fine[..., ::2], table)
+    np.testing.assert_array_equal(table[..., ::2], coarse)
+    assert np.abs(fine[..., 1::2] - (table[..., 1:] + table[..., :-1]) / 2).max() > 0.01
+
+
+@pytest.mark.parametrize("features", SCORES[1:])
+def test_other_adult_scores_change_one_thing(features: str) -> None:
+    known = getattr(PopulationParams, features)()
+    assert known == replace(ADULT_2, features=features)
+    action, rates = np.array([0.3, 0.31]), np.array([0.4, 0.2])
+    found, adult = (PopulationModel(one).outcome(rates, action) for one in (known, ADULT_2))
+    assert np.abs(found.acceptance - adult.acceptance).max() > 1e-4
+
+
 def test_interpolation_is_linear_between_knots_and_flat_beyond() -> None:
     table = adult_table()
     rng = np.random.default_rng(0)
@@ -425,6 +487,8 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
         ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
         ({"rate_margin": 0.7}, "rate_margin=0.7"),
         ({"features": "adult"}, r"threshold_range\[0\]=-4.0"),
+        ({"features": "adult_race"}, r"threshold_range\[0\]=-4.0"),
+        ({"features": "adult_rce"}, "did you mean 'adult_race'"),
         ({"fitness": "mild"}, "fitness='mild': give a FitnessTable"),
     ],
 )
@@ -466,10 +530,10 @@ def test_a_missing_or_damaged_adult_table_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     adult_table.cache_clear()
-    monkeypatch.setattr(model, "_ADULT_TABLE", tmp_path / "table.npz")
+    monkeypatch.setattr(model, "_TABLES", tmp_path)
     with pytest.raises(UsageError, match=r"is missing: run `python scripts/make_adult_tables.py`"):
         PopulationVectorEnv(1, ADULT_2)
-    (tmp_path / "table.npz").write_bytes(b"damaged")
+    (tmp_path / "adult_survival.npz").write_bytes(b"damaged")
     with pytest.raises(UsageError, match="is not the table of this version"):
         PopulationVectorEnv(1, ADULT_2)
 

@@ -18,6 +18,7 @@ from longfair.agents.ucbfair import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
 from longfair.papers.registry import checks, experiment, select_claims
 from longfair.papers.ucbfair import measures, theorem
+from longfair.papers.ucbfair.adult_worlds import LEARNED, WORLDS
 from longfair.papers.ucbfair.checks import directions
 from longfair.papers.ucbfair.flow import SIZE, flow, stored_flow
 from longfair.papers.ucbfair.learning import Training
@@ -53,6 +54,8 @@ def final(frame: Any, metric: str, group: int = -1) -> float:
         ("optimum.reference", "ucbfair/synthetic"),
         ("l-ucbfair.as_coded", "ucbfair/released"),
         ("l-ucbfair-pooled.one_change", "ucbfair/sweep"),
+        ("l-ucbfair-race.one_change", "ucbfair/adult-worlds"),
+        ("myopic-fair-gd-16-bins.reference", "ucbfair/adult-worlds"),
     ],
 )
 def test_a_run_is_repeated_to_the_bit(name: str, identity: str) -> None:
@@ -115,6 +118,42 @@ def test_our_batches_are_held_against_one_copy() -> None:
         assert replace(alone.learning, copies=shared.learning.copies) == shared.learning
         assert getattr(alone.method, "gradient_steps", None) == steps
         assert alone.world == shared.world
+
+
+@pytest.mark.parametrize("profile", ["book", "smoke"])
+def test_every_treatment_of_the_data_changes_the_scores_alone(profile: str) -> None:
+    """Methods, learning, judging, bounds and fitness are those of the experiment on Adult."""
+    home = {one.name: one.config for one in experiment("ucbfair/adult").arms[profile]}
+    untrained = {name for name in home if name.endswith(".reference")}
+    found = experiment("ucbfair/adult-worlds")
+    arms = {one.name: one.config for one in found.arms[profile]}
+    own = home["myopic.reference"].world.make(1).unwrapped.params  # type: ignore[attr-defined]  # VectorEnv has no params
+    for ending, preset in WORLDS.items():
+        names = {name.replace(".", f"-{ending}."): name for name in untrained}
+        if ending in LEARNED:
+            names[f"l-ucbfair-{ending}.one_change"] = "l-ucbfair.calibrated"
+        for name, at_home in names.items():
+            config = arms.pop(name)
+            assert config.world.parameters == {"preset": preset}
+            world = replace(config.world, parameters={"preset": "adult"})
+            assert replace(config, world=world) == home[at_home]
+        assert config.world.make(1).unwrapped.params == replace(own, features=preset)
+    assert arms == {}
+    assert (found.seeds, found.horizon) == (
+        experiment("ucbfair/worlds").seeds,
+        experiment("ucbfair/worlds").horizon,
+    )
+
+
+def test_a_search_of_the_edges_of_32_bins_sees_nothing_of_64() -> None:
+    """So L-UCBFair does not learn with 64 bins; with 16 the search does see it."""
+    played = {}
+    for preset in ("adult", "adult_64_bins", "adult_16_bins"):
+        model, states = PopulationModel(getattr(PopulationParams, preset)()), start_grid(7)
+        actions = ShortSighted(model, BASELINES["myopic-fair"]).choose(states)
+        played[preset] = model.outcome(states, actions).next_rates
+    np.testing.assert_allclose(played["adult_64_bins"], played["adult"], rtol=0, atol=1e-12)
+    assert np.abs(played["adult_16_bins"] - played["adult"]).max() > 1e-3
 
 
 def test_a_baseline_is_measured_as_it_plays() -> None:

@@ -40,12 +40,16 @@ class PopulationVectorEnv(FairVectorEnv):
     With the features `"adult"` the feature is a score: the fitted probability of a high income in
     the Adult census data, for groups Male and Female. The score is fitted anew to the present
     qualification rates, so each group's scores depend on both rates. The fits were made
-    beforehand on a grid of rates and are interpolated.
+    beforehand on a grid of rates and are interpolated. Other features change one thing of it:
+    `"adult_race"` the groups, to White and everybody else; `"adult_weak_ridge"` and
+    `"adult_strong_ridge"` the penalty of the regression, to a tenth and to ten times;
+    `"adult_16_bins"` and `"adult_64_bins"` the bins of the score, of which `"adult"` has 32.
 
     ## Action space
 
     `Box(0, 1, (2,))`: the threshold of each group on a scale from the lowest (0) to the highest (1)
-    of `threshold_range`: -4 to 4 for Gaussian features, 1/32 to 31/32 for Adult scores.
+    of `threshold_range`: -4 to 4 for Gaussian features, 1/32 to 31/32 for Adult scores, whatever
+    their bins.
 
     ## Observation space
 
@@ -84,10 +88,11 @@ class PopulationVectorEnv(FairVectorEnv):
 
     ## Arguments
 
-    `preset`: `"synthetic"` (default), `"synthetic_mild"`, `"adult"`, `"adult_easier"`. `params`: a
-    `PopulationParams` instead of a preset. `episode_length`: replaces that of the preset.
-    `fitness`: name of a fitness table that replaces that of the preset: `"cited"`, `"mild"`,
-    `"adult_1"`, `"adult_2"`.
+    `preset`: `"synthetic"` (default), `"synthetic_mild"`, `"adult"`, `"adult_easier"`,
+    `"adult_race"`, `"adult_weak_ridge"`, `"adult_strong_ridge"`, `"adult_16_bins"`,
+    `"adult_64_bins"`. `params`: a `PopulationParams` instead of a preset. `episode_length`:
+    replaces that of the preset. `fitness`: name of a fitness table that replaces that of the
+    preset: `"cited"`, `"mild"`, `"adult_1"`, `"adult_2"`.
 
     ## Vectorised use
 

@@ -6,22 +6,29 @@ import hashlib
 import io
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from longfair.envs.population.params import GROUPS, PopulationParams
+from longfair.envs.population.params import GROUPS, SCORES, PopulationParams
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
-from longfair.settings import validated
+from longfair.settings import OneOf, checked, validated
 
 DISPARITIES = ("demographic parity", "equal opportunity", "equalised odds", "qualification")
 """What the numbers of `info["disparity"]` compare, in order; all are squared gaps in [0, 1]."""
 
-_ADULT_TABLE = Path(__file__).parent / "data" / "adult_survival.npz"
-_ADULT_TABLE_SHA256 = "65ca0af0e10e4ecbee6a7e3b0a26af352fe0c6f649de7fc9e3cf4a31162b971b"
+_TABLES = Path(__file__).parent / "data"
+_TABLE_SHA256 = {
+    "adult": "65ca0af0e10e4ecbee6a7e3b0a26af352fe0c6f649de7fc9e3cf4a31162b971b",
+    "adult_race": "9e96369b90749b212dec00885f59649bcf98afd0d076f5c73c483d9271407bbc",
+    "adult_weak_ridge": "84498de09c4e1aad54fe30334411cee7955b42546496d217ba7b82908117aca7",
+    "adult_strong_ridge": "251260980ca5d9c890a2ccc8ac11f214f83c1ed557caf8af2c35592d056d0e2d",
+    "adult_16_bins": "0b01d7bf15b5f448e93e1d1125226d72eb7e62e4194664eb00b95f6571e5f645",
+    "adult_64_bins": "011179e96a711eface9ba5c7aee370015b9e65d53eba4f59fc6938469efd4c90",
+}
 
 
 class Acceptance(Protocol):
@@ -121,21 +128,30 @@ def _position(value: FloatArray, cells: int) -> tuple[Any, FloatArray]:
     return cell, inside - cell
 
 
+_Scores = Annotated[str, OneOf(*SCORES)]
+
+
 @cache
-def adult_table() -> SurvivalTable:
-    """Return the survival table of the Adult scores that comes with the package.
+def adult_table(features: str = "adult") -> SurvivalTable:
+    """Return a survival table of Adult scores that comes with the package.
+
+    Parameters
+    ----------
+    features
+        Which scores: a name of `longfair.envs.population.params.SCORES`.
 
     Raises
     ------
     UsageError
-        When the table is missing or is not the one this version was verified with.
+        When there is no such table, or it is missing or not the one this version was verified with.
     """
+    file = _TABLES / f"{checked('features', features, _Scores)}_survival.npz"
     remedy = "run `python scripts/make_adult_tables.py` in the repository and reinstall"
-    if not _ADULT_TABLE.is_file():
-        raise UsageError(f"{_ADULT_TABLE} is missing: {remedy}")
-    content = _ADULT_TABLE.read_bytes()
-    if hashlib.sha256(content).hexdigest() != _ADULT_TABLE_SHA256:
-        raise UsageError(f"{_ADULT_TABLE} is not the table of this version: {remedy}")
+    if not file.is_file():
+        raise UsageError(f"{file} is missing: {remedy}")
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != _TABLE_SHA256[features]:
+        raise UsageError(f"{file} is not the table of this version: {remedy}")
     with np.load(io.BytesIO(content)) as table:
         return SurvivalTable(table["knots"], table["survival"].astype(np.float64))
 
@@ -181,7 +197,7 @@ class PopulationModel:
         self._low, high = params.threshold_range
         self._width = high - self._low
         self._accept: Acceptance = (
-            GaussianAcceptance() if params.features == "gaussian" else adult_table()
+            GaussianAcceptance() if params.features == "gaussian" else adult_table(params.features)
         )
         table = params.fitness
         # By label (unqualified, qualified): fitness when rejected, and what acceptance adds.

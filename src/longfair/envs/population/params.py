@@ -25,6 +25,16 @@ from longfair.settings import (
 GROUPS = 2
 """Number of groups."""
 
+SCORES = (
+    "adult",
+    "adult_race",
+    "adult_weak_ridge",
+    "adult_strong_ridge",
+    "adult_16_bins",
+    "adult_64_bins",
+)
+"""Features that are scores fitted to the Adult data; each has a table and a preset of its name."""
+
 _Share = Annotated[float, Range(0.0, 1.0, above=True)]
 
 
@@ -76,11 +86,17 @@ class FitnessTable:
 class PopulationParams:
     """Everything that defines a population problem. The defaults are the synthetic features."""
 
-    PRESETS: ClassVar[tuple[str, ...]] = ("synthetic", "synthetic_mild", "adult", "adult_easier")
+    PRESETS: ClassVar[tuple[str, ...]] = (
+        "synthetic",
+        "synthetic_mild",
+        "adult",
+        "adult_easier",
+        *SCORES[1:],
+    )
 
-    features: Annotated[str, OneOf("gaussian", "adult")] = "gaussian"
+    features: Annotated[str, OneOf("gaussian", *SCORES)] = "gaussian"
     """`"gaussian"`: features of the qualified and the unqualified are normal with means 1 and -1
-    and standard deviation 1. `"adult"`: scores fitted to the Adult data, see the class notes."""
+    and standard deviation 1. Each name of `SCORES`: scores fitted to the Adult data."""
     threshold_range: tuple[float, float] = (-4.0, 4.0)
     """Thresholds that the actions 0 and 1 stand for."""
     fitness: FitnessTable = FitnessTable()
@@ -107,7 +123,7 @@ class PopulationParams:
         rate = Annotated[float, Range(self.rate_margin, 1.0 - self.rate_margin)]
         checked("starts", self.starts, tuple[tuple[rate, rate], ...])
         checked("start_range", self.start_range, tuple[rate, rate])
-        if self.features == "adult":
+        if self.features in SCORES:
             checked("threshold_range", self.threshold_range, tuple[Probability, Probability])
         for field in ("threshold_range", "start_range"):
             low, high = getattr(self, field)
@@ -137,6 +153,31 @@ class PopulationParams:
     def adult_easier(cls) -> PopulationParams:
         """Return scores fitted to the Adult data, fitness table `adult_1`, 150 steps."""
         return replace(cls.adult(), fitness=FitnessTable.adult_1())
+
+    @classmethod
+    def adult_race(cls) -> PopulationParams:
+        """Return `adult` with the groups White and everybody else in place of Male and Female."""
+        return replace(cls.adult(), features="adult_race")
+
+    @classmethod
+    def adult_weak_ridge(cls) -> PopulationParams:
+        """Return `adult` with a tenth of the penalty on the regression's coefficients."""
+        return replace(cls.adult(), features="adult_weak_ridge")
+
+    @classmethod
+    def adult_strong_ridge(cls) -> PopulationParams:
+        """Return `adult` with ten times the penalty on the regression's coefficients."""
+        return replace(cls.adult(), features="adult_strong_ridge")
+
+    @classmethod
+    def adult_16_bins(cls) -> PopulationParams:
+        """Return `adult` with 16 bins of the score in place of 32; thresholds as there."""
+        return replace(cls.adult(), features="adult_16_bins")
+
+    @classmethod
+    def adult_64_bins(cls) -> PopulationParams:
+        """Return `adult` with 64 bins of the score in place of 32; thresholds as there."""
+        return replace(cls.adult(), features="adult_64_bins")
 
     def starting_at(self, states: ArrayLike) -> PopulationParams:
         """Return these parameters with given starts.

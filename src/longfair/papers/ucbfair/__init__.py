@@ -1,6 +1,6 @@
 """L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
 
-from longfair.papers.ucbfair import beyond, box, experiments, portraits
+from longfair.papers.ucbfair import adult_worlds, beyond, box, experiments, portraits
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
@@ -12,6 +12,7 @@ CHECKS = {
 EXPERIMENTS = (
     *experiments.EXPERIMENTS,
     *box.EXPERIMENTS,
+    *adult_worlds.EXPERIMENTS,
     *portraits.EXPERIMENTS,
     *beyond.EXPERIMENTS,
 )
