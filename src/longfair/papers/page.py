@@ -143,15 +143,19 @@ class Runs:
         """Which command makes these runs."""
         return Words(tidy.nothing_to_show(self.profile, self.experiment))
 
+    @cached_property
+    def arms(self) -> list[ArmName]:
+        """Arms with results, in the order in which they first come."""
+        return tidy.arms_of(self.results)
+
     def has(self, *arms: ArmName) -> bool:
         """Say whether there are results of all these arms."""
-        return set(arms) <= set(zip(self.results["method"], self.results["variant"], strict=True))
+        return set(arms) <= set(self.arms)
 
     @property
     def learned(self) -> list[ArmName]:
         """Arms that were trained, in the order of their experiment."""
-        arms = zip(self.results["method"], self.results["variant"], strict=True)
-        return [arm for arm in dict.fromkeys(arms) if arm[1] != REFERENCE]
+        return [arm for arm in self.arms if arm[1] != REFERENCE]
 
     def last_of(self, method: str, variant: str) -> pd.DataFrame:
         """Return the final values of one arm, one row per run."""

@@ -52,8 +52,8 @@ def experiments() -> dict[str, Experiment]:
         If an experiment belongs to another paper than its package, or an id is used twice.
     """
     found: dict[str, Experiment] = {}
-    for paper in papers():
-        for experiment in getattr(_package(paper), "EXPERIMENTS", ()):
+    for paper, package in _packages().items():
+        for experiment in getattr(package, "EXPERIMENTS", ()):
             if experiment.paper != paper:
                 raise UsageError(
                     f"experiment {experiment.id} is defined by paper {paper!r}: "
@@ -80,9 +80,10 @@ def claims() -> tuple[Claim, ...]:
         If a file is malformed, an id is used twice, or a claim names an unknown experiment or
         check.
     """
-    found = [
-        claim for paper in papers() if (file := _claims_file(paper)) for claim in load_claims(file)
+    files = [
+        Path(str(package.__file__)).with_name("claims.yaml") for package in _packages().values()
     ]
+    found = [claim for file in files if file.is_file() for claim in load_claims(file)]
     require_distinct_claims(found)
     for claim in found:
         _require_known_parts(claim)
@@ -104,8 +105,8 @@ def checks() -> dict[str, Check]:
         If a name is used twice.
     """
     found: dict[str, Check] = {}
-    for paper in papers():
-        for name, check in getattr(_package(paper), "CHECKS", {}).items():
+    for paper, package in _packages().items():
+        for name, check in getattr(package, "CHECKS", {}).items():
             if name in found:
                 raise UsageError(f"check {name!r} of paper {paper!r} exists already: rename it")
             found[name] = _lazily(name, check) if isinstance(check, str) else check
@@ -182,8 +183,12 @@ def _modules() -> dict[str, str]:
     return found
 
 
-def _package(paper: str) -> ModuleType:
-    place = _modules()[paper]
+def _packages() -> dict[str, ModuleType]:
+    """Import the packages of all papers, sorted by paper."""
+    return {paper: _package(paper, place) for paper, place in sorted(_modules().items())}
+
+
+def _package(paper: str, place: str) -> ModuleType:
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:
@@ -203,11 +208,6 @@ def _lazily(name: str, place: str) -> Check:
     # Whose code it runs; see `runs.sources`.
     check.__module__, _, check.__qualname__ = place.partition(":")
     return check
-
-
-def _claims_file(paper: str) -> Path | None:
-    file = Path(str(_package(paper).__file__)).with_name("claims.yaml")
-    return file if file.is_file() else None
 
 
 def _require_known_parts(claim: Claim) -> None:

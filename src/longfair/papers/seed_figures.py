@@ -137,8 +137,6 @@ def reward_against_bias(
 
 def _wide_middles(found: pd.DataFrame) -> pd.DataFrame:
     """Bring medians of reward and bias into the columns that `figures.trade_off` reads."""
-    wide = found.pivot(index=tidy.ARM, columns="metric", values="value").loc[
-        list(dict.fromkeys(zip(found["method"], found["variant"], strict=True)))
-    ]
+    wide = found.pivot(index=tidy.ARM, columns="metric", values="value").loc[tidy.arms_of(found)]
     ends = [wide.add_suffix(end) for end in ("", "_low", "_high")]
     return pd.concat(ends, axis=1).reset_index()
