@@ -61,9 +61,9 @@ test: ## set up, then style, types, results, notebooks, book, unit and browser t
 	$(STAGE) run "style" $(VENV) -m ruff check .
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy \
-		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 20
-	$(STAGE) run $(BUILD) \
-		-- "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
+		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 20 \
+		-- $(BUILD)
+	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
 	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(NBVAL) \
 		tests notebooks
 	$(STAGE) end "every check passed"

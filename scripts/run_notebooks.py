@@ -48,6 +48,17 @@ KERNEL_VARIABLES = {
     "POT_BACKEND_DISABLE_PYTORCH": "1",  # POT would load torch, 2 s, for arrays nobody gives it
 }
 """What the kernels find in their environment, unless the caller has set something else."""
+LONGEST = (
+    "elbert/lending",
+    "fairqcm/lending",  # second: its kernel compiles other functions than that of the first
+    "elbert/ablations",
+    "fppo/lending",
+    "fppo/epidemic",
+    "ucbfair/l_ucbfair",
+    "ucbfair/r_td3",
+    "fairqcm/tabular",
+)
+"""Notebooks that take longest. They come first, so that processes that share them end together."""
 CELL_SECONDS = 300
 """A cell may take this long; the live training of a notebook should take a fifth of it."""
 
@@ -188,6 +199,8 @@ def executed_copy(notebook: Path) -> Path:
 
 def run_all(todo: Sequence[Path], write: bool, profile: str | None, jobs: int) -> list[Outcome]:
     """Execute notebooks, `jobs` at a time, and say of each how it went."""
+    places = {NOTEBOOKS / f"{name}.py": place for place, name in enumerate(LONGEST)}
+    todo = sorted(todo, key=lambda source: places.get(source, len(places)))
     outcomes = []
     targets = [s.with_suffix(".ipynb") if write else executed_copy(s) for s in todo]
     unfinished = [below(CHECKED / "unfinished", s) for s in todo]

@@ -22,18 +22,18 @@ hypothesis.settings.load_profile("longfair")
 TESTS = Path(__file__).parent
 LONGEST = (
     "book/test_browser.py",
-    "agents/cpo/test_cpo.py",
-    "runs/test_runner.py",
     "readme/test_readme.py",
-    "papers/test_elbert_worlds.py",
-    "test_cli.py",
     "book/test_live_worlds.py",
+    "runs/test_runner.py",
+    "test_cli.py",
     "papers/test_outside_package.py",
-    "papers/test_ucbfair.py",
-    "papers/test_fairmdp_exact.py",
+    "agents/cpo/test_cpo.py",
     "papers/test_fppo.py",
-    "papers/test_elbert_extensions.py",
-    "papers/test_fairmdp_memory_learner.py",
+    "papers/test_ucbfair.py",
+    "papers/test_fairqcm_tabular.py",
+    "figures/test_figures.py",
+    "papers/test_card.py",
+    "papers/test_fairmdp_exact.py",
 )
 """Files that take longest. They come first, so that processes that share the tests end together."""
 

@@ -80,6 +80,22 @@ def command(
     return call
 
 
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the results of the toy paper's book profile are kept, once a test has made them."""
+    return tmp_path_factory.mktemp("executed") / "results"
+
+
+@pytest.fixture
+def book_runs(command: Command, tmp_path: Path, executed: Path) -> None:
+    """The book profile of the toy paper in the store; it is executed once and then copied."""
+    if executed.exists():
+        shutil.copytree(executed, tmp_path / "results")
+    else:
+        assert command("run", "toy/lending", "--profile", "book")[0] == 0
+        shutil.copytree(tmp_path / "results", executed)
+
+
 def one_line(text: str) -> str:
     assert text.endswith("\n")
     assert text.count("\n") == 1, text
@@ -152,10 +168,10 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert "\x1b" not in out
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_verdicts_have_colours_on_a_terminal(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command("run", "toy/lending", "--profile", "book")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     for told in (command("claims")[1], command("show", "toy-1")[1]):
@@ -189,10 +205,10 @@ def test_a_store_can_be_named(command: Command, tmp_path: Path) -> None:
     assert len(list(elsewhere.rglob("*.parquet"))) == 3
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_stale_results_are_judged_but_named(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command("run", "toy/lending", "--profile", "book")
     from toy_experiment import toy_experiment
 
     changed = toy_experiment(seconds=0.001)
@@ -204,10 +220,10 @@ def test_stale_results_are_judged_but_named(
 
 
 @pytest.mark.parametrize("how", ["removed", "swapped"])
+@pytest.mark.usefixtures("book_runs")
 def test_claims_say_that_a_result_is_not_that_of_the_manifest(
     command: Command, tmp_path: Path, how: str
 ) -> None:
-    command("run", "toy/lending", "--profile", "book")
     assert command("claims", "toy-1")[2] == ""
     (path,) = tmp_path.rglob("book/fair.as_coded.001.parquet")
     if how == "removed":
@@ -274,8 +290,8 @@ def test_an_unwritable_store(command: Command, tmp_path: Path) -> None:
     assert "does not exist" in one_line(err)
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_a_damaged_result(command: Command, tmp_path: Path) -> None:
-    command("run", "toy/lending", "--profile", "book")
     (path,) = tmp_path.rglob("book/fair.as_coded.001.parquet")
     path.write_bytes(path.read_bytes()[:100])
 
@@ -412,8 +428,8 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert f"{table} is not the file in the manifest" in one_line(err)
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_show_tells_everything_about_a_claim(command: Command) -> None:
-    command("run", "toy/lending", "--profile", "book")
     code, out, err = command("show", "toy-1")
     assert (code, err) == (0, "")
     assert "repeat: longfair rerun toy-1" in out
@@ -433,8 +449,8 @@ def test_show_tells_everything_about_a_claim(command: Command) -> None:
     assert "unknown claim 'toy-9': did you mean 'toy-" in one_line(err)
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_rerun_executes_again_and_says_what_differs(command: Command, tmp_path: Path) -> None:
-    command("run", "toy/lending", "--profile", "book")
     stored = sorted((tmp_path / "results").rglob("*.parquet"))
     times = [path.stat().st_mtime_ns for path in stored]
     code, out, _ = command("rerun", "toy-1", "--runs", "2", "--into", str(tmp_path / "own"))
@@ -541,8 +557,8 @@ def test_help_is_quick_and_does_not_load_torch() -> None:
     assert seconds < 5.0
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_a_claim_of_another_paper_is_bad_input(command: Command) -> None:
-    command("run", "toy/lending", "--profile", "book")
     code, _, err = command("claims", "toy-1", "--paper", "nothing")
     assert (code, "unknown paper 'nothing'" in one_line(err)) == (2, True)
 

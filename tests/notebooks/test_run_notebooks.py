@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
 import pytest
 
 import run_notebooks
-from run_notebooks import in_step, main, read_source, signature
+from run_notebooks import Outcome, in_step, main, read_source, signature
 
 SOURCE = """# %% [markdown]
 # # A title
@@ -124,3 +125,17 @@ def test_a_kernel_that_never_started_is_started_once_more(
     assert len(calls) == attempts
     assert bool(outcome.error) == fails
     assert (tmp_path / "done.ipynb").exists() != fails
+
+
+def test_the_longest_notebooks_exist_and_come_first(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebooks = Path(run_notebooks.__file__).parents[1] / "notebooks"
+    assert all((notebooks / f"{name}.py").exists() for name in run_notebooks.LONGEST)
+    source.with_name("a.py").write_text(SOURCE)
+    monkeypatch.setattr(run_notebooks, "LONGEST", ("paper/short",))
+    monkeypatch.setattr(run_notebooks, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(run_notebooks, "run", lambda source, *_, **__: Outcome(source, 0.0))
+    main(["--write", "--jobs", "1"])
+    ran = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert ran == ["notebooks/paper/short.py", "notebooks/paper/a.py"]

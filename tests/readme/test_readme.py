@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,10 +57,27 @@ def test_continuous_integration_calls_the_readme_commands() -> None:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean clone of what is committed."""
+    """A clean clone of what is committed, with what Numba has compiled of the same files."""
     folder = tmp_path_factory.mktemp("clone") / "longfair"
     subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, folder], check=True)
+    bring_compiled(ROOT / "src", folder / "src")
     return folder
+
+
+def bring_compiled(source: Path, target: Path) -> None:
+    """Copy what Numba compiled, if all files are the same, so that nothing is compiled twice.
+
+    Numba tells by the time of a file whether what it made of it still holds.
+    """
+    files = [str(file.relative_to(source)) for file in source.rglob("*.py")]
+    if filecmp.cmpfiles(source, target, files, shallow=False)[0] != files:
+        return
+    for name in files:
+        shutil.copystat(source / name, target / name)
+    for made in source.rglob("__pycache__/*.nb[ic]"):
+        copy = target / made.relative_to(source)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy2(made, copy)
 
 
 RERUNNING = [
