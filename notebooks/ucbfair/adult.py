@@ -107,7 +107,7 @@ adult.say(
 # Stand-ins: the fitness table was chosen by us, so that what Figure 1b shows *can* hold, and the
 # treatment of the data, the bounds of thresholds (1/32 and 31/32 of the score) and the 2,000
 # episodes of L-UCBFair are ours. [The chapter](../../book/papers/ucbfair.md) has the full list.
-# Other groups, regressions and bins are [tried below](#other-groups-regressions-and-bins).
+# Other groups, regressions and bins are tried below.
 # ```
 #
 # ## The idea
