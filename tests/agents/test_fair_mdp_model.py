@@ -193,7 +193,7 @@ def test_money_for_one_only_makes_decisions_compete() -> None:
 @pytest.mark.parametrize(
     ("people", "allowed", "message"),
     [
-        (0, None, r"people=0: 12 pairs .* must lie between 1"),
+        (0, None, r"people=0: give an integer of at least 1"),
         (7, None, r"people=7: 12 pairs .* give fewer people"),
         (2, [True], r"allowed has shape \(1,\) .* give 4 booleans"),
         (2, [False] * 4, r"0 allowed actions"),
