@@ -174,16 +174,6 @@ def search(
     UsageError
         If the tolerance is negative, or a reward is not positive and weights are linear.
     """
-    return _generations(score, start, tolerance, settings, generator)
-
-
-def _generations(
-    score: Score,
-    start: Gaussians,
-    tolerance: float,
-    settings: CrossEntropy,
-    generator: np.random.Generator,
-) -> Iterator[Generation]:
     limit = (1.0 - settings.tightening) * tolerance
     distribution = start
     for number in range(1, settings.iterations + 1):
