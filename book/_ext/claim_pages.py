@@ -229,7 +229,7 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
     name, rows = sheet["id"], len(sheet["numbers"])
     if words:
         yield (
-            f"```{{image}} /{FOLDER}/{name}.svg\n:alt: {words}\n:class: dark-light\n:width: 600px\n"
+            f"```{{image}} /{FOLDER}/{name}.svg\n:alt: {words}\n:class: dark-light\n:width: 440px\n"
             "```"
         )
         yield (

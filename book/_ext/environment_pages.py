@@ -24,6 +24,7 @@ import gymnasium
 import pandas as pd
 
 from markdown_table import NOTHING, table
+from phone_figures import both
 from speeds import NOT_MEASURED, measured_on, three_digits
 
 MATH_ROLE = re.compile(r":math:`([^`]*)`")
@@ -124,12 +125,12 @@ def picture(name: str) -> str:
 
 def pictures() -> dict[str, bytes]:
     """Return the files of all pictures: drawings, and the numbers behind them."""
-    files = {}
+    files: dict[str, bytes] = {}
     for name in names():
         if drawn := drawing(name):
             figure, _ = drawn
             numbers = figure.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-            files[f"environment_{page_name(name)}.png"] = figure.png()
+            files |= both(f"environment_{page_name(name)}", figure)
             files[f"environment_{page_name(name)}.csv"] = numbers.encode()
     return files
 

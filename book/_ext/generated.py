@@ -32,6 +32,7 @@ from longfair.papers.claim_sheet import environment_of
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
 from markdown_table import table
+from phone_figures import both
 from training_speed import training_speed
 
 Row = Mapping[str, Any]
@@ -230,8 +231,9 @@ def write(app: Sphinx) -> None:
     drawn = overview_figure()
     numbers = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     pictures = environment_pages.pictures()
-    pictures |= {"worlds.png": drawn.png(), "worlds.csv": numbers.encode()}
-    pictures |= {f"world_{world.name}.png": still(world).png() for world in WORLDS}
+    pictures |= {"worlds.csv": numbers.encode(), **both("worlds", drawn)}
+    for world in WORLDS:
+        pictures |= both(f"world_{world.name}", still(world))
     for name, content in (files | pictures).items():
         path = folder / name
         if not path.exists() or path.read_bytes() != content:

@@ -86,10 +86,10 @@ so_far = pd.DataFrame(
     },
     index=months,
 )
-plans = line_chart(so_far, across="month", up="doses received so far, in thousands")
-plans.figure.axes[0].set_xticks(months)
 show(
-    plans,
+    line_chart(
+        so_far, across="month", up="doses received so far, in thousands", ticks=[1, 2, 3, 4]
+    ),
     "Vaccine doses that two countries have received by the end of each month, under two plans. "
     "Both plans end at the same point.",
     name="vaccines",

@@ -36,6 +36,11 @@ IMAGES = """
   && (image.naturalWidth === 0 || image.getBoundingClientRect().width === 0))
   .map(image => image.src)
 """
+BESIDE_THE_SCREEN = """
+[...document.querySelectorAll('main img')].filter(image => image.checkVisibility()
+  && image.getBoundingClientRect().right > document.documentElement.clientWidth)
+  .map(image => image.currentSrc)
+"""
 SCREENS = {
     "wide-light": {"width": 1440, "height": 900},
     "phone-dark": {"width": PHONE, "height": 844, "dark": True},
@@ -61,6 +66,7 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
     assert browser.evaluate(MATHEMATICS) == 0, "mathematics that was not typeset"
     assert not browser.evaluate(RAW_TEX), "TeX that the reader sees as TeX"
     assert browser.evaluate(IMAGES) == [], "images that do not show or have no words"
+    assert browser.evaluate(BESIDE_THE_SCREEN) == [], "figures that one has to scroll to see"
     theme = browser.evaluate("document.documentElement.dataset.theme")
     assert theme == ("dark" if "dark" in screen else "light")
     assert browser.evaluate("document.documentElement.scrollWidth") <= options["width"]
@@ -108,6 +114,7 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
         <input>
         <p style="color: #999">faint</p><p style="color: #555">dark enough</p>
         <span class="math">\\(x\\)</span> <img alt="missing" src="missing.png">
+        <img alt="missing too" src="missing.png" style="margin-left: 400px">
         <img alt="outside" src="http://127.0.0.1:9/a.png"><div style="width: 900px">wide</div>
         <script>console.error("broken"); undefinedFunction()</script></article></main>"""
     )
@@ -119,7 +126,8 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     assert "http://127.0.0.1:9/a.png" in browser.requests()
     assert browser.evaluate(MATHEMATICS) == 1
     assert browser.evaluate(RAW_TEX)
-    assert len(browser.evaluate(IMAGES)) == 2
+    assert len(browser.evaluate(IMAGES)) == 3
+    assert len(browser.evaluate(BESIDE_THE_SCREEN)) == 1
     found = browser.barriers()
     assert {rule for rule, _ in found} == {"color-contrast", "scrollable-region-focusable", "label"}
     assert [html for rule, html in found if rule == "color-contrast"] == [

@@ -24,6 +24,8 @@ from longfair.figures import (
     show_missing,
     source_of,
 )
+from longfair.figures.display import ON_A_PHONE
+from longfair.figures.style import canvas, phone
 
 FRAME = pd.DataFrame({"a": [1 / 3, 0.5]}, index=[1, 2])
 
@@ -39,6 +41,44 @@ def test_the_alternative_text_travels_with_the_picture(figure: Figure) -> None:
     assert metadata["image/png"] == {"alt": figure.alt_text, "width": 720}
     assert data["text/plain"] == figure.alt_text
     assert [axis["label"] for axis in metadata["axes"]] == ["crowd", "bias"]
+
+
+def test_a_phone_gets_a_drawing_of_its_own(figure: Figure) -> None:
+    data, _ = figure._repr_mimebundle_()
+    narrow = figure.for_phones()
+    assert base64.b64decode(data[ON_A_PHONE]) == narrow.png()
+    with Image.open(io.BytesIO(narrow.png())) as picture:
+        assert picture.width == 2 * 358
+    assert narrow.data.equals(figure.data)
+    assert figure.png() == line_chart(FRAME, across="crowd", up="bias").png()
+
+
+def test_on_a_phone_panels_stand_below_each_other() -> None:
+    wide, _ = canvas(7.2, 6.0, columns=2, rows=2, count=3)
+    with phone():
+        narrow, panels = canvas(7.2, 6.0, columns=2, rows=2, count=3)
+    assert tuple(wide.get_size_inches()) == (7.2, 6.0)
+    assert tuple(narrow.get_size_inches()) == (3.58, 9.0)
+    assert len(panels) == len(narrow.axes) == 3
+    narrow.draw_without_rendering()
+    tops = [panel.get_position().y0 for panel in panels]
+    assert tops == sorted(tops, reverse=True)
+
+
+def test_on_a_phone_long_words_take_more_lines() -> None:
+    chart = line_chart(FRAME, across="how many people there are in the crowd", up="bias " * 20)
+    axes = chart.for_phones().figure.axes[0]
+    for text in (axes.xaxis.label, axes.yaxis.label):
+        assert "\n" in text.get_text()
+    assert "\n" not in chart.figure.axes[0].xaxis.label.get_text()
+
+
+def test_what_cannot_be_drawn_again_stays_as_it_is() -> None:
+    drawing = pyplot.figure(figsize=(3.0, 2.0))
+    pyplot.close(drawing)
+    figure = Figure(drawing, "Nothing.", FRAME)
+    assert figure.for_phones() is figure
+    assert ON_A_PHONE not in figure._repr_mimebundle_()[0]
 
 
 @pytest.mark.parametrize("width", [2.01, 4.02, 7.2, 8.2])

@@ -7,7 +7,16 @@ intervals arrive as columns.
 from __future__ import annotations
 
 from longfair.figures.claim_box import ClaimBox, claim_box
-from longfair.figures.display import Figure, Folded, Words, folded, offer, show, show_missing
+from longfair.figures.display import (
+    Figure,
+    Folded,
+    Words,
+    drawing,
+    folded,
+    offer,
+    show,
+    show_missing,
+)
 from longfair.figures.environment_pictures import policy_lines, policy_shares
 from longfair.figures.group_rates import group_curves, group_rates
 from longfair.figures.learning_curves import curve_panels, learning_curves
@@ -28,6 +37,7 @@ __all__ = [
     "Words",
     "claim_box",
     "curve_panels",
+    "drawing",
     "folded",
     "group_curves",
     "group_rates",

@@ -1,14 +1,15 @@
-"""A square panel for each title, side by side, three to a row."""
+"""A square panel for each title, three to a row, and one scale for the colours of all."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as Drawing
 
-from longfair.figures.style import canvas
+from longfair.figures.style import canvas, on_a_phone
 
 
 class Panels(NamedTuple):
@@ -16,7 +17,7 @@ class Panels(NamedTuple):
 
     drawing: Drawing
     all: list[Axes]
-    """All panels, those without a title among them."""
+    """All panels."""
     filled: list[tuple[Axes, str, pd.DataFrame]]
     """Panels with their titles and rows."""
 
@@ -34,11 +35,32 @@ def square_panels(frame: pd.DataFrame, axes: str) -> Panels:
     parts = list(frame.groupby("panel", sort=False))
     columns = min(3, len(parts))
     rows = -(-len(parts) // columns)
-    drawing, panels = canvas(0.7 + 2.5 * columns, 0.5 + 2.4 * rows, columns=columns, rows=rows)
-    filled = [(panel, str(title), own) for panel, (title, own) in zip(panels, parts, strict=False)]
+    size = (0.7 + 2.5 * columns, 0.5 + 2.4 * rows)
+    drawing, panels = canvas(*size, columns=columns, rows=rows, count=len(parts))
+    filled = [(panel, str(title), own) for panel, (title, own) in zip(panels, parts, strict=True)]
     for panel, title, _ in filled:
         panel.set_title(title, loc="left", fontsize=11, weight="bold")
         panel.set(xlabel=axes.format(0), ylabel=axes.format(1))
-    for unused in panels[len(parts) :]:
-        unused.set_axis_off()
     return Panels(drawing, panels, filled)
+
+
+def scale(panels: Panels, colours: ScalarMappable, name: str, written: str) -> None:
+    """Add one scale of colours for all panels: beside them, or below them on a phone.
+
+    Parameters
+    ----------
+    panels
+        Whose colours they are.
+    colours
+        What is drawn with them.
+    name
+        What the colours stand for.
+    written
+        How its numbers are written, as in ``"%.2g"``.
+    """
+    place: dict[str, Any] = {"shrink": 0.8}
+    if on_a_phone():
+        place = {"location": "bottom", "aspect": 25, "pad": 0.01}
+    bar = panels.drawing.colorbar(colours, ax=panels.all, label=name, format=written, **place)
+    if on_a_phone():
+        bar.ax.tick_params(rotation=90)

@@ -6,20 +6,27 @@ import base64
 import html
 import importlib
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from PIL import Image
 
 from longfair.errors import UsageError
-from longfair.figures.style import CARD, PIXELS_PER_INCH
+from longfair.figures.style import CARD, PIXELS_PER_INCH, fit_words, phone
 from longfair.figures.words import shown_axes
 
 _SHARPNESS = 2  # file pixels per displayed pixel
+ON_A_PHONE = "application/vnd.longfair.phone+png"
+"""What a notebook keeps a figure's drawing for phones as, beside the drawing itself."""
+
+Arguments = ParamSpec("Arguments")
+Drawn = TypeVar("Drawn", "Figure", "Figure | None")
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class Figure:
         What the drawing says, for readers who cannot see it.
     data
         The numbers drawn, one row per mark.
+    again
+        Draws the same once more; None if nobody can.
 
     Raises
     ------
@@ -47,13 +56,21 @@ class Figure:
     figure: MatplotlibFigure
     alt_text: str
     data: pd.DataFrame
+    again: Callable[[], Figure | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a figure without words; fix the layout, so that every drawing is the same."""
         if not self.alt_text.strip():
             raise UsageError("a figure needs an alternative text; say what it shows")
-        self.figure.draw_without_rendering()
-        self.figure.set_layout_engine("none")
+        if not isinstance(self.figure.get_layout_engine(), PlaceHolderLayoutEngine):
+            fit_words(self.figure)
+            self.figure.draw_without_rendering()
+            self.figure.set_layout_engine("none")
+
+    def for_phones(self) -> Figure:
+        """Draw the same for a phone, where it can be drawn again."""
+        with phone():
+            return (self.again and self.again()) or self
 
     def png(self) -> bytes:
         """Return the drawing as a PNG file; the same plotting call gives the same bytes."""
@@ -84,8 +101,29 @@ class Figure:
         """
         width = round(self.figure.get_figwidth() * PIXELS_PER_INCH)
         data = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": alt_text}
+        if self.again is not None:
+            data[ON_A_PHONE] = base64.b64encode(self.for_phones().png()).decode()
         axes = [one._asdict() for one in shown_axes(self.figure)]
         return data, {"image/png": {"alt": alt_text, "width": width}, "axes": axes}
+
+
+def drawing(plot: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
+    """Let the figures of a function be drawn again, for a phone.
+
+    Parameters
+    ----------
+    plot
+        A function that returns a `Figure` of `longfair.figures.style.canvas`, or None.
+    """
+
+    @wraps(plot)
+    def drawn(*arguments: Arguments.args, **named: Arguments.kwargs) -> Drawn:
+        figure = plot(*arguments, **named)
+        if figure is None:
+            return figure
+        return replace(figure, again=lambda: plot(*arguments, **named))
+
+    return drawn
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from longfair.figures._frames import require
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import GREY, canvas, group_style, legend, number, styled
 
 
+@drawing
 def dot_intervals(
     frame: pd.DataFrame,
     *,

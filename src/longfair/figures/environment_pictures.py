@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 
 from longfair.errors import UsageError
 from longfair.figures._frames import require
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
     CARD,
@@ -24,6 +24,7 @@ from longfair.figures.style import (
     group_style,
     legend,
     number,
+    on_a_phone,
     styled,
 )
 
@@ -32,6 +33,7 @@ _HATCHES = ("", "//", "..", "xx")
 _TITLE_WIDTH = 32  # characters that fit above a panel
 
 
+@drawing
 def policy_lines(frame: pd.DataFrame, *, across: str, up: str) -> Figure:
     """Draw one panel per policy with one line per group.
 
@@ -66,6 +68,7 @@ def policy_lines(frame: pd.DataFrame, *, across: str, up: str) -> Figure:
     return Figure(figure, _describe_lines(frame, across, up), frame)
 
 
+@drawing
 def policy_shares(frame: pd.DataFrame, *, across: str, up: str, ranked: bool = False) -> Figure:
     """Draw one column per policy and one row per group, with the shares of all parts stacked.
 
@@ -104,11 +107,11 @@ def policy_shares(frame: pd.DataFrame, *, across: str, up: str, ranked: bool = F
     with styled():
         for axes, (group, policy) in zip(panels, places, strict=True):
             _stack(axes, _rows(frame, policy=policy, group=group), parts, colours, ranked)
-            if group == groups[0]:
+            if group == groups[0] or on_a_phone():
                 _head(axes, policy)
             if group == groups[-1]:
                 axes.set_xlabel(across)
-            if policy == policies[0]:
+            if policy == policies[0] or on_a_phone():
                 axes.set_ylabel(f"{group}\n{up}")
         legend(figure)
     return Figure(figure, _describe_shares(frame, across, up), frame)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from longfair.figures._frames import arms, require, several_variants
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
     LineStyle,
@@ -26,6 +26,7 @@ from longfair.figures.style import (
 _HATCHES = ("", "//", "..", "xx", "--")
 
 
+@drawing
 def group_rates(
     frame: pd.DataFrame,
     *,
@@ -87,6 +88,7 @@ def group_rates(
     return Figure(figure, alt_text, shown)
 
 
+@drawing
 def group_curves(
     frame: pd.DataFrame,
     *,

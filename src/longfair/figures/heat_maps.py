@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from longfair.errors import UsageError
 from longfair.figures._frames import require
-from longfair.figures._panels import square_panels
-from longfair.figures.display import Figure
+from longfair.figures._panels import scale, square_panels
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import VERMILION, number, styled
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +19,7 @@ FloatArray = NDArray[np.float64]
 COLUMNS = ("panel", "right", "height", "value")
 
 
+@drawing
 def heat_maps(cells: pd.DataFrame, *, value: str, axes: str, smallest: str = "") -> Figure:
     """Draw one map per panel, all with the same colours.
 
@@ -52,7 +53,7 @@ def heat_maps(cells: pd.DataFrame, *, value: str, axes: str, smallest: str = "")
         for panel, title, own in panels.filled:
             filled = _map(panel, own, ends)
             parts.append(f"{title}: {_described(panel, own, smallest)}.")
-        panels.drawing.colorbar(filled, ax=panels.all, label=value, format="%.3g", shrink=0.8)
+        scale(panels, filled, value, "%.3g")
     return Figure(panels.drawing, " ".join(parts), cells.drop(columns="variant"))
 
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from longfair.figures._frames import arms, require, several_variants
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
     LineStyle,
@@ -23,6 +23,7 @@ from longfair.figures.style import (
     legend,
     method_style,
     number,
+    on_a_phone,
     squeeze_beyond,
     styled,
 )
@@ -31,6 +32,7 @@ CROWDED = 3
 """Methods whose single runs can be told apart in one panel."""
 
 
+@drawing
 def learning_curves(
     bands: pd.DataFrame,
     *,
@@ -86,7 +88,10 @@ def learning_curves(
     crowded = runs is not None and methods > CROWDED
     rows = -(-methods // 2) if crowded else 1
     size = (7.2, 0.9 + 2.3 * rows) if crowded else (7.2, 4.2)
-    figure, panels = canvas(*size, columns=1 + crowded, rows=rows, sharex=True, sharey=True)
+    count = methods if crowded else 1
+    figure, panels = canvas(
+        *size, columns=1 + crowded, rows=rows, count=count, sharex=True, sharey=True
+    )
     first, last = float(bands["step"].min()), float(bands["step"].max())
     span = f"from {number(first)} to {number(last)}"
     with styled():
@@ -126,7 +131,7 @@ def _method_by_method(
     """Give every method a panel, with the curves of the others in grey."""
     several = several_variants(bands)
     every = list(arms(bands))
-    for axes, (method, variant, own) in zip(panels, every, strict=False):
+    for axes, (method, variant, own) in zip(panels, every, strict=True):
         for _, _, other in every:
             if other is not own:
                 axes.plot(other["step"], other["value"], color=GREY, lw=1.0, alpha=0.6, zorder=1)
@@ -136,8 +141,6 @@ def _method_by_method(
         _curves(axes, own, styles)
         title = label(method_style(method, variant, styles), variant, several=several)
         axes.set_title(title, loc="left", fontsize=11, weight="bold")
-    for unused in panels[len(every) :]:
-        unused.set_axis_off()
 
 
 def _behind(
@@ -147,16 +150,19 @@ def _behind(
     styles: Mapping[str, LineStyle] | None,
 ) -> None:
     """Draw reference lines in every panel, with their names at the first on the right."""
-    legend(figure, [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")])
+    handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")]
+    if references is not None:
+        handles += _reference_lines(panels[1], references, styles, apart=0.1)
+    legend(figure, handles)
     if references is None:
         return
-    _reference_lines(panels[1], references, styles, apart=0.1)
-    for axes in [axes for axes in panels if axes.axison and axes is not panels[1]]:
+    for axes in [axes for axes in panels if axes is not panels[1]]:
         for _, row in references.iterrows():
             style = method_style(str(row["method"]), "", styles)
             axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
 
 
+@drawing
 def curve_panels(
     bands: pd.DataFrame,
     *,
@@ -188,19 +194,18 @@ def curve_panels(
     bands = require(bands, ["panel", "method", "step", "value", "low", "high"], "bands")
     titles = list(dict.fromkeys(bands["panel"]))
     rows = -(-len(titles) // 2)
+    columns, size = min(len(titles), 2), (7.2, 0.8 + 2.8 * rows)
     figure, panels = canvas(
-        7.2, 0.8 + 2.8 * rows, columns=min(len(titles), 2), rows=rows, sharex=True, sharey=True
+        *size, columns=columns, rows=rows, count=len(titles), sharex=True, sharey=True
     )
     first, last = float(bands["step"].min()), float(bands["step"].max())
     addition = ""
     with styled():
-        for axes, title in zip(panels, titles, strict=False):
+        for axes, title in zip(panels, titles, strict=True):
             _curves(axes, bands[bands["panel"] == title], styles)
             axes.set_title(title, loc="left", fontsize=11, weight="bold")
             if logarithmic_beyond is not None:
                 addition = squeeze_beyond(axes, logarithmic_beyond)
-        for unused in panels[len(titles) :]:
-            unused.set_axis_off()
         across = large_axis(panels[0], last)
         panels[0].set(xlabel="", xlim=(first, last))
         figure.supxlabel(across, fontsize="medium")
@@ -251,10 +256,11 @@ def _reference_lines(
     references: pd.DataFrame,
     styles: Mapping[str, LineStyle] | None,
     apart: float = 0.055,
-) -> None:
+) -> list[Line2D]:
     """Draw horizontal lines and write their names beside the right edge, pushed apart.
 
-    Names are at least `apart` of the panel's height from each other.
+    Names are at least `apart` of the panel's height from each other. On a phone they have no room
+    there: then the legend has the lines that are returned.
     """
     values = references["value"].to_numpy(dtype=float)
     limits = np.array(axes.get_ylim())
@@ -265,9 +271,14 @@ def _reference_lines(
     low, high = low - margin, high + margin
     axes.set_ylim(*scale.inverted().transform(np.array([low, high])))
     places = _apart((scale.transform(values) - low) / (high - low), apart)
+    named = []
     for (_, row), place in zip(references.iterrows(), places, strict=True):
         style = method_style(str(row["method"]), "", styles)
-        axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
+        line = axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
+        if on_a_phone():
+            line.set_label(f"{style.label}, {number(row['value'])}")
+            named.append(line)
+            continue
         axes.annotate(
             style.label,
             xy=(1.0, row["value"]),
@@ -279,6 +290,7 @@ def _reference_lines(
             arrowprops={"arrowstyle": "-", "color": style.colour, "lw": 1.2, "relpos": (0, 0.5)},
             annotation_clip=False,
         )
+    return named
 
 
 def _apart(values: np.ndarray, gap: float) -> np.ndarray:

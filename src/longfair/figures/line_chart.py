@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from longfair.figures._frames import require
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     along_large_axis,
     canvas,
@@ -17,12 +19,14 @@ from longfair.figures.style import (
 )
 
 
+@drawing
 def line_chart(
     frame: pd.DataFrame,
     *,
     across: str,
     up: str,
     logarithmic: bool = False,
+    ticks: Sequence[float] = (),
 ) -> Figure:
     """Draw one line per column over the index.
 
@@ -35,6 +39,8 @@ def line_chart(
         Axis labels in lower case, with units.
     logarithmic
         Whether the horizontal axis is logarithmic.
+    ticks
+        Where the horizontal axis has ticks, if not at places chosen for it.
 
     Returns
     -------
@@ -73,6 +79,8 @@ def line_chart(
         else:
             label, span = large_axis(axes, last, across), along_large_axis(first, last)
         axes.set_ylabel(up)
+        if ticks:
+            axes.set_xticks(ticks)
         legend(figure)
     parts.insert(0, f"Line chart of {up} against {label}, {span}.")
     return Figure(figure, " ".join(parts), frame.rename_axis(across).reset_index())

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from longfair.errors import UsageError
 from longfair.figures._frames import require
-from longfair.figures._panels import square_panels
-from longfair.figures.display import Figure
+from longfair.figures._panels import scale, square_panels
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import BLACK, GREY, number, styled
 
 FloatArray = NDArray[np.float64]
@@ -24,6 +24,7 @@ LEVELS = 9
 TICKS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
+@drawing
 def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
     """Draw one portrait per panel, all with the same shades.
 
@@ -56,7 +57,7 @@ def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
         for panel, title, own in panels.filled:
             filled = _portrait(panel, own, levels)
             parts.append(f"{title}: {_described(own, shade)}.")
-        panels.drawing.colorbar(filled, ax=panels.all, label=shade, format="%.2g", shrink=0.8)
+        scale(panels, filled, shade, "%.2g")
     return Figure(panels.drawing, " ".join(parts), flows.drop(columns="variant"))
 
 

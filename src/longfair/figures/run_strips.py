@@ -11,9 +11,16 @@ from matplotlib.figure import Figure as Drawing
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure
-from longfair.figures.style import BLACK, BLUE, GREY, PIXELS_PER_INCH, number, styled
+from longfair.figures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    PIXELS_PER_INCH,
+    number,
+    styled,
+)
 
-_WIDTH = 6.0
+_WIDTH = 4.4
 _LETTER = 0.078
 _ROW = 0.27
 _HEAD, _FOOT = 0.34, 0.58
@@ -24,7 +31,7 @@ _KEYS = [*_PANEL, "method"]
 def run_strips(runs: pd.DataFrame, means: pd.DataFrame, *, judged: str = "") -> Figure:
     """Draw the runs of methods, with the mean of each, a panel for each number below each other.
 
-    Small and quick to draw, because a book has hundreds of them: text is as large on a phone.
+    Small and quick to draw, because a book has hundreds of them; on a phone a little smaller.
 
     Parameters
     ----------

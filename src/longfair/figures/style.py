@@ -8,7 +8,10 @@ on a light and on a dark page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,6 +20,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from matplotlib.ticker import Locator, MaxNLocator
 
 from longfair.errors import UsageError, near_misses
@@ -34,6 +38,11 @@ CARD = "#FFFFFF"
 
 PIXELS_PER_INCH = 100
 """Displayed size; the file holds twice as many pixels for sharp screens."""
+
+PHONE = 3.58
+"""Width of a figure on a phone, in inches: what the text of a page takes there."""
+
+_on_a_phone: ContextVar[bool] = ContextVar("on a phone", default=False)
 
 SETTINGS: Final[Any] = {
     "axes.axisbelow": True,
@@ -180,17 +189,47 @@ def label(style: LineStyle, variant: str, *, several: bool) -> str:
     return f"{style.label} ({suffix})" if several and suffix else style.label
 
 
+@contextmanager
+def phone() -> Iterator[None]:
+    """Draw for a phone: figures of its width, and panels one below the other."""
+    before = _on_a_phone.set(True)
+    try:
+        yield
+    finally:
+        _on_a_phone.reset(before)
+
+
+def on_a_phone() -> bool:
+    """Say whether one draws for a phone."""
+    return _on_a_phone.get()
+
+
+def width_shown(width: float) -> float:
+    """Return the width of a figure in inches: as given, or less where the page is narrower."""
+    return min(width, PHONE) if on_a_phone() else width
+
+
 def canvas(
-    width: float, height: float, *, columns: int = 1, rows: int = 1, **keywords: Any
+    width: float,
+    height: float,
+    *,
+    columns: int = 1,
+    rows: int = 1,
+    count: int | None = None,
+    **keywords: Any,
 ) -> tuple[MatplotlibFigure, list[Axes]]:
     """Create an empty styled figure without touching any global plotting state.
+
+    On a phone all panels stand in one column, each as high as it was.
 
     Parameters
     ----------
     width, height
         In inches; one inch is shown as `PIXELS_PER_INCH` pixels.
     columns, rows
-        Panels.
+        Places for panels.
+    count
+        How many panels there are; by default one in every place.
     **keywords
         Passed on to `matplotlib.figure.Figure.subplots`, for example ``sharey=True``.
 
@@ -199,14 +238,40 @@ def canvas(
     tuple
         The figure and its panels, row by row.
     """
+    count = columns * rows if count is None else count
+    if on_a_phone():
+        width, height = width_shown(width), height / rows * count
+        columns, rows = 1, count
     with matplotlib.rc_context(SETTINGS):
         figure = MatplotlibFigure(
             figsize=(width, height),
             layout=ConstrainedLayoutEngine(wspace=0.06),
             dpi=PIXELS_PER_INCH,
         )
-        panels = figure.subplots(rows, columns, squeeze=False, **keywords)
-    return figure, [panel for row in panels for panel in row]
+        places = figure.subplots(rows, columns, squeeze=False, **keywords)
+    panels = [panel for row in places for panel in row]
+    for empty in panels[count:]:
+        empty.set_axis_off()
+    return figure, panels[:count]
+
+
+def fit_words(figure: MatplotlibFigure) -> None:
+    """Break words into lines where they are longer than their room on a phone."""
+    if not on_a_phone():
+        return
+    for panel in figure.axes:
+        _break(panel.yaxis.label, 0.95 * panel.bbox.height)
+    for text in figure.findobj(Text):
+        _break(text, 0.88 * figure.bbox.width)
+
+
+def _break(text: Text, room: float) -> None:
+    """Break a text where it is longer, in the direction it runs, than so many pixels."""
+    words, size = text.get_text(), text.get_window_extent()
+    length = max(size.width, size.height)
+    if length > room and "\n" not in words:
+        letters = int(len(words) * room / length)
+        text.set_text(textwrap.fill(words, max(12, letters), break_long_words=False))
 
 
 def legend(figure: MatplotlibFigure, handles: Sequence[Any] | None = None) -> None:

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from longfair.figures._frames import arms, require, several_variants
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
     PIXELS_PER_INCH,
@@ -31,6 +31,7 @@ _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, 
 _SUMMARY = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
 
 
+@drawing
 def trade_off(
     summaries: pd.DataFrame,
     *,

@@ -9,10 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from longfair.figures._frames import require
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import canvas, group_style, legend, number, styled
 
 
+@drawing
 def trajectories(frame: pd.DataFrame, *, unit: str = "people") -> Figure:
     """Draw each trajectory as one panel with one path per group.
 

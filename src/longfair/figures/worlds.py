@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from longfair.figures._frames import require
-from longfair.figures.display import Figure
+from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
     BLUE,
@@ -35,6 +35,7 @@ KINDS: Mapping[str, LineStyle] = {
 """Who a point stands for."""
 
 
+@drawing
 def worlds(points: pd.DataFrame) -> Figure:
     """Draw unfairness across and reward up, so that the best corner is the upper left.
 
@@ -58,7 +59,7 @@ def worlds(points: pd.DataFrame) -> Figure:
     points = require(points, columns, "points")
     titles = list(dict.fromkeys(points["world"]))
     rows = -(-len(titles) // 2)
-    figure, panels = canvas(7.2, 0.8 + 2.7 * rows, columns=2, rows=rows)
+    figure, panels = canvas(7.2, 0.8 + 2.7 * rows, columns=2, rows=rows, count=len(titles))
     parts = ["Scatter plots of reward against unfairness, best in the upper left corner."]
     drawn: dict[str, object] = {}
     with styled():
@@ -69,8 +70,6 @@ def worlds(points: pd.DataFrame) -> Figure:
             axes.set(xlabel=own["across"].iloc[0], ylabel=own["up"].iloc[0])
             axes.margins(0.12)
             parts.append(f"{title}: {_described(own)}.")
-        for unused in panels[len(titles) :]:
-            unused.set_axis_off()
         legend(figure, [drawn[kind] for kind in KINDS if kind in drawn])
     return Figure(figure, " ".join(parts), points)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from longfair.envs.loan_mdp.exact import evaluate
-from longfair.figures import Figure, Folded, LineStyle, Words, folded, learning_curves
+from longfair.figures import Figure, Folded, LineStyle, Words, drawing, folded, learning_curves
 from longfair.figures.style import BLACK, BLUE, ORANGE, PURPLE, VERMILION
 from longfair.papers.fairmdp.cross_entropy import (
     FIGURE1,
@@ -419,6 +419,7 @@ def cost_in_words(runs: Sequence[Runs], printed: Sequence[Experiment]) -> Words:
 # Figures ----------------------------------------------------------------------------------------
 
 
+@drawing
 def scatter(runs: Runs, numbers: Any, notion: Notion, variant: str) -> Figure | None:
     """Draw profit against gap of the methods of one constraint, beside the exact optima.
 

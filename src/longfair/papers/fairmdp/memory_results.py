@@ -11,7 +11,7 @@ import pandas as pd
 from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning
 from longfair.agents.fair_mdp.model import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams
-from longfair.figures import Figure, LineStyle, Words
+from longfair.figures import Figure, LineStyle, Words, drawing
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE
 from longfair.papers.fairmdp.exact_results import NOTIONS, RATES, in_words, optima_table
 from longfair.papers.fairmdp.loans import Rates
@@ -121,6 +121,7 @@ def shortfall(
     return float(best(numbers, variant)["profit"] - runs.mean(metric, method, variant))
 
 
+@drawing
 def against_experience(runs: Runs, metric: str, numbers: Mapping[str, Any]) -> Figure | None:
     """Draw a quantity of the banks as published against the decisions that they learned from.
 
