@@ -66,7 +66,9 @@ def test_on_a_phone_panels_stand_below_each_other() -> None:
 
 
 def test_on_a_phone_long_words_take_more_lines() -> None:
-    chart = line_chart(FRAME, across="how many people there are in the crowd", up="bias " * 20)
+    chart = line_chart(
+        FRAME, across="how many people there are in the crowd on a day in spring", up="bias " * 20
+    )
     axes = chart.for_phones().figure.axes[0]
     for text in (axes.xaxis.label, axes.yaxis.label):
         assert "\n" in text.get_text()

@@ -261,16 +261,18 @@ def fit_words(figure: MatplotlibFigure) -> None:
         return
     for panel in figure.axes:
         _break(panel.yaxis.label, 0.95 * panel.bbox.height)
+        for text in panel.findobj(Text):
+            _break(text, panel.bbox.width)
     for text in figure.findobj(Text):
         _break(text, 0.88 * figure.bbox.width)
 
 
 def _break(text: Text, room: float) -> None:
     """Break a text where it is longer, in the direction it runs, than so many pixels."""
-    words, size = text.get_text(), text.get_window_extent()
-    length = max(size.width, size.height)
-    if length > room and "\n" not in words:
-        letters = int(len(words) * room / length)
+    words, size = " ".join(text.get_text().split()), text.get_window_extent()
+    length = size.height if text.get_rotation() else size.width
+    if length > room:
+        letters = int(max(map(len, text.get_text().split("\n"))) * room / length)
         text.set_text(textwrap.fill(words, max(12, letters), break_long_words=False))
 
 
