@@ -54,9 +54,9 @@ RATE = "qualified in group {}"
 three = {"myopic": "Myopic", "constant": "one threshold", "optimum": "exact optimum"}
 gaussian.show(
     phase_portrait(portraits(gaussian, three), shade="loss of a step", axes=RATE),
-    "Where one step takes two groups, from every pair of qualification rates: with the threshold of "
-    "least loss now (Myopic), with one strict threshold for everybody, and with the first step of "
-    "the best policy over 100 steps.",
+    "Where one step takes two groups, from every pair of qualification rates: with the threshold "
+    "of least loss now (Myopic), with one strict threshold for everybody, and with the first step "
+    "of the best policy over 100 steps.",
     "portraits",
 )
 
