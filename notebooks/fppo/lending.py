@@ -322,11 +322,11 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.say(
-    f"{lost_exact} of {ran_exact} runs of F-PPO end as a bank that hardly lends. Cash at the end is "
-    f"{loans.spread('end_cash', 'f-ppo', 'as_published', 0)}, the short-term gap "
+    f"{lost_exact} of {ran_exact} runs of F-PPO end as a bank that hardly lends. At the end the cash "
+    f"is {loans.spread('end_cash', 'f-ppo', 'as_published', 0)}, the short-term gap "
     f"{loans.spread('late_short_term_gap', 'f-ppo', 'as_published')}, the distance of the text "
-    f"{loans.spread('end_distance', 'f-ppo', 'as_published')}. One threshold for both groups, score "
-    f"2, has {loans.mean('end_cash', 'threshold-2-2'):.0f}, "
+    f"{loans.spread('end_distance', 'f-ppo', 'as_published')}. One threshold for both groups, "
+    f"score 2, has {loans.mean('end_cash', 'threshold-2-2'):.0f}, "
     f"{loans.mean('late_short_term_gap', 'threshold-2-2'):.3f} and "
     f"{loans.mean('end_distance', 'threshold-2-2'):.3f}.",
     "The text wants massaging in use as well. It changes the short-term gap by "
