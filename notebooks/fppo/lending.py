@@ -322,8 +322,8 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.say(
-    f"{lost_exact} of {ran_exact} runs of F-PPO end as a bank that hardly lends. At the end the cash "
-    f"is {loans.spread('end_cash', 'f-ppo', 'as_published', 0)}, the short-term gap "
+    f"{lost_exact} of {ran_exact} runs of F-PPO end as a bank that hardly lends. At the end the "
+    f"cash is {loans.spread('end_cash', 'f-ppo', 'as_published', 0)}, the short-term gap "
     f"{loans.spread('late_short_term_gap', 'f-ppo', 'as_published')}, the distance of the text "
     f"{loans.spread('end_distance', 'f-ppo', 'as_published')}. One threshold for both groups, "
     f"score 2, has {loans.mean('end_cash', 'threshold-2-2'):.0f}, "
