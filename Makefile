@@ -13,6 +13,8 @@ endif
 EXPERIMENTS ?= elbert/lending
 PROFILE ?= book
 JOBS ?= 2
+# Tests wait for a browser and for commands they start, so one process more than cores shares them.
+TESTERS ?= $(shell expr $(JOBS) + 1)
 
 # One thread per process: faster on shared cores, and the only way to the same bits every time.
 export OMP_NUM_THREADS := 1
@@ -62,10 +64,10 @@ test: ## set up, then style, types, results, notebooks, book, unit and browser t
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy \
 		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 20 \
-		-- $(BUILD)
-	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
-	$(STAGE) run "tests" $(VENV) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(NBVAL) \
-		tests notebooks
+		-- $(BUILD) \
+		-- "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
+	$(STAGE) run "tests" $(VENV) -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder \
+		$(NBVAL) tests notebooks
 	$(STAGE) end "every check passed"
 
 results: ## run EXPERIMENTS (elbert/lending) with PROFILE (book) into results/
