@@ -365,8 +365,10 @@ folded(searches.ends(sweep), "What searches for other tolerances end with")
 # %% [markdown]
 # ### From the code to the paper, one change at a time
 #
-# What makes searches fail? Each row changes one thing of the code. The last one is the paper's
-# version with only the weights of the code. Numbers are medians over searches.
+# What makes searches fail? *As coded* and *as published* are the two ends. Each row between them
+# changes one thing of the code, but for *with the code's constant*, which changes one thing of the
+# paper. The last one is the paper's version with only the weights of the code. Numbers are medians
+# over searches.
 
 # %% tags=["nbval-check-output", "hide-input"]
 both = pd.concat([runs.only("cce-dp").results, changed.results])

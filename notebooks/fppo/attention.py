@@ -96,8 +96,8 @@ sites.say(
 # **Why?** The reward is highest where incidents go on at a level that six units can just keep up
 # with, so whoever seeks the reward keeps all sites near that level, fairness term or not.
 #
-# **What would change our mind?** Ten runs of each with other settings of the authors in which
-# F-PPO's gap in the figure is below PPO's by more than its interval.
+# **What would change our mind?** Ten runs of each, with settings that the authors tell us in
+# place of the code's, in which F-PPO's gap in the figure is below PPO's by more than its interval.
 #
 # *You need* [what the distance measures](distance.ipynb), or: that the figures' distance is not the
 # text's. *Time:* 20 minutes to read, a minute on one core.
@@ -163,8 +163,8 @@ source_of(massaged)
 # Beside it stand rules that are not trained. *Recent incidents* shares out units in proportion to
 # the incidents of the last eight steps. *Weighted incidents* has a weight for each of the five
 # sites besides, found by search for the reward, on other episodes. The *oracle* knows the true
-# rates and shares out units in proportion to them. *Incidents above a target* is this, its one
-# number found in the same way:
+# rates and shares out units in proportion to them. *Incidents above a target* counts only what a
+# site's recent incidents exceed a target by; the target was found by search as well:
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(ProportionalToExcess.choose)

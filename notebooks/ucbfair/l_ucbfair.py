@@ -89,8 +89,8 @@ gaussian.say(
     "With the theorem's formulas and our 25 cells it learns nothing in 2,000 episodes, losing "
     f"{gaussian.number('loss', 'l-ucbfair', 'as_published')}, random thresholds "
     f"{gaussian.mean('loss', 'random'):.3f}.",
-    "It promises itself a squared gap that is "
-    f"{gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')} too small.",
+    "It does not keep its promise: the squared gap that it promises itself is too small, by "
+    f"{gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')}.",
 )
 
 # %% [markdown]
