@@ -20,6 +20,7 @@ import pandas as pd
 from sphinx.application import Sphinx
 
 import api_pages
+import chapter_figures
 import earlier_board
 import environment_pages
 import stored_runs
@@ -217,6 +218,7 @@ def fragments(root: Path) -> dict[str, str]:
         own = [row for row in rows if row["paper"] == paper]
         parts[f"claims_{paper}"] = claims_of(own, "paper")
         parts[f"asked_{paper}"] = claims_of(own, "here")
+        parts[f"chapter_{paper}"] = chapter_figures.fragment(root, paper)
     parts |= {f"room_{name}": api_pages.room(name) for name in api_pages.ROOMS}
     parts |= {f"world_{world.name}": live_world(world) for world in WORLDS}
     return parts | coverage(root) | environment_pages.fragments(root)
@@ -230,7 +232,7 @@ def write(app: Sphinx) -> None:
     files = {f"{name}.md": text.encode() for name, text in fragments(root).items()}
     drawn = overview_figure()
     numbers = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    pictures = environment_pages.pictures()
+    pictures = environment_pages.pictures() | chapter_figures.pictures(root)
     pictures |= {"worlds.csv": numbers.encode(), **both("worlds", drawn)}
     for world in WORLDS:
         pictures |= both(f"world_{world.name}", still(world))

@@ -82,6 +82,18 @@ def test_results_do_not_depend_on_the_executor(tmp_path: Path) -> None:
     assert tables[0].equals(tables[2])
 
 
+def test_core_seconds_are_those_of_the_run_also_beside_another(store: Store) -> None:
+    arms = (
+        Arm("idle", "as_coded", ToySettings(seconds=1.0), toy_work),
+        Arm("busy", "as_coded", ToySettings(trouble="is busy"), toy_work),
+    )
+    one = {"smoke": 1}
+    in_threads(plan(Experiment("toy/pair", "Pair", {"smoke": arms}, one, one), "smoke"), store)
+    spent = store.provenance(experiment="toy/pair").set_index("method")["core_seconds"]
+    assert spent["busy"] >= 0.5
+    assert spent["idle"] < 0.25
+
+
 def test_provenance_is_recorded(store: Store) -> None:
     in_threads(plan(toy_experiment(seconds=0.05), "smoke", seeds=1), store)
     row = store.provenance(experiment="toy/lending").iloc[0]
@@ -225,6 +237,67 @@ def test_a_damaged_result_is_set_aside_and_computed_again(store: Store) -> None:
     assert aside.name in notes[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fair.as_coded.0000.parquet",  # its own seed, written otherwise
+        "fair.as_coded.007.parquet",  # another seed
+        "other.as_coded.000.parquet",  # another method
+        "copy of fair.as_coded.000.parquet",
+    ],
+)
+def test_a_copy_of_a_result_is_set_aside(store: Store, name: str) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    in_threads(runs, store)
+    first = next(run for run in runs if run.arm.method == "fair")
+    copy = store.path(first).with_name(name)
+    copy.write_bytes(store.path(first).read_bytes())
+    assert len(list(verify.problems(store))) == 1
+    notes: list[str] = []
+
+    class Listening(Reporter):
+        def note(self, line: str) -> None:
+            notes.append(line)
+
+    summary = in_threads(runs, store, Listening())
+    assert summary.kept == [run.name for run in runs]
+    assert notes == [f"{copy} is not the result of a run; it is now {name}.damaged"]
+    assert list(verify.problems(store)) == []
+    assert store.status(first) == "fresh"
+
+
+def test_a_link_in_a_results_place_is_set_aside(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    in_threads(runs, store)
+    link = store.path(runs[0]).with_name("fair.as_coded.009.parquet")
+    link.symlink_to(store.path(runs[0]))
+    in_threads(runs, store)
+    assert not link.is_symlink()
+    assert list(verify.problems(store)) == []
+
+
+def test_what_killed_runners_left_is_swept(store: Store) -> None:
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    locks = store.lock_path(runs[0]).parent
+    locks.mkdir(parents=True)
+    stray, held = locks / "toy.lending.smoke.gone.as_coded.000.lock", locks / "held.lock"
+    stray.touch()
+    lock = FileLock(held, thread_local=False)
+    lock.acquire()
+    folder = store.path(runs[0]).parent
+    folder.mkdir(parents=True)
+    old, young = folder / ".fair.as_coded.000.parquet.1.tmp", folder / ".fair.parquet.2.tmp"
+    for path in (old, young):
+        path.touch()
+    os.utime(old, (0, 0))
+    in_threads(runs, store)
+    lock.release()
+    assert not stray.exists()
+    assert held.exists()
+    assert not old.exists()
+    assert young.exists()
+
+
 def test_a_result_after_which_the_disk_was_full_is_entered_by_the_next_start(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,6 +430,17 @@ def test_a_cluster_without_its_package_is_explained(
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match="needs the package 'distributed'"):
         run_all(plan(toy_experiment(), "smoke", seeds=1), store, cluster="tcp://127.0.0.1:1")
+
+
+def test_workers_with_several_threads_are_refused(store: Store) -> None:
+    distributed = pytest.importorskip("distributed", reason="the optional cluster package")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    )
+    runs = plan(toy_experiment(), "smoke", seeds=1)
+    with cluster, pytest.raises(UsageError, match=r"more than one thread.*--nthreads 1"):
+        run_all(runs, store, cluster=cluster.scheduler_address)
+    assert all(store.status(run) == "missing" for run in runs)
 
 
 def test_a_dask_cluster_executes_runs(store: Store) -> None:

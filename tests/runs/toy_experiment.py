@@ -47,6 +47,11 @@ def in_trouble(settings: ToySettings, seed: int) -> pd.DataFrame:
         raise UsageError("interest is -1: use 0 or more")
     if trouble == "nan":
         return toy_table(float("nan"))
+    if trouble == "is busy":
+        end = time.thread_time() + 0.5
+        while time.thread_time() < end:
+            pass
+        return toy_table(0.0)
     if trouble == "not a table":
         return 3  # type: ignore[return-value]  # wrong on purpose
     if trouble == "is slow at first":

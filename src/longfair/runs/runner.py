@@ -44,6 +44,8 @@ NO_MORE_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 """Errors of writing after which computing more would be for nothing."""
 
 _SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_OF_WRITING = 3600
+"""A result takes a moment to write; what is half written after an hour stays so."""
 
 
 @dataclass
@@ -167,10 +169,14 @@ class _Session:
 
     def examine(self, runs: Sequence[Run]) -> None:
         """Set aside what is no result, and queue the runs that have no fresh one."""
+        planned = {self.store.path(run) for run in runs}
         for experiment, profile in dict.fromkeys((run.experiment, run.profile) for run in runs):
             for path in self.store.strangers(experiment, profile):
+                if path in planned and path.is_file():
+                    continue  # damaged: said with its reason when the run is executed anew
                 target = self.store.set_aside(path)
                 self.reporter.note(f"{path} is not the result of a run; it is now {target.name}")
+        self._sweep_leftovers({path.parent for path in planned})
         self.store.index.entries()  # so that `twin` finds what others stored since
         lines = manifest.read(self.store.root)
         for run, state in self.store.states_of(runs):
@@ -180,6 +186,19 @@ class _Session:
                     self._complete(run)
             else:
                 self.queue.append(run)
+
+    def _sweep_leftovers(self, folders: set[Path]) -> None:
+        """Remove what killed runners left: locks that nobody holds, and files half written."""
+        for path in (self.store.root / ".locks").glob("*.lock"):
+            lock = FileLock(path, thread_local=False)
+            with contextlib.suppress(Timeout, OSError):
+                lock.acquire(blocking=False)
+                _release(lock)
+        for folder in folders:
+            for path in folder.glob(".*.tmp"):
+                with contextlib.suppress(OSError):
+                    if time.time() - path.stat().st_mtime > _SECONDS_OF_WRITING:
+                        path.unlink()
 
     def _complete(self, run: Run) -> None:
         """Do what a full disk, or a kill, left undone after a result was written."""

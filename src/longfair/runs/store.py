@@ -290,16 +290,20 @@ class Store:
         return target
 
     def strangers(self, experiment: str, profile: str) -> list[Path]:
-        """Return what stands among the results of a profile and is no result.
+        """Return what stands among the results of a profile and is no result of a run.
 
-        A result has the name of its run, written as the runner writes it: a copy whose seed is
-        written otherwise, or a folder, would be counted twice or stand in the way.
+        A result has the name of its run, written as the runner writes it, and says itself which run
+        it is. A copy under another name, whether it could be that of a run or not, would be counted
+        twice; a folder would stand in the way.
         """
+        folder = f"{experiment}/{profile}"
+        problems = {entry.path: entry.problem for entry in self.index.entries(folder)}
         return [
             Path(found.path)
-            for found in result_files(self.root, f"{experiment}/{profile}")
-            if _LIKE_A_RUN.fullmatch(found.name)
-            and (_FILE_NAME.fullmatch(found.name) is None or not found.is_file())
+            for found in result_files(self.root, folder)
+            if _FILE_NAME.fullmatch(found.name) is None
+            or not found.is_file()
+            or problems.get(f"{folder}/{found.name}")
         ]
 
     def experiments(self) -> list[str]:

@@ -234,3 +234,17 @@ def test_wrong_settings_are_refused():
         Recipe(batch=0)
     with pytest.raises(UsageError, match="26 numbers"):
         LedgerDQN(doughnuts(), LoanLedger())
+
+
+def test_imagined_steps_are_rewarded_as_real_ones() -> None:
+    """A ledger with other rules than the environment would be trained on another reward."""
+    short = gymnasium.make_vec("longfair/LoanPool-v0", num_envs=2, episode_length=20)
+    loans = ElapsedTime(FullMemory(short, encoding="counts"))
+    rules = {"length": 20, "required_profit": 2, "invalid_reward": -20.0, "missed_reward": -200.0}
+    LedgerDQN(loans, LoanLedger(**rules), SMALL)
+    for name, other in {"required_profit": 0, "invalid_reward": -1.0, "missed_reward": 0.0}.items():
+        told = rf"LoanLedger: {name}={other}, but the environment has {rules[name]}: give {name}="
+        with pytest.raises(UsageError, match=told):
+            LedgerDQN(loans, LoanLedger(**rules | {name: other}), SMALL)
+    with pytest.raises(UsageError, match="length=9, but the environment has 10"):
+        LedgerDQN(doughnuts(), DoughnutLedger(length=9, crowd=3), SMALL)

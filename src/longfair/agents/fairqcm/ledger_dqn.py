@@ -195,6 +195,7 @@ class LedgerDQN(DeepQLearning):
                 f"observations of shape {shape}: give an environment whose observations have "
                 f"{ledger.observed} numbers, as {type(ledger).__name__} describes"
             )
+        ledger.require_rules_of(getattr(getattr(env, "unwrapped", env), "params", None))
         self.view = LedgerView(ledger, recipe)
         self.journal = Journal(recipe.kept)
         pace = Pace(

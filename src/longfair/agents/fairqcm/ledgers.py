@@ -24,18 +24,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.errors import UsageError
 from longfair.settings import Count, Range, validate
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+
+_NAMES_OF_RULES = {"length": "episode_length"}
+"""What environments call a number of a ledger, where they call it otherwise."""
 
 
 class Situation(NamedTuple):
@@ -62,6 +66,27 @@ class Ledger(ABC):
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
         validate(self)
+
+    def require_rules_of(self, params: object) -> None:
+        """Refuse an environment whose rules are not those that imagined steps are rewarded by.
+
+        Parameters
+        ----------
+        params
+            Parameters of the environment; what they do not say is not compared.
+
+        Raises
+        ------
+        UsageError
+            Naming the first rule that differs, and what to give.
+        """
+        for field in fields(self):
+            theirs = getattr(params, _NAMES_OF_RULES.get(field.name, field.name), None)
+            if theirs is not None and theirs != getattr(self, field.name):
+                raise UsageError(
+                    f"{type(self).__name__}: {field.name}={getattr(self, field.name)!r}, but the "
+                    f"environment has {theirs!r}: give {field.name}={theirs!r}"
+                )
 
     @property
     @abstractmethod
