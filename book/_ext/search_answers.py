@@ -53,6 +53,12 @@ def full_titles(titles: Mapping[str, str]) -> dict[str, str]:
     return {page: f"{title} ({owner(page)})" for page, title in titles.items() if counts[title] > 1}
 
 
+def terms(app: Sphinx) -> dict[str, str]:
+    """Anchor of every term of the glossary to the term as it is written there."""
+    found = app.env.get_domain("std").get_objects()
+    return {f"#{anchor}": name for name, _, kind, _, anchor, _ in found if kind == "term"}
+
+
 def inform(app: Sphinx, page: str, _template: str, _context: object, _tree: object) -> None:
     """Add data and script to the search page."""
     if page != "search":
@@ -63,6 +69,7 @@ def inform(app: Sphinx, page: str, _template: str, _context: object, _tree: obje
     data = {
         "answers": {title.lower(): page for page, title in twins.items()} | answers(asked, titles),
         "titles": twins,
+        "terms": terms(app),
         "lists": sorted(UNLINKED - {GLOSSARY}),
         "glossary": GLOSSARY,
         "claims": "book/claims",

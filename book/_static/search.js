@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { answers, titles, lists, glossary, claims } = SEARCH_DATA;
+  const { answers, titles, terms, lists, glossary, claims } = SEARCH_DATA;
   const ASKING = new Set(
     ("a an the what whats is are was how do does did i can could to in of about my which where who " +
       "why mean means meaning explain define definition").split(" "),
@@ -50,7 +50,7 @@
   const named = (result) => {
     const [page, title, anchor] = result;
     if (page === glossary && anchor.startsWith("#term-")) {
-      result[1] = `${anchor.slice("#term-".length).replaceAll("-", " ")} (glossary)`;
+      result[1] = `${terms[anchor]} (glossary)`;
     } else if (page.startsWith(REFERENCE) && anchor) {
       result[1] = anchor.replace(/^#(module-)?/, "");
     } else if (page in titles) {

@@ -455,9 +455,11 @@ def evaluate(
         _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
     for experiment, reason in found.refused.items():
         _line(f"{experiment}: cannot act there: {reason}")
-    _line(
-        "of the way: 0 % is the trivial policy, 100 % the best one that is known without learning"
-    )
+    if found.played:
+        _line(
+            "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
+            "learning; negative is worse than trivial"
+        )
 
 
 @bench_app.command("env")

@@ -41,6 +41,15 @@ BESIDE_THE_SCREEN = """
   && image.getBoundingClientRect().right > document.documentElement.clientWidth)
   .map(image => image.currentSrc)
 """
+CUT_EQUATIONS = """
+[...document.querySelectorAll('div.math:has(> .eqno)')].filter(part => {
+  const formula = part.querySelector('mjx-container');
+  const number = part.querySelector('.eqno').getBoundingClientRect();
+  return formula.scrollWidth > formula.clientWidth + 1
+    || formula.getBoundingClientRect().right > number.left + 1;
+}).map(part => part.id)
+"""
+"""Numbered equations that end under their number, or that one has to scroll to see."""
 SCREENS = {
     "wide-light": {"width": 1440, "height": 900},
     "phone-dark": {"width": PHONE, "height": 844, "dark": True},
@@ -67,6 +76,8 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
     assert not browser.evaluate(RAW_TEX), "TeX that the reader sees as TeX"
     assert browser.evaluate(IMAGES) == [], "images that do not show or have no words"
     assert browser.evaluate(BESIDE_THE_SCREEN) == [], "figures that one has to scroll to see"
+    if options["width"] > PHONE:
+        assert browser.evaluate(CUT_EQUATIONS) == [], "equations cut off at their number"
     theme = browser.evaluate("document.documentElement.dataset.theme")
     assert theme == ("dark" if "dark" in screen else "light")
     assert browser.evaluate("document.documentElement.scrollWidth") <= options["width"]
@@ -113,7 +124,14 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
         <div style="overflow: auto; width: 90px"><p style="width: 300px">far to the right</p></div>
         <input>
         <p style="color: #999">faint</p><p style="color: #555">dark enough</p>
-        <span class="math">\\(x\\)</span> <img alt="missing" src="missing.png">
+        <span class="math">\\(x\\)</span>
+        <div class="math" id="under"><mjx-container style="display: inline-block; width: 200px">
+        wide</mjx-container><span class="eqno" style="margin-left: -20px">(1)</span></div>
+        <div class="math" id="beside"><mjx-container>x</mjx-container>
+        <span class="eqno">(2)</span></div>
+        <div class="math" id="scrolls"><mjx-container style="display: inline-block; overflow: auto;
+        width: 50px" tabindex="0"><div style="width: 90px">far</div></mjx-container>
+        <span class="eqno">(3)</span></div> <img alt="missing" src="missing.png">
         <img alt="missing too" src="missing.png" style="margin-left: 400px">
         <img alt="outside" src="http://127.0.0.1:9/a.png"><div style="width: 900px">wide</div>
         <script>console.error("broken"); undefinedFunction()</script></article></main>"""
@@ -128,6 +146,7 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     assert browser.evaluate(RAW_TEX)
     assert len(browser.evaluate(IMAGES)) == 3
     assert len(browser.evaluate(BESIDE_THE_SCREEN)) == 1
+    assert browser.evaluate(CUT_EQUATIONS) == ["under", "scrolls"]
     found = browser.barriers()
     assert {rule for rule, _ in found} == {"color-contrast", "scrollable-region-focusable", "label"}
     assert [html for rule, html in found if rule == "color-contrast"] == [

@@ -1,4 +1,4 @@
-"""Twenty-nine questions that readers type, and the page that has to come first."""
+"""Questions that readers type, and the page that has to come first."""
 
 from __future__ import annotations
 
@@ -37,6 +37,10 @@ FIRST = {
     "audit decisions": "book/use/own_log.html",
     "equations": "book/equations.html",
     "where are the claims": "book/claims.html",
+    "massaging": "book/glossary.html",
+    "what does harder mean": "book/glossary.html",
+    "limits": "book/index.html",
+    "linear function approximation": "notebooks/ucbfair/l_ucbfair.html",
 }
 RESULTS = "[...document.querySelectorAll('#search-results li a')]"
 
@@ -64,6 +68,11 @@ def test_no_two_results_look_alike(browser: Browser, address: str) -> None:
     for question in ("lending", "attention allocation"):
         titles = [title for _, title in ask(browser, address, question)]
         assert len(set(titles)) == len(titles)
+
+
+def test_terms_keep_their_hyphens(browser: Browser, address: str) -> None:
+    titles = [title for _, title in ask(browser, address, "what does R-PPO mean")]
+    assert "R-PPO (glossary)" in titles
 
 
 def test_words_that_stand_on_no_page_together_still_find_some(

@@ -423,14 +423,26 @@ def test_an_axis_is_not_logarithmic_beyond_zero() -> None:
 
 def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:
     figure = FIGURES["trade_off"]
-    assert "G-PPO (as coded): bias 0.161 (0.151 to 0.171), reward 0.148" in figure.alt_text
-    assert "Reference threshold 2 / 1: bias 0.026, reward 0.187." in figure.alt_text
+    assert "G-PPO (as coded): bias 0.161 (0.151 to 0.171), reward per step 0.148" in figure.alt_text
+    assert "Reference threshold 2 / 1: bias 0.026, reward per step 0.187." in figure.alt_text
     assert len(figure.data) == len(seeds()) + len(REFERENCES)
 
 
 def test_trade_off_calls_what_is_across_by_its_label() -> None:
-    figure = trade_off(summaries(), interval=INTERVAL, bias_label="gap in rates")
+    figure = trade_off(
+        summaries(), interval=INTERVAL, bias_label="gap in rates", reward_label="cash"
+    )
     assert "G-PPO (as coded): gap in rates 0.161 (" in figure.alt_text
+    assert "cash 0.148 (" in figure.alt_text
+    assert "reward" not in figure.alt_text
+
+
+def test_an_interval_that_is_its_value_is_not_written() -> None:
+    told = summaries()
+    for quantity in ("reward", "bias"):
+        told[f"{quantity}_low"] = told[f"{quantity}_high"] = told[quantity]
+    text = trade_off(told, interval="median, no interval").alt_text
+    assert "G-PPO (as coded): bias 0.161, reward per step 0.148." in text
 
 
 def test_bars_say_every_value_and_use_the_names_of_the_groups() -> None:

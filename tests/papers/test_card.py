@@ -13,9 +13,12 @@ from longfair.cli import main
 from longfair.errors import UsageError
 from longfair.papers import card as cards
 from longfair.papers import registry
-from longfair.papers.card import COURSES, card, plain, policy_at, why_not
+from longfair.papers.card import COURSES, Line, card, plain, policy_at, why_not
 from longfair.papers.page import Page
+from longfair.runs.statistics import Estimate
 
+FALLING = ("bias", "gap", "distance", "loss", "disparity", "invalid")
+"""Words in the names of measures of which less is better."""
 POLICIES = """
 import numpy as np
 
@@ -56,8 +59,43 @@ def test_a_policy_that_is_the_trivial_one_gets_its_stored_numbers(given: str) ->
         assert line.policy.value == pytest.approx(first[metric].mean(), rel=1e-12)
         assert line.trivial == pytest.approx(first[metric].mean(), rel=1e-12)
     assert played.lines[0].way == pytest.approx(0.0, abs=1e-12)
-    assert played.rows()[0]["of the way"] in {"0%", "-0%"}
+    assert played.rows()[0]["of the way"] == "0 %"
+    # Whoever accepts everybody has less bias than the best policy: there is no way to it.
+    assert played.rows()[1]["of the way"] == "the trivial one is better"
     assert not played.plain
+
+
+@pytest.mark.parametrize(
+    ("rising", "mine", "way", "said"),
+    [
+        (True, 0.75, 0.5, "50 %"),
+        (True, 0.25, -0.5, "-50 %"),
+        (False, 0.25, None, "the trivial one is better"),
+    ],
+)
+def test_the_way_goes_where_a_measure_is_better(
+    rising: bool, mine: float, way: float | None, said: str
+) -> None:
+    line = Line("m", Estimate(mine, None, None, 1, "mean"), trivial=0.5, best=1.0, rising=rising)
+    assert line.way == way
+    assert line.position == said
+    falling = Line("m", Estimate(0.25, None, None, 1, "mean"), trivial=0.5, best=0.0, rising=False)
+    assert falling.position == "50 %"
+    assert falling._replace(best=0.5).position == "the two are equal"
+
+
+def test_more_or_less_is_known_of_every_measure() -> None:
+    measures = {key for course in COURSES for key in course.measures}
+    falling = {key for key in measures if any(word in key for word in FALLING)}
+    assert measures - falling == cards.RISING & measures
+
+
+def test_a_wrong_world_is_answered_with_near_ones(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", f"{given}:generous", "--only", "elbert/lendng"])
+    assert "did you mean 'elbert/lending'" in capsys.readouterr().err
 
 
 def test_every_course_can_be_played_by_its_own_references() -> None:

@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure, drawing
-from longfair.figures.style import GREY, canvas, group_style, legend, number, styled
+from longfair.figures.style import GREY, canvas, group_style, legend, number, styled, within
 
 
 @drawing
@@ -71,7 +71,7 @@ def dot_intervals(
         for name in names:
             rows = frame.loc[frame["name"] == name, ["series", "value", "low", "high"]]
             said = [
-                f"{kind} {number(value)} ({number(low)} to {number(high)})"
+                f"{kind} {number(value)}{within(low, high)}"
                 for kind, value, low, high in rows.itertuples(index=False, name=None)
             ]
             parts.append(f"{name}: {', '.join(said)}.")

@@ -383,3 +383,8 @@ def number(value: float) -> str:
         return "0" if abs(value) < 5e-4 else str(value)
     text = f"{value:.3g}"
     return f"{value:,.0f}" if "e" in text or abs(value) >= 1000 else text
+
+
+def within(low: float, high: float) -> str:
+    """Write an interval behind its value; nothing where it is the value alone."""
+    return f" ({number(low)} to {number(high)})" if low < high else ""

@@ -25,6 +25,7 @@ from longfair.figures.style import (
     number,
     squeeze_beyond,
     styled,
+    within,
 )
 
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -267,17 +268,16 @@ def _describe(
     for method, variant, rows in arms(summaries):
         name = label(method_style(method, variant, styles), variant, several=several)
         row = rows.iloc[0]
-        parts.append(
-            f"{name}: {bias_label} {number(row['bias'])} "
-            f"({number(row['bias_low'])} to {number(row['bias_high'])}), "
-            f"reward {number(row['reward'])} "
-            f"({number(row['reward_low'])} to {number(row['reward_high'])})."
-        )
+        ends = [
+            f"{what} {number(row[key])}{within(row[f'{key}_low'], row[f'{key}_high'])}"
+            for key, what in (("bias", bias_label), ("reward", reward_label))
+        ]
+        parts.append(f"{name}: {', '.join(ends)}.")
     if references is not None:
         for _, row in references.iterrows():
             name = method_style(str(row["method"]), "", styles).label
             parts.append(
                 f"Reference {name}: {bias_label} {number(row['bias'])}, "
-                f"reward {number(row['reward'])}."
+                f"{reward_label} {number(row['reward'])}."
             )
     return " ".join(parts)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from longfair.errors import UsageError
+from longfair.errors import UsageError, near_misses
 from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
@@ -24,6 +24,10 @@ from longfair.runs.statistics import Estimate, estimate
 
 PROFILE = "book"
 """Whose evaluation is used."""
+
+
+NO_GAIN = 1e-12
+"""Differences below it are rounding."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,9 @@ COURSES = (
 )
 """All worlds. Individual loans are missing: policies there are judged exactly, not in episodes."""
 
+RISING = frozenset({"reward", "late_reward", "return", "welfare", "lower_rate"})
+"""Measures of which more is better. Of all others, biases, gaps, distances and losses, less is."""
+
 
 class Line(NamedTuple):
     """One measure of a policy in one world."""
@@ -90,12 +97,30 @@ class Line(NamedTuple):
     policy: Estimate
     trivial: float
     best: float
+    rising: bool
+    """Whether more of it is better."""
+
+    @property
+    def gain(self) -> float:
+        """By how much the best known policy is better than the trivial one; negative if worse."""
+        return (self.best - self.trivial) * (1 if self.rising else -1)
 
     @property
     def way(self) -> float | None:
-        """How far from the trivial policy (0) to the best known one (1); None if they agree."""
-        apart = self.best - self.trivial
-        return None if abs(apart) < 1e-12 else (self.policy.value - self.trivial) / apart
+        """How far from the trivial policy (0) to the best known one (1); None if it is no better.
+
+        Whoever is worse than the trivial policy has a negative way.
+        """
+        if self.gain < NO_GAIN:
+            return None
+        return (self.policy.value - self.trivial) / (self.best - self.trivial)
+
+    @property
+    def position(self) -> str:
+        """The way in per cent, or in words why there is none."""
+        if self.way is not None:
+            return f"{round(100 * self.way) or 0} %"
+        return "the two are equal" if self.gain > -NO_GAIN else "the trivial one is better"
 
 
 class Played(NamedTuple):
@@ -107,16 +132,17 @@ class Played(NamedTuple):
     lines: list[Line]
 
     def rows(self) -> list[dict[str, str]]:
-        """Return a table in words and numbers; the way is told of what is aimed at, the first."""
+        """Return a table in words and numbers."""
         return [
             {
                 "measure": line.measure,
+                "better": "more" if line.rising else "less",
                 "policy": str(line.policy),
                 f"trivial: {self.course.trivial}": f"{line.trivial:.4g}",
                 f"best: {self.course.best}": f"{line.best:.4g}",
-                "of the way": "" if line.way is None or number else f"{line.way:.0%}",
+                "of the way": line.position,
             }
-            for number, line in enumerate(self.lines)
+            for line in self.lines
         ]
 
 
@@ -136,6 +162,7 @@ class Card(NamedTuple):
                 "measures": [
                     {
                         "measure": line.measure,
+                        "better": "more" if line.rising else "less",
                         "value": line.policy.value,
                         "low": line.policy.low,
                         "high": line.policy.high,
@@ -219,8 +246,8 @@ def card(
     if seeds < 1:
         raise UsageError(f"seeds={seeds}: give at least 1")
     known = {course.experiment: course for course in COURSES}
-    for unknown in set(experiments) - set(known):
-        raise UsageError(f"no card for experiment {unknown!r}: allowed: {', '.join(known)}")
+    for unknown in [name for name in experiments if name not in known]:
+        raise UsageError(f"no card for experiment {unknown!r}: {near_misses(unknown, known)}")
     policy = policy_at(place)
     found = Card([], {})
     for name, course in known.items():
@@ -311,7 +338,13 @@ def _lines(course: Course, setting: Setting, world: World, place: str, seeds: in
         pd.DataFrame([_final(each, seed) for seed in range(seeds)]) for each in played
     )
     return [
-        Line(name, estimate(mine[key], name=name), trivial[key].mean(), best[key].mean())
+        Line(
+            name,
+            estimate(mine[key], name=name),
+            trivial[key].mean(),
+            best[key].mean(),
+            key in RISING,
+        )
         for key, name in course.measures.items()
     ]
 
