@@ -322,9 +322,9 @@ people.say(massaging_in_training(people, first * 2048, 2))
 # No gap of the paper says by itself that a community is well. The short-term gap is 0 where nobody
 # is served, and the text's distance where everybody is ill. The figure's long-term gap is not 0
 # there, because it counts people, but by it too vaccines at random are fairer than *Max*, with far
-# fewer people healthy. So a gap should only be read beside the share of the healthy. As coded, F-PPO
-# gives some health for some likeness, and a mixture of rules that are not trained has its long-term
-# gap at more health. A-PPO's place in the figure waits for its runs.
+# fewer people healthy. So a gap should only be read beside the share of the healthy. As coded,
+# F-PPO gives some health for some likeness, and a mixture of rules that are not trained has its
+# long-term gap at more health. A-PPO's place in the figure waits for its runs.
 #
 # **What would change our mind?** A method that has a smaller gap than A-PPO and as many healthy
 # people, in ten runs of each.
