@@ -73,6 +73,8 @@ class Browser:
 
     def open(self, address: str) -> None:
         """Load a page and wait until it and its mathematics are laid out."""
+        # What the page before still loads, for another size of window, is no complaint of this one.
+        self.page.goto("about:blank")
         self._requests.clear()
         self._complaints.clear()
         self.page.goto(address)
