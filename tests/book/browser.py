@@ -60,12 +60,17 @@ class Browser:
         self.page.on("request", lambda request: self._requests.append(request.url))
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self._complaints.append(str(error)))
-        self.page.on("requestfailed", lambda failed: self._complaints.append(str(failed.failure)))
+        self.page.on("requestfailed", self._failed)
         self.look()
 
     def _heard(self, message: Any) -> None:
         if message.type in LOUD:
             self._complaints.append(message.text)
+
+    def _failed(self, request: Any) -> None:
+        # Of two drawings of a figure a browser may begin with one and drop it for the other.
+        if (request.failure, request.resource_type) != ("net::ERR_ABORTED", "image"):
+            self._complaints.append(str(request.failure))
 
     def close(self) -> None:
         """Close the tab."""
