@@ -9,6 +9,7 @@ import base64
 import html
 import json
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ class Shown(NamedTuple):
     caption: str
 
 
+@cache
 def first_figure(notebook: Path) -> Shown:
     """Find the first figure of an executed notebook.
 

@@ -62,7 +62,7 @@ def offer_both(
         return
     folder = Path(app.outdir) / FOLDER
 
-    def both(found: re.Match[str]) -> str:
+    def choice(found: re.Match[str]) -> str:
         name = f"{FOLDER}/{found['stem']}.png"
         if not (folder.parent / name).exists():
             return found[0]
@@ -70,7 +70,7 @@ def offer_both(
         narrow = f'<source media="not all and (min-width: {BEYOND})" srcset="{place}">'
         return f'<picture class="longfair-both">{narrow}{found[0]}</picture>'
 
-    context["body"] = IMAGE.sub(both, context["body"])
+    context["body"] = IMAGE.sub(choice, context["body"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -11,14 +11,7 @@ from matplotlib.figure import Figure as Drawing
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure
-from longfair.figures.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    PIXELS_PER_INCH,
-    number,
-    styled,
-)
+from longfair.figures.style import BLACK, BLUE, GREY, PIXELS_PER_INCH, number, styled
 
 _WIDTH = 4.4
 _LETTER = 0.078

@@ -204,11 +204,6 @@ def on_a_phone() -> bool:
     return _on_a_phone.get()
 
 
-def width_shown(width: float) -> float:
-    """Return the width of a figure in inches: as given, or less where the page is narrower."""
-    return min(width, PHONE) if on_a_phone() else width
-
-
 def canvas(
     width: float,
     height: float,
@@ -240,7 +235,7 @@ def canvas(
     """
     count = columns * rows if count is None else count
     if on_a_phone():
-        width, height = width_shown(width), height / rows * count
+        width, height = min(width, PHONE), height / rows * count
         columns, rows = 1, count
     with matplotlib.rc_context(SETTINGS):
         figure = MatplotlibFigure(
