@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longfair.figures.display import ON_A_PHONE
+from phone_figures import picture
 
 NOTEBOOKS = {
     "elbert": "elbert/lending",
@@ -59,11 +60,8 @@ def fragment(root: Path, paper: str) -> str:
     name = NOTEBOOKS[paper]
     shown = first_figure(root / "notebooks" / f"{name}.ipynb")
     meant = shown.picture["metadata"]["image/png"]
-    return (
-        f"````{{container}} longfair-picture\n```{{image}} /book/_generated/chapter_{paper}.png\n"
-        f":alt: {' '.join(meant['alt'].split())}\n:class: dark-light\n:width: {meant['width']}px\n"
-        f"```\n````\n\n*{shown.caption}* [The page of this figure](/notebooks/{name}.ipynb)\n"
-    )
+    drawn = picture(f"chapter_{paper}", " ".join(meant["alt"].split()), meant["width"])
+    return f"{drawn}\n\n*{shown.caption}* [The page of this figure](/notebooks/{name}.ipynb)\n"
 
 
 def pictures(root: Path) -> dict[str, bytes]:

@@ -23,8 +23,8 @@ from typing import Any
 import gymnasium
 import pandas as pd
 
+import phone_figures
 from markdown_table import NOTHING, table
-from phone_figures import both
 from speeds import NOT_MEASURED, measured_on, three_digits
 
 MATH_ROLE = re.compile(r":math:`([^`]*)`")
@@ -97,29 +97,12 @@ def picture(name: str) -> str:
     if drawn is None:
         return ""
     figure, shown = drawn
-    file = f"/book/_generated/environment_{page_name(name)}"
-    return textwrap.dedent(
-        """\
-        ## Two policies
-
-        ````{{container}} longfair-picture
-        ```{{image}} {file}.png
-        :alt: {alt}
-        :class: dark-light
-        :width: {width}px
-        ```
-        ````
-
-        *{caption}*
-
-        {setting} [Data behind this figure (CSV)]({file}.csv)
-        """
-    ).format(
-        file=file,
-        alt=figure.alt_text,
-        width=round(figure.figure.get_figwidth() * 100),
-        caption=shown.caption,
-        setting=shown.setting,
+    file = f"environment_{page_name(name)}"
+    width = round(figure.figure.get_figwidth() * 100)
+    return (
+        f"## Two policies\n\n{phone_figures.picture(file, figure.alt_text, width)}\n\n"
+        f"*{shown.caption}*\n\n{shown.setting} "
+        f"[Data behind this figure (CSV)](/book/_generated/{file}.csv)\n"
     )
 
 
@@ -130,7 +113,7 @@ def pictures() -> dict[str, bytes]:
         if drawn := drawing(name):
             figure, _ = drawn
             numbers = figure.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-            files |= both(f"environment_{page_name(name)}", figure)
+            files |= phone_figures.both(f"environment_{page_name(name)}", figure)
             files[f"environment_{page_name(name)}.csv"] = numbers.encode()
     return files
 

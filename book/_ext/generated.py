@@ -33,7 +33,7 @@ from longfair.papers.claim_sheet import environment_of
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
 from markdown_table import table
-from phone_figures import both
+from phone_figures import both, picture
 from training_speed import training_speed
 
 Row = Mapping[str, Any]
@@ -110,17 +110,13 @@ def findings() -> str:
         "above its line. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
     )
     drawn = overview_figure()
-    picture = (
-        f"````{{container}} longfair-picture\n```{{image}} /book/_generated/worlds.png\n"
-        f":alt: {drawn.alt_text}\n"
-        f":class: dark-light\n:width: {round(drawn.figure.get_figwidth() * 100)}px\n```\n````"
-    )
+    shown = picture("worlds", drawn.alt_text, round(drawn.figure.get_figwidth() * 100))
     sentences = [
         f"1. {found.sentence} [The evidence](../notebooks/{found.notebook}.ipynb), "
         f"[the verdict](claims/{found.claim}.md)"
         for found in overview.findings()
     ]
-    return "\n\n".join([picture, f"*{caption}*", "\n".join(sentences)]) + "\n"
+    return "\n\n".join([shown, f"*{caption}*", "\n".join(sentences)]) + "\n"
 
 
 @cache

@@ -31,6 +31,14 @@ def both(name: str, figure: Figure) -> dict[str, bytes]:
     return {f"{name}.png": figure.png(), f"{name}.phone.png": figure.for_phones().png()}
 
 
+def picture(name: str, words: str, width: int) -> str:
+    """Write the markup of a generated figure: its name, alternative text and width in pixels."""
+    return (
+        f"````{{container}} longfair-picture\n```{{image}} /{GENERATED}/{name}.png\n:alt: {words}\n"
+        f":class: dark-light\n:width: {width}px\n```\n````"
+    )
+
+
 def keep_drawings(app: Sphinx, page: str, source: list[str]) -> None:
     """Put the drawings for phones of a notebook page into the built book."""
     if app.builder.format != "html" or not str(app.env.doc2path(page)).endswith(".ipynb"):
