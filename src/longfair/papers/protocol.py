@@ -113,13 +113,13 @@ def train_and_evaluate(
     pandas.DataFrame
         The result table; see `longfair.runs`.
     """
-    training, evaluation = two_seeds(seed)
     if setting.learning is None:
         snapshots = untrained(setting)
     else:
+        training, _ = two_seeds(seed)
         snapshots = setting.learning.train(setting, training, seed, checkpoint)
     measure = resolved("measure", setting.evaluating.measure, MEASURES)
-    table: pd.DataFrame = measure(Evaluation(setting, snapshots, evaluation))
+    table: pd.DataFrame = measure(Evaluation(setting, snapshots, seed))
     return table
 
 
@@ -132,18 +132,20 @@ class Evaluation:
         What is run.
     snapshots
         What was learned.
-    seed
-        Where all streams of the evaluation come from.
+    run
+        Number of the run.
     """
 
-    def __init__(self, setting: Setting, snapshots: Snapshots, seed: int) -> None:
+    def __init__(self, setting: Setting, snapshots: Snapshots, run: int) -> None:
         self.setting = setting
         self.snapshots = snapshots
-        self._seed = seed
+        self.run = run
+        self.seed = two_seeds(run)[1]
+        """Where all streams of the evaluation come from."""
 
     def seed_of(self, index: int) -> int:
         """Return an independent seed for what a measure plays itself; give numbers from 10 on."""
-        return stream(self._seed, index)
+        return stream(self.seed, index)
 
     def curve(self) -> Played | None:
         """Play episodes with all snapshots; None if nothing was learned and nothing is drawn."""
@@ -172,10 +174,10 @@ class Evaluation:
             `"curve"` or `"final"`, which draw from streams of their own.
         """
         evaluating, draws = self.setting.evaluating, draws_of(self.setting.evaluating)[phase]
-        own = None if draws.policy is None else stream(self._seed, draws.policy)
+        own = None if draws.policy is None else stream(self.seed, draws.policy)
         act = self.snapshots.acting(which, episodes, own)
         env = self.setting.world.make(len(which) * episodes, evaluating.episode_length)
-        return act, env, stream(self._seed, draws.episodes)
+        return act, env, stream(self.seed, draws.episodes)
 
     def _play(self, which: Sequence[int], episodes: int, phase: str) -> Played:
         act, env, seed = self.ready(which, episodes, phase)
