@@ -36,12 +36,9 @@ from longfair.envs.loan_mdp.exact import evaluate
 from longfair.figures import Words, folded, source_of
 from longfair.papers.fairmdp import cross_entropy_results as searches
 from longfair.papers.fairmdp import exact_results
-from longfair.papers.fairmdp.cross_entropy import (
-    TOLERANCES,
-    Sampling,
-    loan_problem,
-    search_and_measure,
-)
+from longfair.papers.fairmdp.cross_entropy import TOLERANCES
+from longfair.papers.fairmdp.loans import loan_problem
+from longfair.papers.fairmdp.searching import Sampling, Searching
 from longfair.papers.page import Page
 
 page = Page(
@@ -533,4 +530,4 @@ page.gaps()
 searches.cost_of_runs(runs, sweep, changed)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.origin(["numpy", "scipy"], [search_and_measure])
+page.origin(["numpy", "scipy"], [Searching])

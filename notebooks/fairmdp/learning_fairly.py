@@ -36,7 +36,7 @@ from longfair.papers.fairmdp import EXPERIMENTS, exact_results, memory_results
 from longfair.papers.fairmdp import cross_entropy_results as searches
 from longfair.papers.fairmdp import exploration_results as banks
 from longfair.papers.fairmdp import other_learners_results as learners
-from longfair.papers.fairmdp.cross_entropy import FIGURE1, SWEEP, loan_problem
+from longfair.papers.fairmdp.cross_entropy import FIGURE1, SWEEP
 from longfair.papers.fairmdp.exploration import (
     EXPLORATION,
     MARGIN,
@@ -46,8 +46,8 @@ from longfair.papers.fairmdp.exploration import (
     committed,
     learn_and_measure,
 )
-from longfair.papers.fairmdp.loans import step_weights
-from longfair.papers.fairmdp.memory_learner import BOOKS, MemoryConfig
+from longfair.papers.fairmdp.loans import loan_problem, step_weights
+from longfair.papers.fairmdp.memory_learner import BANKS, Meeting
 from longfair.papers.page import Page
 from longfair.runs.tidy import of_arm
 
@@ -369,15 +369,15 @@ source_of(learn, heading="One step of learning, at all balances, in Python")
 
 # %% tags=["nbval-ignore-output"]
 run_number = 1000
-rates, books = BOOKS["as_published"]
+keeping = BANKS["as_published"]
 bank = MemoryQLearning(
     loan_problem(),
-    step_weights(LoanMDPParams.fico(), rates),
-    books,
+    step_weights(LoanMDPParams.fico(), keeping.rates),
+    keeping.books,
     QLearning("imagined"),
     seed=run_number,
 )
-bank.learn(MemoryConfig.early)
+bank.learn(Meeting.early)
 readings = bank.readings(500_000, np.random.default_rng(run_number + 1))
 memory_results.levels(bank, readings, discounted=True).round(3)
 

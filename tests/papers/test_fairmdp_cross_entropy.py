@@ -18,13 +18,12 @@ from longfair.papers.fairmdp.cross_entropy import (
     INGREDIENTS,
     METHODS,
     SWEEP,
-    Sampling,
-    Scorer,
-    config_of,
-    final_rows,
-    loan_problem,
-    search_and_measure,
+    setting_of,
 )
+from longfair.papers.fairmdp.loans import loan_problem
+from longfair.papers.fairmdp.searching import Sampling, Scorer, final_rows, lending
+from longfair.papers.protocol import train_and_evaluate, two_seeds
+from longfair.papers.setting import Setting
 from longfair.runs.tables import checked
 
 
@@ -33,41 +32,45 @@ def final(table: pd.DataFrame) -> dict[str, float]:
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
-def short(method: str, variant: str, **settings: float):  # type: ignore[no-untyped-def]
-    config = config_of(method, variant, "smoke")
-    return replace(config, settings=replace(config.settings, **settings))
+def with_settings(setting: Setting, **settings: float) -> Setting:
+    learning = setting.learning
+    changed = replace(learning, settings=replace(learning.settings, **settings))
+    return replace(setting, learning=changed)
 
 
 @pytest.mark.parametrize("arm", FIGURE1.arms["smoke"], ids=lambda arm: arm.name)
 def test_every_method_gives_a_table_that_its_seed_decides(arm) -> None:  # type: ignore[no-untyped-def]
-    settings = replace(arm.config.settings, population=5, elites=2, iterations=1)
-    config = replace(arm.config, settings=settings)
-    table = checked(search_and_measure(config, 1), arm.name)
-    pd.testing.assert_frame_equal(table, checked(search_and_measure(config, 1), arm.name))
-    assert final(table)["reward"] != final(search_and_measure(config, 2))["reward"]
+    setting = with_settings(arm.config, population=5, elites=2, iterations=1)
+    table = checked(train_and_evaluate(setting, 1), arm.name)
+    pd.testing.assert_frame_equal(table, checked(train_and_evaluate(setting, 1), arm.name))
+    assert final(table)["reward"] != final(train_and_evaluate(setting, 2))["reward"]
     assert set(table.loc[table["phase"] == "curve", "step"]) == {1}
     assert final(table)["profit"] == pytest.approx(final(table)["reward"] - 9.999886, abs=1e-6)
 
 
 def test_variants_differ_as_documented() -> None:
     coded, published, offset = (
-        config_of("cce-dp", variant, "book") for variant in deciding.VARIANTS
+        setting_of("cce-dp", variant, "book") for variant in deciding.VARIANTS
     )
-    assert coded.sampling is None
-    assert not coded.constraint.discounted
-    assert (coded.settings.weights, coded.settings.tightening) == ("exponential", 0.0)
-    assert (coded.settings.population, coded.settings.elites) == (50, 5)
-    assert (coded.settings.iterations, coded.settings.smoothing) == (80, 0.5)
-    assert published.sampling == Sampling(0.1, 0.05)
-    assert published.constraint.discounted
-    assert published.settings.weights == "linear with floor"
-    assert published.settings.tightening == offset.settings.tightening == 0.1
-    assert offset.settings.weights == "linear"
+    assert coded.learning.sampling is None
+    assert not coded.method.constraint.discounted
+    settings = coded.learning.settings
+    assert (settings.weights, settings.tightening) == ("exponential", 0.0)
+    assert (settings.population, settings.elites) == (50, 5)
+    assert (settings.iterations, settings.smoothing) == (80, 0.5)
+    assert published.learning.sampling == Sampling(0.1, 0.05)
+    assert published.method.constraint.discounted
+    settings = published.learning.settings
+    assert settings.weights == "linear with floor"
+    assert settings.tightening == offset.learning.settings.tightening == 0.1
+    assert offset.learning.settings.weights == "linear"
+    assert (coded.method.sees, published.method.sees) == ("reward", "profit")
     # Only Algorithm 2 keeps something of its tolerance; the baselines do not.
     for method in ("race-blind", "optimistic-dp", "conservative"):
-        assert config_of(method, "as_published", "book").settings.tightening == 0.0
-    assert config_of("conservative", "as_coded", "book").settings.iterations == 50
-    assert isinstance(config_of("conservative", "as_coded", "book").policy, ConstantPolicy)
+        assert setting_of(method, "as_published", "book").learning.settings.tightening == 0.0
+    conservative = setting_of("conservative", "as_coded", "book")
+    assert conservative.learning.settings.iterations == 50
+    assert isinstance(conservative.method.policy, ConstantPolicy)
 
 
 def test_experiments_hold_what_the_figures_need() -> None:
@@ -77,38 +80,45 @@ def test_experiments_hold_what_the_figures_need() -> None:
         "fairmdp/ingredients",
     ]
     assert FIGURE1.methods("book") == tuple(METHODS)
-    tolerances = {arm.method: arm.config.tolerance for arm in SWEEP.arms["book"]}
+    tolerances = {arm.method: arm.config.method.tolerance for arm in SWEEP.arms["book"]}
     assert tolerances["cce-dp-0025"] == 0.025
     assert tolerances["optimistic-dp-0050"] == 0.05
     assert tolerances["cce-dp-0200"] == 0.2
+
     # Every ingredient changes one thing of the code's settings, the last one of the paper's.
-    coded = config_of("cce-dp", "as_coded", "book")
-    configs = {arm.method.removeprefix("cce-dp-"): arm.config for arm in INGREDIENTS.arms["book"]}
-    fields = ("constraint", "settings", "sampling")
+    def flat(setting: Setting) -> dict[str, object]:
+        method, learning = setting.method, setting.learning
+        return {**vars(method), "sampling": learning.sampling, **vars(learning.settings)}
+
+    coded, published = (
+        flat(setting_of("cce-dp", variant, "book")) for variant in ("as_coded", "with_offset")
+    )
+    ingredients = {
+        arm.method.removeprefix("cce-dp-"): flat(arm.config) for arm in INGREDIENTS.arms["book"]
+    }
     changed = {
-        name: [field for field in fields if getattr(config, field) != getattr(coded, field)]
-        for name, config in configs.items()
+        name: {field for field, value in setting.items() if value != coded[field]}
+        for name, setting in ingredients.items()
     }
     assert changed == {
-        "linear-weights": ["settings"],
-        "linear-profit": ["settings"],
-        "discounted-gap": ["constraint"],
-        "tightened": ["settings"],
-        "sampled": ["sampling"],
-        "exponential-weights": ["constraint", "settings", "sampling"],
+        "linear-weights": {"weights"},
+        "linear-profit": {"weights", "sees"},
+        "discounted-gap": {"constraint"},
+        "tightened": {"tightening"},
+        "sampled": {"sampling"},
+        "exponential-weights": {"constraint", "tightening", "sampling"},
     }
-    published = config_of("cce-dp", "with_offset", "book")
-    almost = configs["exponential-weights"]
-    assert replace(almost.settings, weights="linear") == published.settings
-    assert replace(almost, settings=published.settings) == published
+    assert ingredients["exponential-weights"] | {"weights": "linear"} == published
 
 
 def test_as_published_the_search_sees_no_constant() -> None:
     parameters = (
-        config_of("cce-dp", "as_coded", "smoke").policy.start().sample(5, np.random.default_rng(1))
+        setting_of("cce-dp", "as_coded", "smoke")
+        .method.policy.start()
+        .sample(5, np.random.default_rng(1))
     )
     for variant, constant in (("as_coded", True), ("with_offset", True), ("as_published", False)):
-        scorer = Scorer(config_of("cce-dp", variant, "smoke"), np.random.default_rng(0))
+        scorer = Scorer(setting_of("cce-dp", variant, "smoke"), np.random.default_rng(0))
         rewards = scorer(parameters).reward
         assert rewards == pytest.approx(9.999886 if constant else 0.0, abs=1.0)
     ingredient = {arm.method: arm.config for arm in INGREDIENTS.arms["smoke"]}
@@ -116,20 +126,22 @@ def test_as_published_the_search_sees_no_constant() -> None:
     assert exact(parameters).reward == pytest.approx(exact.exact(parameters).profit)
 
 
-def last_generation(config, seed: int) -> Generation:  # type: ignore[no-untyped-def]
-    training = int(np.random.SeedSequence(seed).generate_state(2)[0])
-    scorer = Scorer(config, np.random.default_rng((training, 1)))
+def last_generation(setting: Setting, run: int) -> Generation:
+    training, _ = two_seeds(run)
+    scorer = Scorer(setting, np.random.default_rng((training, 1)))
     generator = np.random.default_rng((training, 0))
-    start = config.policy.start()
-    *_, last = search(scorer, start, config.tolerance, config.settings, generator)
+    wanted = setting.method
+    start = wanted.policy.start()
+    *_, last = search(scorer, start, wanted.tolerance, setting.learning.settings, generator)
     return last
 
 
 def test_final_numbers_are_those_of_elites_population_and_last_sample() -> None:
-    config = short("cce-dp", "as_coded", iterations=2)
-    last = last_generation(config, 3)
-    outcome = evaluate(loan_problem(), config.policy.chances(loan_problem(), last.parameters))
-    found = final(search_and_measure(config, 3))
+    setting = with_settings(setting_of("cce-dp", "as_coded", "smoke"), iterations=2)
+    last = last_generation(setting, 3)
+    policy = setting.method.policy
+    outcome = evaluate(loan_problem(), policy.chances(loan_problem(), last.parameters))
+    found = final(train_and_evaluate(setting, 3))
     assert found["reward"] == pytest.approx(outcome.reward[last.elites].mean())
     assert found["gap_dp"] == pytest.approx(outcome.gap()[last.elites].mean())
     assert found["gap_dp_population"] == pytest.approx(outcome.gap().mean())
@@ -138,26 +150,29 @@ def test_final_numbers_are_those_of_elites_population_and_last_sample() -> None:
 
 
 def test_optimistic_is_judged_by_the_truth_and_not_by_what_it_looks_at() -> None:
-    config = short("optimistic-dp", "as_coded", iterations=3, population=20)
-    last = last_generation(config, 4)
-    outcome = evaluate(loan_problem(), config.policy.chances(loan_problem(), last.parameters))
+    setting = setting_of("optimistic-dp", "as_coded", "smoke")
+    setting = with_settings(setting, iterations=3, population=20)
+    last = last_generation(setting, 4)
+    policy = setting.method.policy
+    outcome = evaluate(loan_problem(), policy.chances(loan_problem(), last.parameters))
     assert last.scores.violation == pytest.approx(outcome.first_gap())
-    found = final(search_and_measure(config, 4))
+    found = final(train_and_evaluate(setting, 4))
     assert found["share_fair"] == pytest.approx((outcome.gap() <= 0.1).mean())
     assert found["share_fair"] != pytest.approx((outcome.first_gap() <= 0.1).mean())
 
 
 def test_the_tightened_check_passes_no_unfair_policy() -> None:
     """Theorem 4.2: with as many episodes as it asks for, estimates are within the margin."""
-    config = config_of("cce-dp", "as_published", "smoke")
-    scorer = Scorer(config, np.random.default_rng(0))
-    parameters = config.policy.start().sample(40, np.random.default_rng(1))
+    setting = setting_of("cce-dp", "as_published", "smoke")
+    wanted = setting.method
+    scorer = Scorer(setting, np.random.default_rng(0))
+    parameters = wanted.policy.start().sample(40, np.random.default_rng(1))
     estimated, exact = scorer(parameters), scorer.exact(parameters)
-    margin = 0.1 * config.tolerance
+    margin = 0.1 * wanted.tolerance
     assert np.abs(estimated.violation - exact.gap(discounted=True)).max() < margin
     assert np.abs(estimated.reward - exact.profit).max() < 0.1
-    last = Generation(1, parameters, estimated, np.arange(5), config.policy.start())
-    found = final(final_rows(scorer, last, parameters[:1]))
+    last = Generation(1, parameters, estimated, np.arange(5), wanted.policy.start())
+    found = final(final_rows(scorer, last, parameters[:1], 0.1))
     limit = 0.09
     assert found["share_passing"] == pytest.approx((estimated.violation <= limit).mean())
     assert 0 < found["share_passing"] < 1
@@ -165,9 +180,9 @@ def test_the_tightened_check_passes_no_unfair_policy() -> None:
 
 
 def test_equal_opportunity_is_estimated_among_the_qualified() -> None:
-    config = config_of("cce-eo", "as_published", "smoke")
-    scorer = Scorer(config, np.random.default_rng(0))
-    parameters = config.policy.start().sample(20, np.random.default_rng(1))
+    setting = setting_of("cce-eo", "as_published", "smoke")
+    scorer = Scorer(setting, np.random.default_rng(0))
+    parameters = setting.method.policy.start().sample(20, np.random.default_rng(1))
     exact = scorer.exact(parameters)
     wanted = exact.gap(1, discounted=True)
     assert np.abs(scorer(parameters).violation - wanted).max() < 0.01
@@ -175,11 +190,43 @@ def test_equal_opportunity_is_estimated_among_the_qualified() -> None:
 
 
 def test_conservative_search_ends_with_never_lending() -> None:
-    config = config_of("conservative", "as_coded", "book")
-    found = final(
-        search_and_measure(
-            replace(config, settings=replace(config.settings, population=20, iterations=30)), 0
-        )
-    )
+    setting = setting_of("conservative", "as_coded", "book")
+    found = final(train_and_evaluate(with_settings(setting, population=20, iterations=30), 0))
     assert found["reward"] == pytest.approx(9.99989, abs=1e-3)
     assert found["gap_dp"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_searched_policy_plays_as_it_is_evaluated() -> None:
+    """Episodes of the environment give the reward that backward recursion computes."""
+    setting, problem, episodes = setting_of("cce-dp", "as_coded", "smoke"), loan_problem(), 2_000
+    policy = setting.method.policy
+    some = policy.start().sample(20, np.random.default_rng(0))
+    outcome = evaluate(problem, policy.chances(problem, some))
+    lent = outcome.rates() @ problem.group_probability
+    chosen = int(np.abs(lent - 0.5).argmin())
+    act = lending(policy, np.repeat(some[[chosen]], episodes, axis=0), seed=7)
+    env = setting.world.make(episodes)
+    observation, info = env.reset(seed=8)
+    discount, total, loans = problem.discount, np.zeros(episodes), 0.0
+    for step in range(problem.decisions):
+        actions = act(observation, info)
+        observation, reward, _, _, info = env.step(actions)
+        total += discount**step * reward
+        loans += actions.mean()
+    assert 0.1 < lent[chosen] < 0.9
+    assert loans / (problem.decisions - 1) == pytest.approx(lent[chosen], abs=0.03)
+    error = total.std(ddof=1) / np.sqrt(episodes)
+    assert abs(total.mean() - outcome.reward[chosen]) < 4 * error
+    assert abs(problem.offset_total - outcome.reward[chosen]) > 8 * error
+
+
+def test_snapshots_of_a_search_play_their_best_elite() -> None:
+    setting = setting_of("cce-dp", "as_coded", "smoke")
+    snapshots = setting.learning.train(setting, two_seeds(5)[0], 5, None)
+    generations = snapshots.policies[0].generations
+    best = [generations[number].parameters[generations[number].elites[0]] for number in (0, 3)]
+    env = setting.world.make(6)
+    observation, info = env.reset(seed=1)
+    same = lending(setting.method.policy, np.repeat(best, 3, axis=0), 9)(observation, info)
+    assert (snapshots.acting([0, 3], 3, 9)(observation, info) == same).all()
+    assert snapshots.steps == [1, 2, 3, 4]

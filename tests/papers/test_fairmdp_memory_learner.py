@@ -7,13 +7,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from longfair.errors import UsageError
 from longfair.papers.fairmdp.memory_learner import (
-    BOOKS,
+    BANKS,
     MEMORY_LEARNER,
     METHODS,
-    learn_and_measure,
 )
 from longfair.papers.fairmdp.other_learners import PROBLEM
+from longfair.papers.protocol import train_and_evaluate, two_seeds
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -34,17 +35,17 @@ def finals(table: pd.DataFrame) -> pd.Series:
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_end_at_the_horizon_and_depend_on_their_seed_only(method: str) -> None:
     chosen = arm(method, "as_published")
-    table = checked(learn_and_measure(chosen.config, 0), chosen.name)
+    table = checked(train_and_evaluate(chosen.config, 0), chosen.name)
     assert table["step"].max() == MEMORY_LEARNER.horizon["smoke"]
-    pd.testing.assert_frame_equal(table, checked(learn_and_measure(chosen.config, 0), chosen.name))
-    assert not table.equals(checked(learn_and_measure(chosen.config, 1), chosen.name))
+    pd.testing.assert_frame_equal(table, checked(train_and_evaluate(chosen.config, 0), chosen.name))
+    assert not table.equals(checked(train_and_evaluate(chosen.config, 1), chosen.name))
 
 
 def test_early_is_measured_after_the_experience_of_the_other_learners() -> None:
-    config = arm("fairqcm", "as_coded", "book").config
-    assert config.early * 51 == PROBLEM.learning["book"].total_steps
-    assert config.checkpoints == [5120, 10240, 20480, 40960, 81920, 163840, 327680, 655360]
-    table = learn_and_measure(arm("fairqcm", "as_coded").config, 2)
+    learning = arm("fairqcm", "as_coded", "book").config.learning
+    assert learning.early * 51 == PROBLEM.learning["book"].total_steps
+    assert learning.checkpoints == [5120, 10240, 20480, 40960, 81920, 163840, 327680, 655360]
+    table = train_and_evaluate(arm("fairqcm", "as_coded").config, 2)
     first = table[(table["phase"] == "curve") & (table["step"] == 640 * 51)]
     assert len(first) > 0
     for metric, value in first[["metric", "value"]].itertuples(index=False):
@@ -53,17 +54,30 @@ def test_early_is_measured_after_the_experience_of_the_other_learners() -> None:
 
 @pytest.mark.parametrize(("variant", "gap"), [("as_coded", "gap_dp"), ("as_published", None)])
 def test_the_gap_of_the_variant_is_the_one_that_is_kept(variant: str, gap: str | None) -> None:
-    config = replace(arm("fairqcm", variant).config, early=10_000, judged_on=200_000)
-    found = finals(learn_and_measure(config, 1000))
+    setting = arm("fairqcm", variant).config
+    setting = replace(
+        setting,
+        learning=replace(setting.learning, early=10_000),
+        evaluating=replace(setting.evaluating, judged_on=200_000),
+    )
+    found = finals(train_and_evaluate(setting, 1000))
     assert found[gap or "gap_dp_discounted"] == pytest.approx(0.1, abs=0.012)
-    assert 0.0 < found["price"] < BOOKS[variant][1].steepest
+    assert 0.0 < found["price"] < BANKS[variant].books.steepest
     other = "gap_dp_discounted" if gap else "gap_dp"
     assert abs(found[other] - 0.1) > 0.02
 
 
 def test_methods_differ_in_their_memory_only() -> None:
-    for variant in BOOKS:
+    for variant in BANKS:
         first, *others = (arm(method, variant, "book").config for method in METHODS)
         for other in others:
             assert replace(other, learning=first.learning) == first
-            assert replace(other.learning, memory=first.learning.memory) == first.learning
+            same = replace(other.learning.settings, memory=first.learning.settings.memory)
+            assert replace(other.learning, settings=same) == first.learning
+
+
+def test_a_bank_with_a_balance_plays_no_episodes_side_by_side() -> None:
+    setting = arm("fairqcm", "as_coded").config
+    snapshots = setting.learning.train(setting, two_seeds(0)[0], 0, None)
+    with pytest.raises(UsageError, match="side by side have no meaning"):
+        snapshots.acting([0], 3, 0)

@@ -51,6 +51,8 @@ MEASURES = {
     "fppo-epidemic": "longfair.papers.fppo.measures:epidemic",
     "shares": "longfair.papers.fairqcm.measures:shares",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
+    "searched-lending": "longfair.papers.fairmdp.searching:searched_lending",
+    "settled-lending": "longfair.papers.fairmdp.memory_learner:settled_lending",
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
 

@@ -19,14 +19,13 @@ from longfair.papers.fairmdp.cross_entropy import (
     FIGURE1,
     INGREDIENTS,
     SWEEP,
-    config_of,
-    loan_problem,
-    search_and_measure,
+    setting_of,
 )
 from longfair.papers.fairmdp.exact_results import best_points
-from longfair.papers.fairmdp.loans import Notion, Rates
+from longfair.papers.fairmdp.loans import Notion, Rates, loan_problem
 from longfair.papers.fairmdp.measured import quantities
 from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import estimate
@@ -158,9 +157,10 @@ def live(run: int, iterations: int, methods: Sequence[str]) -> pd.DataFrame:
     """
     tables = []
     for method in methods:
-        config = config_of(method, "as_coded", "book", TOLERANCE)
-        config = replace(config, settings=replace(config.settings, iterations=iterations))
-        found = search_and_measure(config, run)
+        setting = setting_of(method, "as_coded", "book", TOLERANCE)
+        few = replace(setting.learning.settings, iterations=iterations)
+        short = replace(setting, learning=replace(setting.learning, settings=few))
+        found = train_and_evaluate(short, run)
         tables.append(found.assign(method=method, variant=LIVE, seed=run))
     return pd.concat(tables, ignore_index=True)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.learning.actor import Actor
 from longfair.envs.loan_mdp.exact import Applicants, Outcome, evaluate
-from longfair.papers.fairmdp.cross_entropy import loan_problem
+from longfair.papers.fairmdp.loans import loan_problem
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
 from longfair.papers.protocol import Evaluation
 from longfair.runs.experiment import protocol

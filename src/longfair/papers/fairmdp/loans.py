@@ -14,6 +14,7 @@ The reward is :math:`\sum_t \gamma^t r_t` in both cases, not normalised.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy.sparse import block_diag, csr_array
 from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
 from longfair.agents.finite.problem import FiniteProblem, occupancy
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel, tabular
+from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.envs.tabular import TabularModel
 
 Notion = Literal["dp", "eo"]
@@ -138,6 +140,12 @@ def loan_episode(params: LoanMDPParams | None = None) -> LoanEpisode:
         initial_distribution=model.initial_distribution[order],
         qualified=qualified(chosen, model.states[order]),
     )
+
+
+@cache
+def loan_problem(steps: int | None = None) -> LoanProblem:
+    """Write out the loan problem of the paper's first figure, or its first steps only."""
+    return LoanProblem.of(LoanModel(LoanMDPParams.fico()), steps)
 
 
 def finite_loan_problem(params: LoanMDPParams | None = None) -> tuple[SeparableMDP, TabularModel]:

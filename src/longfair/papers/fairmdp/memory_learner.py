@@ -7,42 +7,56 @@ experience that the learners of the ELBERT paper have, and at the end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from longfair.agents.fair_mdp.memory_q_learning import Books, Memory, MemoryQLearning, QLearning
 from longfair.envs.loan_mdp import LoanMDPParams
-from longfair.papers.fairmdp.cross_entropy import loan_problem
-from longfair.papers.fairmdp.loans import Rates, step_weights
+from longfair.errors import UsageError
+from longfair.papers.fairmdp.loans import Rates, loan_problem, step_weights
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
-from longfair.papers.protocol import two_seeds
+from longfair.papers.protocol import Act, Evaluation, Snapshots, train_and_evaluate
+from longfair.papers.setting import Evaluating, Setting, World
 from longfair.runs.experiment import Arm, Experiment, protocol
+from longfair.settings import Count, Natural, validate
+
+if TYPE_CHECKING:
+    from longfair.runs.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
-class MemoryConfig:
-    """One method. Settings were chosen on run numbers from 1000 on, the same for all methods."""
+class Bank:
+    """A bank that keeps books. Its settings were chosen on run numbers from 1000 on."""
 
     rates: Rates
     """How loans count in the lending rate."""
     books: Books
-    learning: QLearning
-    early: int = 20_480
-    """Applicants after which the first measurement is made that is reported as a result."""
-    doublings: int = 5
-    """How often the experience is doubled after that."""
-    halvings: int = 2
-    """How many points the learning curve has before `early`, each at half of the next."""
-    judged_on: int = 2_000_000
-    """Applicants met to find out what the balance settles at."""
-    judged_on_curve: int = 400_000
-    """The same along the learning curve."""
 
-    def shortened(self) -> MemoryConfig:
+
+@dataclass(frozen=True)
+class Meeting:
+    """How many applicants a bank meets, and how it learns from them; the same for all methods."""
+
+    settings: QLearning
+    early: Count = 20_480
+    """Applicants after which the first measurement is made that is reported as a result."""
+    doublings: Natural = 5
+    """How often the experience is doubled after that."""
+    halvings: Natural = 2
+    """How many points the learning curve has before `early`, each at half of the next."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def shortened(self, rollouts: int, episode_length: int) -> Meeting:
         """Return the same for a few applicants."""
-        return replace(self, early=256, doublings=1, judged_on=2_000, judged_on_curve=1_000)
+        return replace(self, early=256, doublings=1)
 
     @property
     def checkpoints(self) -> list[int]:
@@ -52,49 +66,69 @@ class MemoryConfig:
             for power in range(-self.halvings, self.doublings + 1)
         ]
 
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Learn from applicants, and keep the bank at every checkpoint. A step is one decision."""
+        problem, bank = loan_problem(), setting.method
+        weights = step_weights(LoanMDPParams.fico(), bank.rates)
+        agent = MemoryQLearning(problem, weights, bank.books, self.settings, seed)
+        kept, met = [], 0
+        for applicants in self.checkpoints:
+            agent.learn(applicants - met)
+            met = applicants
+            kept.append(deepcopy(agent))
+        return Snapshots([met * problem.decisions for met in self.checkpoints], _in_turn, kept)
 
-@protocol("learner-with-books")
-def learn_and_measure(config: MemoryConfig, seed: int) -> pd.DataFrame:
-    """Learn from applicants; measure the bank along the way.
 
-    Parameters
-    ----------
-    config
-        What to run.
-    seed
-        Number of the run.
+def _in_turn(which: Sequence[int], episodes: int, seed: int | None) -> Act:
+    raise UsageError(
+        "its balance goes from one applicant to the next, so episodes side by side have no meaning "
+        "for this bank: use the measure 'settled-lending'"
+    )
 
-    Returns
-    -------
-    pandas.DataFrame
-        The result table; see `longfair.runs`. A step is one decision. `price` is what a loan to
-        the group that is ahead costs, on average over applicants. Metrics with `_early` were
-        measured after `early` applicants.
 
-    Notes
-    -----
-    Lending is evaluated exactly at every level of the balance. How often each level is read is
-    counted on applicants of another stream, which are the same for all methods.
+@dataclass(frozen=True)
+class Settled(Evaluating):
+    """Lending is evaluated exactly at every balance; how often each is read is counted."""
+
+    measure: str = "settled-lending"
+    judged_on: Count = 2_000_000
+    """Applicants met to find out what the balance settles at."""
+    judged_on_curve: Count = 400_000
+    """The same along the learning curve."""
+
+    def shortened(self) -> Settled:
+        """Return the same for a few applicants."""
+        return replace(self, judged_on=2_000, judged_on_curve=1_000)
+
+
+@protocol("settled-lending")
+def settled_lending(evaluation: Evaluation) -> pd.DataFrame:
+    """Measure a bank along the way, and at the end.
+
+    `price` is what a loan to the group that is ahead costs, on average over applicants. Metrics
+    with `_early` were measured after `early` applicants. The applicants on whom readings are
+    counted are of another stream than those of training, and the same for all methods.
     """
-    training, evaluation = two_seeds(seed)
-    problem = loan_problem()
-    weights = step_weights(LoanMDPParams.fico(), config.rates)
-    agent = MemoryQLearning(problem, weights, config.books, config.learning, training)
-    parts = []
-    met = 0
-    for applicants in config.checkpoints:
-        agent.learn(applicants - met)
-        met = applicants
-        reported = met in (config.early, config.checkpoints[-1])
-        judged_on = config.judged_on if reported else config.judged_on_curve
-        readings = agent.readings(judged_on, np.random.default_rng(evaluation))
+    learning: Meeting = evaluation.setting.learning
+    evaluating: Any = evaluation.setting.evaluating
+    prices = evaluation.setting.method.books.prices
+    parts, early = [], {}
+    for step, met, agent in zip(
+        evaluation.snapshots.steps,
+        learning.checkpoints,
+        evaluation.snapshots.policies,
+        strict=True,
+    ):
+        reported = met in (learning.early, learning.checkpoints[-1])
+        judged_on = evaluating.judged_on if reported else evaluating.judged_on_curve
+        readings = agent.readings(judged_on, np.random.default_rng(evaluation.seed))
         outcome = agent.outcome(readings)
-        suffix = "_early" if met == config.early else ""
-        found = mean_quantities(outcome) | {"price": float(readings @ config.books.prices)}
-        step = met * problem.decisions
+        found = mean_quantities(outcome) | {"price": float(readings @ prices)}
         parts.append(table("curve", step, found))
-        if suffix:
-            early = {name + suffix: value for name, value in found.items()}
+        if met == learning.early:
+            early = {f"{name}_early": value for name, value in found.items()}
     parts.append(table("final", step, found | early))
     parts.append(placed(mean_rates(outcome), "final", step))
     return pd.concat(parts, ignore_index=True)
@@ -103,9 +137,9 @@ def learn_and_measure(config: MemoryConfig, seed: int) -> pd.DataFrame:
 TOLERANCE = 0.098
 """Planned for, so that 0.1 is kept although the long run is estimated from finitely many people."""
 
-BOOKS: dict[str, tuple[Rates, Books]] = {
-    "as_coded": ("as_coded", Books(TOLERANCE, steepest=0.004)),
-    "as_published": ("discounted", Books(TOLERANCE, steepest=0.5)),
+BANKS: dict[str, Bank] = {
+    "as_coded": Bank("as_coded", Books(TOLERANCE, steepest=0.004)),
+    "as_published": Bank("discounted", Books(TOLERANCE, steepest=0.5)),
 }
 """Gaps of each variant, and books for them. The steepest price is well above the one needed."""
 
@@ -116,31 +150,29 @@ METHODS: dict[str, tuple[Memory, str]] = {
 }
 """FairQCM, and what it takes away step by step: imagined memories, then the memory itself."""
 
+PROFILES = ("smoke", "book", "paper")
+
+
+def _setting(profile: str, variant: str, memory: Memory) -> Setting:
+    learning, evaluating = Meeting(QLearning(memory)), Settled()
+    if profile == "smoke":
+        learning = replace(learning, early=640, doublings=1, halvings=0)
+        evaluating = replace(evaluating, judged_on=4_000, judged_on_curve=1_000)
+    return Setting(World("longfair/LoanMDP-v0"), BANKS[variant], learning, evaluating)
+
 
 def _arms(profile: str) -> tuple[Arm, ...]:
-    arms = []
-    for variant, (rates, books) in BOOKS.items():
-        for method, (memory, description) in METHODS.items():
-            config = MemoryConfig(rates, books, QLearning(memory))
-            if profile == "smoke":
-                config = replace(
-                    config,
-                    early=640,
-                    doublings=1,
-                    halvings=0,
-                    judged_on=4_000,
-                    judged_on_curve=1_000,
-                )
-            arms.append(Arm(method, variant, config, learn_and_measure, description))
-    return tuple(arms)
+    return tuple(
+        Arm(method, variant, _setting(profile, variant, memory), train_and_evaluate, description)
+        for variant in BANKS
+        for method, (memory, description) in METHODS.items()
+    )
 
 
 def _horizon(profile: str) -> int:
-    config: MemoryConfig = _arms(profile)[0].config
-    return config.checkpoints[-1] * LoanMDPParams.fico().episode_length
+    learning: Meeting = _arms(profile)[0].config.learning
+    return learning.checkpoints[-1] * LoanMDPParams.fico().episode_length
 
-
-PROFILES = ("smoke", "book", "paper")
 
 MEMORY_LEARNER = Experiment(
     id="fairmdp/memory-learner",

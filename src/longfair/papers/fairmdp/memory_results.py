@@ -15,7 +15,7 @@ from longfair.figures import Figure, LineStyle, Words, drawing
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE
 from longfair.papers.fairmdp.exact_results import NOTIONS, RATES, in_words, optima_table
 from longfair.papers.fairmdp.loans import Rates
-from longfair.papers.fairmdp.memory_learner import MemoryConfig
+from longfair.papers.fairmdp.memory_learner import Meeting
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import final, of_arm, written
@@ -101,8 +101,8 @@ def best(numbers: Mapping[str, Any], variant: str) -> pd.Series[float]:
 
 def early_decisions(runs: Runs) -> int:
     """Return after how many decisions the early measurement is made."""
-    config: MemoryConfig = runs.experiment.arms[runs.profile][0].config
-    return config.early * LoanMDPParams.fico().episode_length
+    learning: Meeting = runs.experiment.arms[runs.profile][0].config.learning
+    return learning.early * LoanMDPParams.fico().episode_length
 
 
 def kept(runs: Runs, method: str, variant: str) -> str:

@@ -21,8 +21,8 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.envs.loan_mdp.exact import roll_out
 from longfair.papers.fairmdp import exact
 from longfair.papers.fairmdp.checks import ROUNDING, random_problem
-from longfair.papers.fairmdp.cross_entropy import Sampling, loan_problem
-from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, measures
+from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, loan_problem, measures
+from longfair.papers.fairmdp.searching import Sampling
 from longfair.runs.claims import CheckResult
 
 TOLERANCE = 0.1
