@@ -489,6 +489,20 @@ def test_verify_against_names_arms_with_other_numbers(
     assert "1 without a result" in one_line(out)
 
 
+def test_verify_against_names_some_of_many_arms(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "results").mkdir()
+    names = [f"arm-{number}" for number in range(300)]
+    different = Outcome(Comparison([], [], [], names, []), names, 0, {name: {} for name in names})
+    monkeypatch.setattr(verification, "against", lambda *_, **__: different)
+    code, out, err = command("verify", "--against", "abc")
+    assert code == 1
+    assert "300 differ" in one_line(out)
+    assert err.count("gives other numbers") == 20
+    assert err.endswith("and 280 more\n")
+
+
 def test_the_version_is_printed(command: Command) -> None:
     code, out, _ = command("--version")
     assert (code, out) == (0, f"longfair {importlib.metadata.version('longfair')}\n")

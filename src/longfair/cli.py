@@ -551,18 +551,25 @@ def _verify_sample(folder: Store, number: int, turn: str, seconds: float) -> boo
     return sound
 
 
+_NAMED = 20
+"""How many arms are named one by one."""
+
+
 def _verify_against(revision: str, folder: Store, everything: bool) -> int:
     from longfair.papers.verification import against
 
     outcome = against(revision, folder, everything=everything)
     parts = outcome.comparison
-    for name in outcome.different:
+    for name in outcome.different[:_NAMED]:
         declared = ", ".join(f"{part} {n}" for part, n in outcome.revisions[name].items())
         _say(
             f"{name} gives other numbers than at {revision}: raise a revision ({declared}) or undo"
         )
-    for name, error in outcome.failed.items():
+    for name, error in list(outcome.failed.items())[:_NAMED]:
         _say(f"the probe of {name} failed ({error}): nothing is proven of it")
+    more = max(len(outcome.different), len(outcome.failed)) - _NAMED
+    if more > 0:
+        _say(f"and {more} more")
     _line(
         f"{len(parts.to_probe)} arms with changed code probed, {len(outcome.different)} differ; "
         f"{len(parts.untouched)} with the same source, {len(parts.declared)} declared to differ, "

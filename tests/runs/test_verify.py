@@ -75,6 +75,16 @@ def test_a_file_more_or_less_than_in_the_manifest_is_named(store: Store) -> None
     assert line.startswith(f"{path} is not in the manifest")
 
 
+def test_a_result_in_another_folder_is_named(store: Store) -> None:
+    for place in (store.root, first_path(store).parents[1], first_path(store).parent / "deeper"):
+        place.mkdir(exist_ok=True)
+        copy = place / first_path(store).name
+        copy.write_bytes(first_path(store).read_bytes())
+        (line,) = verify.problems(store)
+        assert line.startswith(f"{copy} lies where no result is read: move it")
+        copy.unlink()
+
+
 def test_a_damaged_file_is_named_once(store: Store) -> None:
     first_path(store).write_bytes(b"nonsense")
     (line,) = verify.problems(store)

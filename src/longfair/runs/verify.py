@@ -60,10 +60,12 @@ def problems(store: Store) -> Iterator[str]:
     Yields
     ------
     str
-        One line per file that is damaged, missing, or not the one in the manifest.
+        One line per file that is damaged, missing, misplaced, or not the one in the manifest.
     """
     lines = manifest.read(store.root)
+    elsewhere = {path.relative_to(store.root).as_posix() for path in store.root.rglob(f"*{ENDING}")}
     for name, line, problem in _held(store):
+        elsewhere.discard(name)
         path = store.root / name
         listed = lines.pop(name, None)
         if problem:
@@ -77,6 +79,11 @@ def problems(store: Store) -> Iterator[str]:
             )
     for name in lines:
         yield f"{store.root / name} is in the manifest and missing: restore it from git"
+    for name in sorted(elsewhere):
+        yield (
+            f"{store.root / name} lies where no result is read: move it to "
+            "<paper>/<experiment>/<profile>, or delete it"
+        )
 
 
 def write_manifest(store: Store) -> int:
