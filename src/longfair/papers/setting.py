@@ -50,6 +50,9 @@ MEASURES = {
     "fppo-attention": "longfair.papers.fppo.measures:attention",
     "fppo-epidemic": "longfair.papers.fppo.measures:epidemic",
     "shares": "longfair.papers.fairqcm.measures:shares",
+    "greedy-episodes": "longfair.papers.fairqcm.tabular_measures:greedy_episodes",
+    "reference-episodes": "longfair.papers.fairqcm.tabular_measures:reference_episodes",
+    "distances-to-exact": "longfair.papers.fairqcm.tabular_measures:distances_to_exact",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
