@@ -35,16 +35,17 @@ from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.tabular import (
     CONVERGENCE_ARMS,
     FAIRQCM,
-    GOAL,
     PREMISES,
     PUBLISHED,
+    SMALL,
     SMOOTHING,
-    ConvergenceConfig,
-    ExactValues,
-    converge,
-    learn_and_measure,
+    converging,
 )
+from longfair.papers.fairqcm.tabular_exact import ExactValues
+from longfair.papers.fairqcm.tabular_measures import GOAL
+from longfair.papers.fairqcm.tabular_training import train_checked, train_evaluated
 from longfair.papers.page import Page
+from longfair.papers.protocol import train_and_evaluate
 
 page = Page(profile, "fairqcm/tabular", "fairqcm/convergence", look=tabular.LOOK)
 runs = page.of("fairqcm/tabular")
@@ -462,9 +463,9 @@ source_of(
 # expected return that the greedy policy misses.
 
 # %% tags=["nbval-ignore-output"]
-quick = ConvergenceConfig(PREMISES, checkpoints=(100, 1_000, 10_000, 100_000))
-first = converge(quick, run_number).query("phase == 'curve'")
-first = first.assign(episodes=first["step"] // quick.episode_length)
+quick = converging(PREMISES, checkpoints=(100, 1_000, 10_000, 100_000))
+first = train_and_evaluate(quick, run_number).query("phase == 'curve'")
+first = first.assign(episodes=first["step"] // SMALL.changes["episode_length"])
 first.pivot(index="episodes", columns="metric", values="value").round(4)
 
 # %% [markdown]
@@ -715,4 +716,4 @@ folded(runs.cost("minutes"), "What the learning curves cost")
 folded(limits.cost("minutes"), "What the runs on convergence cost")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.origin(["numpy", "scipy", "gymnasium"], [learn_and_measure, converge])
+page.origin(["numpy", "scipy", "gymnasium"], [train_evaluated, train_checked])

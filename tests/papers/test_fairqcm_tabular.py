@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,15 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from longfair.agents.fairqcm.presets import QLearningSettings
+from longfair.agents.fairqcm.q_learning import EpisodeScores, TabularQLearning
 from longfair.envs.doughnut import DoughnutParams
 from longfair.papers.fairqcm.tabular import (
     CONVERGENCE,
     PREMISES,
+    SMALL,
     TABULAR,
-    ConvergenceConfig,
-    ExactValues,
-    converge,
+    converging,
+    learned,
+    reference,
 )
+from longfair.papers.fairqcm.tabular_acting import acting
+from longfair.papers.fairqcm.tabular_exact import ExactValues
+from longfair.papers.protocol import Evaluation, train_and_evaluate, two_seeds
+from longfair.papers.setting import Wrapper
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -123,8 +131,8 @@ def test_reachable_moments_of_a_tiny_problem() -> None:
 @cache
 def distances(name: str, seed: int = 1000) -> pd.DataFrame:
     chosen = arm(CONVERGENCE, name)
-    config = ConvergenceConfig(chosen.config.settings, checkpoints=(1_000, 100_000))
-    table = checked(converge(config, seed), name)
+    setting = converging(chosen.config.method, checkpoints=(1_000, 100_000))
+    table = checked(train_and_evaluate(setting, seed), name)
     return table.pivot(index=["phase", "step"], columns="metric", values="value")
 
 
@@ -155,3 +163,83 @@ def test_smoke_runs_are_complete_and_repeatable(experiment: Any) -> None:
         pd.testing.assert_frame_equal(table, checked(chosen.work(chosen.config, 0), chosen.name))
         if chosen.variant != "reference":
             assert table["step"].max() == experiment.horizon["smoke"]
+
+
+# Streams of random numbers ----------------------------------------------------------------------
+
+
+def greedy_scores(training: int, run: int) -> EpisodeScores:
+    setting = learned(QLearningSettings(), smoothing=0.0, episodes=200)
+    (scores,) = setting.learning.train(setting, training, run, None).policies
+    found: EpisodeScores = scores
+    return found
+
+
+def test_training_and_evaluation_draw_from_streams_of_their_own() -> None:
+    setting = learned(QLearningSettings(), smoothing=0.0, episodes=200, bin_episodes=1)
+    training, evaluation = two_seeds(7)
+    assert training != evaluation
+    agent = TabularQLearning(setting.world.make(1), setting.method, training)
+    expected = agent.learn_evaluated(200, evaluation)
+    np.testing.assert_array_equal(returns(train_and_evaluate(setting, 7)), expected.reward)
+    # Each of the two seeds alone changes what comes of the greedy episodes.
+    for other in (greedy_scores(training, 8), greedy_scores(evaluation, 7)):
+        assert not np.array_equal(other.reward, expected.reward)
+
+
+@pytest.mark.parametrize("policy", ["random", "random-present"])
+def test_a_reference_policy_draws_from_the_seed_of_training(policy: str) -> None:
+    """The episodes once more, in arrays: who comes is drawn from the seed of evaluation."""
+    copies, run = 500, 5
+    own, world = (np.random.default_rng(seed) for seed in two_seeds(run))
+    counts, welfare = np.zeros((copies, 3)), np.zeros(copies)
+    present = world.random((copies, 3)) < 0.8
+    for _ in range(12):
+        if policy == "random":
+            chosen = own.integers(3, size=copies)
+        else:
+            chosen = (present * own.random((copies, 3))).argmax(axis=1)
+        counts[np.arange(copies), chosen] += present[np.arange(copies), chosen]
+        welfare += np.log(counts + 1).sum(axis=1)
+        present = world.random((copies, 3)) < 0.8
+    table = train_and_evaluate(reference(policy, copies), run).set_index("metric")["value"]
+    assert table["allocated"] == counts.sum(axis=1).mean()
+    assert table["welfare"] == pytest.approx(welfare.mean(), rel=1e-12)
+
+
+# Tables that act --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("memory", ["full", "min", "reset"])
+def test_a_table_remembers_as_its_agent_does(memory: str) -> None:
+    setting = learned(QLearningSettings(memory=memory), smoothing=0.0)
+    agent = TabularQLearning(setting.world.make(1), setting.method, seed=1)
+    agent.values[:] = np.random.default_rng(2).random(agent.values.shape)
+    counts = Wrapper(f"{memory}-memory", {"encoding": "counts"})
+    codes = Wrapper("longfair.envs.memory:IntegerCodes")
+    shown = replace(setting.world, wrappers=(counts, codes)).make(50)
+    hidden = setting.world.make(50)
+    act = acting(setting, [agent.values])([0], 50, 3)
+    coded, _ = shown.reset(seed=4)
+    observation, info = hidden.reset(seed=4)
+    for _ in range(30):  # two and a half episodes
+        chosen = act(observation, info)
+        np.testing.assert_array_equal(chosen, agent.predict(coded, deterministic=True)[0])
+        coded, *_ = shown.step(chosen)
+        observation, *_, info = hidden.step(chosen)
+
+
+def test_kept_tables_earn_in_episodes_what_they_are_worth_exactly() -> None:
+    setting = converging(PREMISES, checkpoints=(3, 3_000))
+    training, _ = two_seeds(1000)
+    snapshots = setting.learning.train(setting, training, 1000, None)
+    evaluating = replace(setting.evaluating, episodes=4_000)
+    played = Evaluation(replace(setting, evaluating=evaluating), snapshots, 1000).curve()
+    assert played is not None
+    assert played.steps == [12, 12_000]
+    exact = ExactValues(SMALL.make(1).unwrapped.params, 1.0)  # type: ignore[attr-defined]
+    early, late = (totals["reward"] for _, totals in played.of_each())
+    worth = exact.value_of(exact.learned(snapshots.policies[1]))
+    error = late.std() / len(late) ** 0.5
+    assert abs(late.mean() - worth) < 4 * error
+    assert early.mean() < late.mean() - 4 * error

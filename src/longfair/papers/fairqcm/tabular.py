@@ -1,294 +1,182 @@
-"""FairQCM's tabular doughnuts: what is run, with which settings, and what is measured."""
+"""FairQCM's tabular doughnuts: what is run, and with which settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import gymnasium
-import numpy as np
-import pandas as pd
-from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
-
-from longfair.agents.evaluation import acting
 from longfair.agents.fairqcm.presets import QLearningSettings
-from longfair.agents.fairqcm.q_learning import EpisodeScores, TabularQLearning
-from longfair.agents.finite import FiniteHorizonSolution, FiniteProblem
-from longfair.agents.policies import (
-    AllocationPolicy,
-    AnybodyAtRandom,
-    LeastServedThere,
-    Rotation,
-    SomebodyThereAtRandom,
-)
 from longfair.envs.doughnut import DoughnutParams
-from longfair.envs.doughnut import tabular as written_out
-from longfair.envs.tabular import TabularModel
-from longfair.papers.protocol import two_seeds
-from longfair.runs.experiment import Arm, Experiment, protocol
+from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.setting import Evaluating, References, Setting, Untrained, World
+from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count, Length, validate
 
-FloatArray = NDArray[np.float64]
-
-ALL_GROUPS = -1
-LAST_EPISODES = 100
-"""Evaluation episodes at the end of training over which a final value is a mean."""
-GOAL = 36.0
-"""The return that `episodes_to_36` waits for, about 96 % of what is possible."""
+if TYPE_CHECKING:
+    from longfair.papers.protocol import Snapshots
+    from longfair.runs.checkpoints import Checkpoint
 
 # Learning curves --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class LearnerConfig:
-    """One tabular agent on the paper's problem of 3 people and 12 doughnuts."""
+class EvaluatedLearning:
+    """How long a table is learned, with one greedy episode after every training episode."""
 
-    settings: QLearningSettings
-    smoothing: float
-    """Inside the logarithm of the reward, see `DoughnutParams`."""
-    episodes: int = 100_000
-    bin_episodes: int = 1000
-    """Evaluation episodes that one point of the learning curve is the mean of."""
+    episodes: Count = 100_000
 
-    def shortened(self) -> LearnerConfig:
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fairqcm.tabular_training.train_evaluated`."""
+        from longfair.papers.fairqcm.tabular_training import train_evaluated
+
+        return train_evaluated(setting, seed, run)
+
+    def shortened(self, rollouts: int, episode_length: int) -> EvaluatedLearning:
         """Return the same for a few episodes."""
-        return replace(self, episodes=400, bin_episodes=100)
+        return replace(self, episodes=400)
 
 
 @dataclass(frozen=True)
-class ReferenceConfig:
-    """One policy that learns nothing."""
+class GreedyEpisodes(Evaluating):
+    """The greedy episodes that were played while a table was learned."""
 
-    policy: str
-    episodes: int = 10_000
+    episode_length: Count | None = None
+    measure: str = "greedy-episodes"
+    bin_episodes: Count = 1000
+    """Evaluation episodes that one point of the learning curve is the mean of."""
 
-    def shortened(self) -> ReferenceConfig:
+    def shortened(self) -> GreedyEpisodes:
         """Return the same for a few episodes."""
-        return replace(self, episodes=200)
+        return replace(self, bin_episodes=100)
 
 
-@protocol("tabular-learner")
-def learn_and_measure(config: LearnerConfig, seed: int) -> pd.DataFrame:
-    """Train an agent and play one greedy episode after each training episode.
+@dataclass(frozen=True)
+class ReferenceEpisodes(Evaluating):
+    """Episodes of a policy that learns nothing, played all at once."""
+
+    final_episodes: Count = 10_000
+    episode_length: Count | None = None
+    measure: str = "reference-episodes"
+
+    def shortened(self) -> ReferenceEpisodes:
+        """Return the same for a few episodes."""
+        return replace(self, final_episodes=200)
+
+
+def world(smoothing: float) -> World:
+    """Return the paper's problem of 3 people and 12 doughnuts.
 
     Parameters
     ----------
-    config
-        What to run.
-    seed
-        Number of the run. Training and evaluation draw from disjoint streams made from it, the
-        same for every method, so that methods meet the same people and can be compared in pairs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The result table. Curves are means of `bin_episodes` evaluation episodes, at the number of
-        doughnuts handed out in training by then.
+    smoothing
+        Inside the logarithm of the reward, see `DoughnutParams`.
     """
-    training, evaluation = two_seeds(seed)
-    params = replace(DoughnutParams.tabular(), smoothing=config.smoothing)
-    agent = TabularQLearning(_batch(1, params), config.settings, training)
-    scores = agent.learn_evaluated(config.episodes, evaluation)
-    curve = _binned(_series(scores, params), config.bin_episodes)
-    steps = (np.arange(len(curve["return"])) + 1) * config.bin_episodes * params.episode_length
-    frames = [
-        pd.DataFrame({"phase": "curve", "step": steps, "metric": metric, "value": values})
-        for metric, values in curve.items()
-    ]
-    frames.append(_final_rows(scores, params, curve["return"], config.bin_episodes))
-    return pd.concat(frames, ignore_index=True).assign(group=ALL_GROUPS)
+    return World("longfair/Doughnut-v0", {"preset": "tabular"}, {"smoothing": smoothing})
 
 
-@protocol("tabular-reference")
-def play_reference(config: ReferenceConfig, seed: int) -> pd.DataFrame:
-    """Play a policy that learns nothing; its curve would be flat, so it has final values only."""
-    training, evaluation = two_seeds(seed)
-    params = DoughnutParams.tabular()
-    env = _batch(config.episodes, params)
-    scores = _play(reference_policy(config.policy, training), env, evaluation)
-    final = {metric: float(values.mean()) for metric, values in _series(scores, params).items()}
-    final["return_all"] = final["return"]
-    final["allocated_first_100"] = final["allocated"]
-    rows = pd.DataFrame({"metric": list(final), "value": list(final.values())})
-    return rows.assign(phase="final", step=0, group=ALL_GROUPS)
+def learned(
+    settings: QLearningSettings,
+    smoothing: float,
+    episodes: int = 100_000,
+    bin_episodes: int = 1000,
+) -> Setting:
+    """Return the settings of one tabular agent on the paper's problem.
+
+    Parameters
+    ----------
+    settings
+        What the agent remembers, imagines, and how it learns.
+    smoothing
+        Inside the logarithm of the reward.
+    episodes
+        Training episodes.
+    bin_episodes
+        Evaluation episodes that one point of the learning curve is the mean of.
+    """
+    learning, evaluating = EvaluatedLearning(episodes), GreedyEpisodes(bin_episodes=bin_episodes)
+    return Setting(world(smoothing), settings, learning, evaluating)
 
 
-def reference_policy(name: str, seed: int) -> AllocationPolicy:
-    """Return the reference policy of that name for the paper's three people."""
-    people = len(DoughnutParams.tabular().presence_probability)
-    if name == "oracle":
-        return LeastServedThere(people)
-    if name == "rotation":
-        return Rotation(people)
-    chosen = {"random": AnybodyAtRandom, "random-present": SomebodyThereAtRandom}[name]
-    return chosen(people, seed)
+def reference(policy: str, episodes: int = 10_000) -> Setting:
+    """Return the settings of a key of `REFERENCE_POLICIES`, on the paper's problem as coded.
 
-
-def _play(policy: AllocationPolicy, env: VectorEnv[Any, Any, Any], seed: int) -> EpisodeScores:
-    """Play one episode in every copy."""
-    act = acting(policy)
-    scores = EpisodeScores(*np.zeros((3, env.num_envs)))
-    observation, info = env.reset(seed=seed)
-    counts = np.zeros(info["group_state"].shape[:2])
-    ended = False
-    while not ended:
-        observation, reward, _, truncated, info = env.step(act(observation, info))
-        counts += info["supply"]
-        scores.reward[:] += reward
-        scores.welfare[:] += np.log(counts + 1).sum(axis=1)
-        scores.allocated[:] += ~info["wasted"]
-        ended = bool(truncated.all())  # all episodes are equally long
-    return scores
-
-
-def _series(scores: EpisodeScores, params: DoughnutParams) -> dict[str, FloatArray]:
-    """Return the four series that are reported, one value per evaluation episode."""
-    return {
-        "return": scores.reward,
-        "welfare": scores.welfare,
-        "allocated": scores.allocated,
-        "invalid": params.episode_length - scores.allocated,
-    }
-
-
-def _binned(series: Mapping[str, FloatArray], size: int) -> dict[str, FloatArray]:
-    return {name: values.reshape(-1, size).mean(axis=1) for name, values in series.items()}
-
-
-def _final_rows(
-    scores: EpisodeScores, params: DoughnutParams, returns: FloatArray, bin_episodes: int
-) -> pd.DataFrame:
-    episodes = len(scores.reward)
-    last = {
-        metric: float(values[-LAST_EPISODES:].mean())
-        for metric, values in _series(scores, params).items()
-    }
-    reached = np.flatnonzero(returns >= GOAL)
-    last |= {
-        "return_all": float(scores.reward.mean()),
-        "allocated_first_100": float(scores.allocated[:100].mean()),
-        "episodes_to_36": (reached[0] + 1) * bin_episodes if len(reached) else episodes + 1,
-    }
-    return pd.DataFrame(
-        {
-            "phase": "final",
-            "step": episodes * params.episode_length,
-            "metric": list(last),
-            "value": np.array(list(last.values()), dtype=np.float64),
-        }
-    )
+    Its curve would be flat, so it has final values only.
+    """
+    untrained, _ = REFERENCE_POLICIES[policy]
+    evaluating = ReferenceEpisodes(final_episodes=episodes)
+    return Setting(world(SMOOTHING["as_coded"]), untrained, None, evaluating)
 
 
 # Convergence to the exact action values ---------------------------------------------------------
 
+SMALL = World(
+    "longfair/Doughnut-v0",
+    {"preset": "tabular"},
+    {"presence_probability": (0.8, 0.8), "episode_length": 4, "smoothing": 0.0},
+)
+"""A problem of 2 people and 4 doughnuts, whose exact action values are known."""
+
+CHECKPOINTS = {
+    "book": (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
+    "smoke": (100, 300, 1_000),
+}
+
 
 @dataclass(frozen=True)
-class ConvergenceConfig:
-    """One agent on a small problem whose exact action values are known."""
+class CheckedLearning:
+    """How long a table is learned, and when a copy of it is kept."""
 
-    settings: QLearningSettings
-    presence_probability: tuple[float, ...] = (0.8, 0.8)
-    episode_length: int = 4
-    checkpoints: tuple[int, ...] = (
-        100,
-        300,
-        1_000,
-        3_000,
-        10_000,
-        30_000,
-        100_000,
-        300_000,
-        1_000_000,
-    )
+    checkpoints: Annotated[tuple[Count, ...], Length(1)] = CHECKPOINTS["book"]
     """Training episodes after which the table is compared, in rising order."""
 
-    def shortened(self) -> ConvergenceConfig:
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
+    def train(
+        self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
+    ) -> Snapshots:
+        """Train; see `longfair.papers.fairqcm.tabular_training.train_checked`."""
+        from longfair.papers.fairqcm.tabular_training import train_checked
+
+        return train_checked(setting, seed)
+
+    def shortened(self, rollouts: int, episode_length: int) -> CheckedLearning:
         """Return the same up to the second comparison."""
         return replace(self, checkpoints=self.checkpoints[:2])
 
 
-@protocol("tabular-convergence")
-def converge(config: ConvergenceConfig, seed: int) -> pd.DataFrame:
-    """Train an agent and compare its table with the exact action values along the way.
+@dataclass(frozen=True)
+class Distances(Evaluating):
+    """Every table that was kept is compared with the exact action values."""
 
-    Returns
-    -------
-    pandas.DataFrame
-        The result table, as curve and for the last checkpoint as final: `relative_distance` is the
-        largest absolute difference over all reachable states, memories and actions, divided by the
-        largest exact action value; `mean_distance` is the mean difference, divided likewise;
-        `relative_loss` is the share of the best value that the greedy policy does not reach.
-    """
-    training, _ = two_seeds(seed)
-    params = DoughnutParams(config.presence_probability, config.episode_length, smoothing=0.0)
-    exact = ExactValues(params, config.settings.discount)
-    agent = TabularQLearning(_batch(1, params), config.settings, training)
-    rows: list[tuple[int, str, float]] = []
-    for episodes in config.checkpoints:
-        agent.learn(episodes * params.episode_length - agent.num_timesteps)
-        distances = exact.distances(agent.values)
-        rows += [(agent.num_timesteps, name, value) for name, value in distances.items()]
-    curve = pd.DataFrame(rows, columns=["step", "metric", "value"]).assign(phase="curve")
-    final = curve[curve["step"] == agent.num_timesteps].assign(phase="final")
-    return pd.concat([curve, final], ignore_index=True).assign(group=ALL_GROUPS)
+    episode_length: Count | None = None
+    measure: str = "distances-to-exact"
+
+    def shortened(self) -> Distances:
+        """Return the same: nothing is played."""
+        return self
 
 
-class ExactValues:
-    """Exact optimal action values of a doughnut problem, and how far a table is from them.
+def converging(
+    settings: QLearningSettings, checkpoints: tuple[int, ...] = CHECKPOINTS["book"]
+) -> Setting:
+    """Return the settings of one agent on the small problem.
 
     Parameters
     ----------
-    params
-        A small problem.
-    discount
-        Discount of the learner.
+    settings
+        What the agent remembers, imagines, and how it learns.
+    checkpoints
+        Training episodes after which its table is compared, in rising order.
     """
-
-    def __init__(self, params: DoughnutParams, discount: float) -> None:
-        self.model: TabularModel = written_out(params=params)
-        self.discount = discount
-        self.problem = FiniteProblem.of_face(self.model)
-        self.solution: FiniteHorizonSolution = self.problem.backward_induction(
-            self.model.horizon, discount
-        )
-        people = len(params.presence_probability)
-        present, counts = self.model.states[:, :people], self.model.states[:, people:]
-        self._presence = present @ 2 ** np.arange(people)
-        self._memory = counts @ (params.episode_length + 1) ** np.arange(people)
-        # After t doughnuts nobody can have had more than t together, and every way is possible.
-        self.reachable = counts.sum(axis=1) <= np.arange(self.model.horizon)[:, None]
-        self._best = self._start(self.solution.values[0])
-
-    def learned(self, values: FloatArray) -> FloatArray:
-        """Lay out a learner's table as the exact solver does, (H, S, A)."""
-        layers = np.minimum(np.arange(self.model.horizon), len(values) - 1)
-        learned: FloatArray = values[layers[:, None], self._presence, self._memory]
-        return learned
-
-    def distances(self, values: FloatArray) -> dict[str, float]:
-        """Compare a learner's table `TabularQLearning.values` with the exact action values."""
-        learned, exact = self.learned(values), self.solution.action_values
-        difference = np.abs(learned - exact)[self.reachable]
-        scale = exact[self.reachable].max()
-        return {
-            "relative_distance": float(difference.max() / scale),
-            "mean_distance": float(difference.mean() / scale),
-            "relative_loss": 1.0 - self.value_of(learned) / self._best,
-        }
-
-    def value_of(self, learned: FloatArray) -> float:
-        """Return the exact value of choosing the largest of learned values (H, S, A)."""
-        policy = np.eye(learned.shape[2])[learned.argmax(axis=2)]
-        values = self.problem.policy_values(policy, self.model.horizon, self.discount)
-        return self._start(values[0])
-
-    def _start(self, values: FloatArray) -> float:
-        return float(self.model.initial_distribution @ values)
-
-
-def _batch(copies: int, params: DoughnutParams) -> VectorEnv[Any, Any, Any]:
-    return gymnasium.make_vec("longfair/Doughnut-v0", num_envs=copies, params=params)
+    return Setting(SMALL, settings, CheckedLearning(checkpoints), Distances())
 
 
 # What is run ------------------------------------------------------------------------------------
@@ -356,11 +244,20 @@ CHANGES: dict[tuple[str, str], tuple[QLearningSettings, float, str]] = {
 }
 """One thing changed at a time, to see what it does; neither the paper's nor the code's."""
 
-REFERENCE_POLICIES = {
-    "oracle": "serves whoever is there and has had least",
-    "rotation": "takes turns and skips whoever is not there",
-    "random-present": "serves anybody who is there",
-    "random": "chooses anybody, there or not",
+REFERENCE_POLICIES: References = {
+    "oracle": (
+        Untrained("least-served-there", {"people": 3}),
+        "serves whoever is there and has had least",
+    ),
+    "rotation": (
+        Untrained("rotation", {"people": 3}),
+        "takes turns and skips whoever is not there",
+    ),
+    "random-present": (
+        Untrained("somebody-there", {"people": 3}),
+        "serves anybody who is there",
+    ),
+    "random": (Untrained("anybody", {"people": 3}), "chooses anybody, there or not"),
 }
 """Policies that learn nothing; the paper draws the first and the last."""
 
@@ -383,27 +280,28 @@ def _arms(profile: str) -> tuple[Arm, ...]:
         for variant in SMOOTHING
         for method, (settings, description) in PUBLISHED.items()
     } | CHANGES
-    learned = [
-        Arm(
-            method,
-            variant,
-            LearnerConfig(settings, smoothing, episodes, bin_episodes),
-            learn_and_measure,
-            description,
-        )
-        for (method, variant), (settings, smoothing, description) in learners.items()
-    ]
-    reference = [
-        Arm(
-            policy,
-            "reference",
-            ReferenceConfig(policy, reference_episodes),
-            play_reference,
-            description,
-        )
-        for policy, description in REFERENCE_POLICIES.items()
-    ]
-    return (*learned, *reference)
+    return (
+        *(
+            Arm(
+                method,
+                variant,
+                learned(settings, smoothing, episodes, bin_episodes),
+                train_and_evaluate,
+                description,
+            )
+            for (method, variant), (settings, smoothing, description) in learners.items()
+        ),
+        *(
+            Arm(
+                policy,
+                "reference",
+                reference(policy, reference_episodes),
+                train_and_evaluate,
+                description,
+            )
+            for policy, (_, description) in REFERENCE_POLICIES.items()
+        ),
+    )
 
 
 TABULAR = Experiment(
@@ -443,11 +341,6 @@ CONVERGENCE_ARMS: dict[tuple[str, str], tuple[QLearningSettings, str]] = {
 }
 """The premises of the theorem, and one premise broken at a time."""
 
-CHECKPOINTS = {
-    "book": ConvergenceConfig(PREMISES).checkpoints,
-    "smoke": (100, 300, 1_000),
-}
-
 CONVERGENCE = Experiment(
     id="fairqcm/convergence",
     title="Tables of action values against the exact ones: 2 people, 4 doughnuts",
@@ -456,8 +349,8 @@ CONVERGENCE = Experiment(
             Arm(
                 method,
                 variant,
-                ConvergenceConfig(settings, checkpoints=checkpoints),
-                converge,
+                converging(settings, checkpoints),
+                train_and_evaluate,
                 description,
             )
             for (method, variant), (settings, description) in CONVERGENCE_ARMS.items()
@@ -466,7 +359,7 @@ CONVERGENCE = Experiment(
     },
     seeds={"smoke": 2, "book": 10},
     horizon={
-        profile: checkpoints[-1] * ConvergenceConfig(PREMISES).episode_length
+        profile: checkpoints[-1] * SMALL.changes["episode_length"]
         for profile, checkpoints in CHECKPOINTS.items()
     },
 )

@@ -6,9 +6,7 @@ Reading results in general is the matter of `longfair.runs.tidy`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-import gymnasium
 import numpy as np
 import pandas as pd
 
@@ -21,14 +19,15 @@ from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMI
 from longfair.papers.fairqcm.tabular import (
     PUBLISHED,
     REFERENCE_POLICIES,
+    SMALL,
     SMOOTHING,
-    ExactValues,
-    LearnerConfig,
-    ReferenceConfig,
-    learn_and_measure,
-    play_reference,
+    learned,
+    reference,
+    world,
 )
+from longfair.papers.fairqcm.tabular_exact import ExactValues
 from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.tidy import ARM, ArmName, Quantities, all_written, curve, of_arm, over_seeds
 
@@ -187,7 +186,7 @@ def distance_curves(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     rows = results[(results["phase"] == "curve") & (results["metric"] == metric)]
     means = rows.groupby(["step", *ARM], sort=False)["value"].mean().unstack(ARM)
-    means.index = means.index // 4  # doughnuts of an episode
+    means.index = means.index // SMALL.changes["episode_length"]
     return means.map(np.log10).rename_axis("training episodes")
 
 
@@ -251,26 +250,23 @@ def live(run: int, episodes: int, bin_episodes: int = 500) -> pd.DataFrame:
     pandas.DataFrame
         As from `longfair.papers.page.Page.live`.
     """
-    learned = {
-        method: learn_and_measure(
-            LearnerConfig(settings.as_coded(), SMOOTHING["as_coded"], episodes, bin_episodes), run
-        ).assign(variant=LIVE)
+    coded = SMOOTHING["as_coded"]
+    agents = {
+        method: learned(settings.as_coded(), coded, episodes, bin_episodes)
         for method, (settings, _) in PUBLISHED.items()
     }
-    played = {
-        policy: play_reference(ReferenceConfig(policy), run).assign(variant=REFERENCE)
-        for policy in REFERENCE_POLICIES
-    }
-    tables = [table.assign(method=name, seed=run) for name, table in (learned | played).items()]
+    policies = {policy: reference(policy) for policy in REFERENCE_POLICIES}
+    tables = [
+        train_and_evaluate(setting, run).assign(method=name, variant=variant, seed=run)
+        for variant, settings in ((LIVE, agents), (REFERENCE, policies))
+        for name, setting in settings.items()
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
 def learner(settings: QLearningSettings, smoothing: float, seed: int) -> TabularQLearning:
     """Make an agent for the paper's three people and twelve doughnuts."""
-    params = replace(DoughnutParams.tabular(), smoothing=smoothing)
-    return TabularQLearning(
-        gymnasium.make_vec("longfair/Doughnut-v0", params=params), settings, seed
-    )
+    return TabularQLearning(world(smoothing).make(1), settings, seed)
 
 
 def first_choice(settings: QLearningSettings, episodes: Sequence[int], seed: int) -> pd.DataFrame:
