@@ -51,6 +51,7 @@ MEASURES = {
     "fppo-epidemic": "longfair.papers.fppo.measures:epidemic",
     "shares": "longfair.papers.fairqcm.measures:shares",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
+    "regret": "longfair.papers.fairmdp.regret:regret",
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
 
