@@ -36,19 +36,14 @@ from longfair.papers.fairmdp import EXPERIMENTS, exact_results, memory_results
 from longfair.papers.fairmdp import cross_entropy_results as searches
 from longfair.papers.fairmdp import exploration_results as banks
 from longfair.papers.fairmdp import other_learners_results as learners
+from longfair.papers.fairmdp.committing import committed
 from longfair.papers.fairmdp.cross_entropy import FIGURE1, SWEEP
-from longfair.papers.fairmdp.exploration import (
-    EXPLORATION,
-    MARGIN,
-    SAME,
-    VARIANTS,
-    ExplorationConfig,
-    committed,
-    learn_and_measure,
-)
+from longfair.papers.fairmdp.exploration import EXPLORATION, MARGIN, Bank, Exploring, learned
 from longfair.papers.fairmdp.loans import loan_problem, step_weights
 from longfair.papers.fairmdp.memory_learner import BANKS, Meeting
+from longfair.papers.fairmdp.regret import SAME
 from longfair.papers.page import Page
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs.tidy import of_arm
 
 page = Page(
@@ -206,7 +201,7 @@ runs.say(
 
 # %% tags=["nbval-check-output", "remove-input"]
 margin, plain = (f"explore-commit{name}" for name in ("-margin", ""))
-tolerance = VARIANTS["as_published"].tolerance
+tolerance = Bank.tolerance
 over = of_arm(runs.results, "gap_largest", plain, "as_published") - tolerance
 excess = over[over > SAME]
 runs.say(
@@ -510,10 +505,9 @@ memory.say(
 gaps = {}
 for exploring in (100, 1000):
     for knows in (True, False):
-        config = ExplorationConfig(
-            VARIANTS["discounted"], exploring=exploring, episodes=10_000, knows_first_law=knows
-        )
-        found = [learn_and_measure(config, run_number) for run_number in range(1000, 1004)]
+        bank, learning = Bank(knows_first_law=knows), Exploring(exploring, episodes=10_000)
+        setting = learned("discounted", bank, learning)
+        found = [train_and_evaluate(setting, run_number) for run_number in range(1000, 1004)]
         worst = [t[(t["phase"] == "final") & (t["metric"] == "gap_largest")] for t in found]
         gaps[exploring, "known" if knows else "estimated"] = [t["value"].iloc[0] for t in worst]
 pd.DataFrame.from_dict(
@@ -581,4 +575,4 @@ costs = searches.cost_in_words(everything, [FIGURE1, SWEEP, EXPLORATION])
 Words(str(costs), heading="What the whole chapter costs, and the paper's own figures in it")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-page.origin(["numpy", "scipy", "torch"], [learn_and_measure])
+page.origin(["numpy", "scipy", "torch"], [train_and_evaluate])

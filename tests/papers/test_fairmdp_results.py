@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp import cross_entropy_results as tidy
 from longfair.papers.fairmdp import exploration_results
 from longfair.papers.fairmdp.cross_entropy import FIGURE1
-from longfair.papers.fairmdp.exploration import EXPLORATION, Setting
+from longfair.papers.fairmdp.exploration import EXPLORATION
 from longfair.papers.page import LIVE, NOT_STORED, Runs
 
 QUANTITIES = {"reward": 10.4, "profit": 0.4, "gap_dp": 0.1, "gap_dp_discounted": 0.08,
@@ -311,7 +312,7 @@ def test_learners_that_never_ran_are_said_so() -> None:
 
 
 def test_bound_says_nothing_about_the_loan_problem() -> None:
-    found = exploration_results.bound(Setting(1.0, "discounted", episode_length=6))
+    found = exploration_results.bound(replace(LoanMDPParams.fico(), discount=1.0, episode_length=6))
     # Rarest are situations after a loan in each of the five steps before the last: nothing has
     # drifted, so the number repaid is beta-binomial, and the coin takes an action in the sixth.
     params = LoanMDPParams.fico()

@@ -4,7 +4,6 @@ from longfair.papers.fairmdp import (
     cross_entropy,
     exploration,
     memory_learner,
-    opportunity,
     other_learners,
 )
 
@@ -24,7 +23,6 @@ CHECKS = {
 EXPERIMENTS = (
     *cross_entropy.EXPERIMENTS,
     *exploration.EXPERIMENTS,
-    *opportunity.EXPERIMENTS,
     *other_learners.EXPERIMENTS,
     *memory_learner.EXPERIMENTS,
 )

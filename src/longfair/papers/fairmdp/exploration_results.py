@@ -23,16 +23,12 @@ from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.figures import Figure, LineStyle, Words, learning_curves
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from longfair.papers.fairmdp.exploration import (
-    COIN,
-    VARIANTS,
-    ExplorationConfig,
-    Setting,
-    learn_and_measure,
-)
+from longfair.papers.fairmdp.exploration import COIN, VARIANTS, Bank, Exploring, learned, world
 from longfair.papers.fairmdp.loans import loan_episode
 from longfair.papers.page import NOT_STORED, Look, Runs
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.seed_figures import interval_in_words
+from longfair.papers.untrained import params
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import curve, final, of_arm, over_seeds, written
 
@@ -101,30 +97,29 @@ class Bound(NamedTuple):
     """(N + 1,): bound on the regret after n episodes."""
 
 
-def bound(setting: Setting, exploring: int = 100, episodes: int = 1000) -> Bound:
+def bound(problem: LoanMDPParams, exploring: int = 100, episodes: int = 1000) -> Bound:
     """Compute the bound of Theorem 5.1 for the loan problem.
 
     Parameters
     ----------
-    setting
+    problem
         The problem.
     exploring, episodes
         Episodes of exploration, and of all.
     """
-    episode = loan_episode(setting.params)
-    problem = episode.problem("dp", "discounted")
-    tossed = np.tile([1.0 - COIN, COIN], (problem.states, 1))
-    steps = setting.episode_length
-    least = float(occupancy(problem, tossed).min()) / steps
-    largest = float(np.abs(LoanProblem.of(LoanModel(setting.params)).applicants[0].profit).max())
+    fair = loan_episode(problem).problem("dp", "discounted")
+    tossed = np.tile([1.0 - COIN, COIN], (fair.states, 1))
+    steps = problem.episode_length
+    least = float(occupancy(fair, tossed).min()) / steps
+    largest = float(np.abs(LoanProblem.of(LoanModel(problem)).applicants[0].profit).max())
     largest = max(1.0, largest)  # individual rewards are 0 or 1
-    error = transition_error(problem.states, 2, exploring, least, RISK)
-    off = value_error(problem.states, steps, largest, error)
+    error = transition_error(fair.states, 2, exploring, least, RISK)
+    off = value_error(fair.states, steps, largest, error)
     counted = np.arange(episodes + 1, dtype=np.float64)
     return Bound(
-        problem.states,
+        fair.states,
         least,
-        required_exploration(problem.states, 2, least, RISK),
+        required_exploration(fair.states, 2, least, RISK),
         error,
         off,
         2.0 * steps * largest,
@@ -140,7 +135,7 @@ def bound_table(runs: Runs) -> pd.DataFrame:
     runs
         Runs of the experiment.
     """
-    found = bound(VARIANTS["as_published"])
+    found = bound(params(world("as_published")))
     measured = runs.number("regret", "explore-commit", "as_published", 0)
     episodes = len(found.regret) - 1
     lines = {
@@ -176,12 +171,12 @@ def explored(run_numbers: Sequence[int], episodes: int, chance: float = COIN) ->
     pandas.DataFrame
         Index: the truth, then the banks. Columns: alpha and beta of either group.
     """
-    params = LoanMDPParams.fico()
-    rows = {"truth": np.array(params.prior).ravel()}
+    true = LoanMDPParams.fico()
+    rows = {"truth": np.array(true.prior).ravel()}
     for number in run_numbers:
         env = gymnasium.make_vec("longfair/LoanMDP-v0", num_envs=episodes)
         loans = explore(env, chance, number, np.random.default_rng(number))
-        rows[f"bank {number}"] = estimate_strangers(loans, params.denial_drift).ravel()
+        rows[f"bank {number}"] = estimate_strangers(loans, true.denial_drift).ravel()
     columns = [
         f"{group}, {name}" for group in ("minority", "majority") for name in ("alpha", "beta")
     ]
@@ -190,9 +185,9 @@ def explored(run_numbers: Sequence[int], episodes: int, chance: float = COIN) ->
 
 def committed_banks(run_numbers: Sequence[int]) -> pd.DataFrame:
     """Let banks explore and commit, discounted; return what their policies are truly worth."""
-    rows = {}
+    rows, setting = {}, learned("discounted", Bank(), Exploring())
     for number in run_numbers:
-        table = learn_and_measure(ExplorationConfig(VARIANTS["discounted"]), number)
+        table = train_and_evaluate(setting, number)
         last = table[(table["phase"] == "final") & (table["group"] < 0)]
         values = last.set_index("metric")["value"]
         rows[f"bank {number}"] = {
