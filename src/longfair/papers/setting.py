@@ -54,12 +54,9 @@ MEASURES = {
     "reference-episodes": "longfair.papers.fairqcm.tabular_measures:reference_episodes",
     "distances-to-exact": "longfair.papers.fairqcm.tabular_measures:distances_to_exact",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
-<<<<<<< HEAD
     "searched-lending": "longfair.papers.fairmdp.searching:searched_lending",
     "settled-lending": "longfair.papers.fairmdp.memory_learner:settled_lending",
-=======
     "regret": "longfair.papers.fairmdp.regret:regret",
->>>>>>> explore
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
 
