@@ -44,6 +44,14 @@ def test_a_grid_is_the_product_of_two_lists() -> None:
         assert not first.equals(second)
 
 
+def test_every_experiment_is_declared_through_the_one_protocol() -> None:
+    for found in registry.experiments().values():
+        for arms in found.arms.values():
+            for arm in arms:
+                assert arm.work is train_and_evaluate, f"{found.id}: {arm.name}"
+                assert isinstance(arm.config, Setting), f"{found.id}: {arm.name}"
+
+
 def test_streams_of_an_evaluation_are_disjoint() -> None:
     for draws in DRAWS.values():
         numbers = [number for pair in draws.values() for number in pair if number is not None]

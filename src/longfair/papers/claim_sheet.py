@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from longfair.papers import registry
 from longfair.papers.claim_history import history
 from longfair.papers.claim_numbers import Pools, numbers
+from longfair.papers.setting import Setting
 from longfair.runs import board
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import REFERENCE
@@ -65,10 +66,6 @@ PAPERS = {
 
 EXACT = "none"
 """Environment of a claim that needs no runs."""
-
-_ENVIRONMENTS = {"fairmdp": "LoanMDP", "fairqcm": "Doughnut"}
-"""Where the runs of a paper take place whose settings do not name it."""
-
 
 def sheets(claims: Iterable[Claim], store: Store) -> list[dict[str, Any]]:
     """Gather everything about claims, as plain values that JSON can hold.
@@ -136,8 +133,11 @@ def code_of(claim: Claim) -> list[str]:
         experiment = registry.experiment(claim.experiment)
         for arm in next(iter(experiment.arms.values())):
             if _is_about(claim, arm):
-                method = getattr(arm.config, "method", None)
-                parts: list[Any] = [arm.work, *([] if method is None else [type(method)])]
+                parts = [arm.work]
+                if isinstance(arm.config, Setting):
+                    learned = (arm.config.method, arm.config.learning)
+                    parts += [type(part) for part in learned if part is not None]
+                    parts += arm.config.evaluating.parts()
                 found += [f"{part.__module__}.{part.__qualname__}" for part in parts]
     return list(dict.fromkeys(found))
 
@@ -194,8 +194,8 @@ def environment_of(claim: Claim) -> str:
         return EXACT
     arm = next(iter(registry.experiment(claim.experiment).arms.values()))[0]
     world = getattr(arm.config, "world", None)
-    if world is None:
-        return _ENVIRONMENTS.get(claim.paper, "")
+    if world is None:  # an experiment of another package that is not a setting of the one protocol
+        return ""
     return str(world.environment).partition("/")[2].rpartition("-")[0]
 
 
