@@ -24,6 +24,17 @@ def test_every_entry_has_an_address(key: str) -> None:
     assert ("eprint" in fields) == ("archiveprefix" in fields)
 
 
+def test_every_preprint_has_its_doi() -> None:
+    preprints = 0
+    for key, fields in ENTRIES.items():
+        eprint = re.search(r"^  eprint +\= \{(.*)\}", fields, re.MULTILINE)
+        if eprint and not re.search(r"^  (booktitle|journal) +=", fields, re.MULTILINE):
+            doi = re.search(r"^  doi +\= \{(.*)\}", fields, re.MULTILINE)
+            assert doi and doi[1] == f"10.48550/arXiv.{eprint[1]}", key
+            preprints += 1
+    assert preprints > 10
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_chapter_leads_to_its_paper_and_to_the_code(paper: str) -> None:
     opening = (BOOK / "papers" / f"{paper}.md").read_text(encoding="utf-8").split("\n## ")[0]
