@@ -30,7 +30,8 @@ def test_every_preprint_has_its_doi() -> None:
         eprint = re.search(r"^  eprint +\= \{(.*)\}", fields, re.MULTILINE)
         if eprint and not re.search(r"^  (booktitle|journal) +=", fields, re.MULTILINE):
             doi = re.search(r"^  doi +\= \{(.*)\}", fields, re.MULTILINE)
-            assert doi and doi[1] == f"10.48550/arXiv.{eprint[1]}", key
+            assert doi, key
+            assert doi[1] == f"10.48550/arXiv.{eprint[1]}"
             preprints += 1
     assert preprints > 10
 
