@@ -51,3 +51,20 @@ def test_the_words_say_every_number():
 def test_a_missing_column_is_named():
     with pytest.raises(UsageError, match="lacks the column high"):
         dot_intervals(FRAME.drop(columns="high"), across="x", band=BAND)
+
+
+def test_on_a_phone_names_stand_above_their_rows_and_take_no_room_beside_them() -> None:
+    names = ["a name that takes half of a screen", "another one of the kind"]
+    rows = [(name, "series", place, place - 0.5, place + 0.5) for place, name in enumerate(names)]
+    frame = pd.DataFrame(rows, columns=["name", "series", "value", "low", "high"])
+    drawn = dot_intervals(frame, across="return", band="median and range").for_phones().figure
+    (axes,) = drawn.axes
+    drawn.draw_without_rendering()
+    assert axes.get_window_extent().width > 0.85 * drawn.bbox.width
+    written = [text for text in axes.texts if text.get_text() in names]
+    assert [text.get_text() for text in written] == names
+    for place, text in enumerate(written):
+        above = axes.transData.transform((0, place))[1]
+        box = text.get_window_extent()
+        assert above < box.y0
+        assert box.x1 <= axes.get_window_extent().x1

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure, drawing
-from longfair.figures.style import GREY, canvas, group_style, legend, number, styled, within
+from longfair.figures.style import (
+    GREY,
+    canvas,
+    group_style,
+    legend,
+    number,
+    on_a_phone,
+    styled,
+    within,
+)
 
 
 @drawing
@@ -50,7 +62,8 @@ def dot_intervals(
     frame = require(frame, ["name", "series", "value", "low", "high"], "frame")
     names = list(dict.fromkeys(frame["name"]))
     series = list(dict.fromkeys(frame["series"]))
-    figure, (axes,) = canvas(7.2, 1.3 + 0.36 * len(names) + 0.3 * (references is not None))
+    row = 0.55 if on_a_phone() else 0.36
+    figure, (axes,) = canvas(7.2, 1.3 + row * len(names) + 0.3 * (references is not None))
     parts = [f"Dots with lines: {across}; {band}."]
     with styled():
         for index, (kind, rows) in enumerate(frame.groupby("series", sort=False)):
@@ -92,8 +105,7 @@ def dot_intervals(
                     fontsize=9.5,
                 )
                 parts.append(f"Vertical line: {name} {number(value)}.")
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.5, -0.5)
+        name_rows(axes, names)
         axes.set_xlabel(across)
         if lowest is not None:
             axes.set_xscale("log")
@@ -103,3 +115,24 @@ def dot_intervals(
         if len(series) > 1:
             legend(figure)
     return Figure(figure, " ".join(parts), frame.drop(columns="variant"))
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Write the names of rows 0, 1, ... beside them; above them where the figure is narrow."""
+    if not on_a_phone():
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        return
+    axes.set_ylim(len(names) - 0.5, -0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks(range(len(names)), [""] * len(names))
+    for place, name in enumerate(names):
+        axes.annotate(
+            name,
+            xy=(0.0, place - 0.4),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9.5,
+        )

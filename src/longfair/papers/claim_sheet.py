@@ -67,6 +67,7 @@ PAPERS = {
 EXACT = "none"
 """Environment of a claim that needs no runs."""
 
+
 def sheets(claims: Iterable[Claim], store: Store) -> list[dict[str, Any]]:
     """Gather everything about claims, as plain values that JSON can hold.
 
