@@ -36,6 +36,7 @@ from longfair.papers.fppo.results import (
     FIGURE_4,
     beside_figure,
     massaging_in_training,
+    means_in_turn,
     stored_runs,
 )
 from longfair.papers.page import Page
@@ -44,6 +45,7 @@ from longfair.papers.protocol import train_and_evaluate
 page = Page(profile, "fppo/epidemic", look=EPIDEMIC)
 people = page.of("fppo/epidemic")
 plotted = ("max-degree", "ppo", "a-ppo", "f-ppo", "uniform")
+learned = ("ppo", "a-ppo", "f-ppo")
 coded = ("as_coded", "reference")
 shown = {
     "end_reward": ("share of the healthy", 3),
@@ -71,13 +73,10 @@ people.scatter(
 
 # %% tags=["nbval-check-output", "remove-input"]
 people.say(
-    f"Stored runs as coded: {stored_runs(people, 'ppo', 'f-ppo')}; on average, the share of the "
-    f"healthy at the end is {people.mean('end_reward', 'ppo', 'as_coded'):.3f} with PPO and "
-    f"{people.mean('end_reward', 'f-ppo', 'as_coded'):.3f} with F-PPO, the short-term gap "
-    f"{people.mean('end_short_term_gap', 'ppo', 'as_coded'):.2f} and "
-    f"{people.mean('end_short_term_gap', 'f-ppo', 'as_coded'):.2f}, the figure's long-term gap "
-    f"{people.mean('end_long_term_gap', 'ppo', 'as_coded'):.2f} and "
-    f"{people.mean('end_long_term_gap', 'f-ppo', 'as_coded'):.2f}.",
+    f"Stored runs as coded: {stored_runs(people, *learned)}. On average, in this order, the share "
+    f"of the healthy at the end is {means_in_turn(people, 'end_reward', learned, 3)}, the "
+    f"short-term gap {means_in_turn(people, 'end_short_term_gap', learned, 2)}, the figure's "
+    f"long-term gap {means_in_turn(people, 'end_long_term_gap', learned, 2)}.",
     "Vaccinating nobody leaves no short-term gap, and of all untrained policies the smallest "
     f"distance of the text ({people.mean('end_distance', 'nobody'):.3f}): nearly everybody is ill.",
 )
@@ -86,8 +85,8 @@ people.say(
 # **Why?** Nobody who is ill recovers fast, so the communities grow alike as the infection reaches
 # everybody: health and likeness can pull apart.
 #
-# **What would change our mind?** Ten runs of each method in which F-PPO's gaps are below A-PPO's at
-# a share of the healthy that is no smaller.
+# **What would change our mind?** Settings of the authors with which ten runs of F-PPO have smaller
+# gaps of both kinds and no fewer healthy people than ten runs of A-PPO.
 #
 # *You need* [what the distance measures](distance.ipynb), or: that the figures' distance is not the
 # text's. *Time:* 15 minutes to read, a minute on one core.
@@ -324,10 +323,11 @@ people.say(massaging_in_training(people, first * 2048, 2))
 # there, because it counts people, but by it too vaccines at random are fairer than *Max*, with far
 # fewer people healthy. So a gap should only be read beside the share of the healthy. As coded,
 # F-PPO gives some health for some likeness, and a mixture of rules that are not trained has its
-# long-term gap at more health. A-PPO's place in the figure waits for its runs.
+# long-term gap at more health. A-PPO looks at the vaccines alone. It shares them more fairly than
+# F-PPO and keeps more people healthy; what F-PPO has before it is the smaller long-term gap.
 #
-# **What would change our mind?** A method that has a smaller gap than A-PPO and as many healthy
-# people, in ten runs of each.
+# **What would change our mind?** Ten runs of a trained method with more healthy people than
+# vaccines at random leave, and smaller gaps.
 
 # %% [markdown]
 # ## Exercises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -186,6 +186,14 @@ def stored_runs(runs: Runs, *methods: str, variant: str = "as_coded") -> str:
     counts = rows.groupby("method")["seed"].nunique()
     names = runs.look.names
     return ", ".join(f"{names.get(one, one)} {counts.get(one, 0)}" for one in methods)
+
+
+def means_in_turn(
+    runs: Runs, metric: str, methods: Sequence[str], digits: int, variant: str = "as_coded"
+) -> str:
+    """Write the means of two or more methods, as in "0.1, 0.2 and 0.3"; see `stored_runs`."""
+    *first, last = (f"{runs.mean(metric, method, variant):.{digits}f}" for method in methods)
+    return f"{', '.join(first)} and {last}"
 
 
 def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int = 3) -> str:
