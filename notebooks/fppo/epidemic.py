@@ -73,7 +73,7 @@ people.scatter(
 
 # %% tags=["nbval-check-output", "remove-input"]
 people.say(
-    f"Stored runs as coded: {stored_runs(people, *learned)}. On average, in this order, the share "
+    f"Stored runs as coded: {stored_runs(people, *learned)}; on average, in this order, the share "
     f"of the healthy at the end is {means_in_turn(people, 'end_reward', learned, 3)}, the "
     f"short-term gap {means_in_turn(people, 'end_short_term_gap', learned, 2)}, the figure's "
     f"long-term gap {means_in_turn(people, 'end_long_term_gap', learned, 2)}.",
