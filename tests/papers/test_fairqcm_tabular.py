@@ -26,6 +26,7 @@ from longfair.papers.fairqcm.tabular_acting import acting
 from longfair.papers.fairqcm.tabular_exact import ExactValues
 from longfair.papers.protocol import Evaluation, train_and_evaluate, two_seeds
 from longfair.papers.setting import Wrapper
+from longfair.papers.untrained import params
 from longfair.runs.experiment import Arm
 from longfair.runs.tables import checked
 
@@ -237,7 +238,7 @@ def test_kept_tables_earn_in_episodes_what_they_are_worth_exactly() -> None:
     played = Evaluation(replace(setting, evaluating=evaluating), snapshots, 1000).curve()
     assert played is not None
     assert played.steps == [12, 12_000]
-    exact = ExactValues(SMALL.make(1).unwrapped.params, 1.0)  # type: ignore[attr-defined]
+    exact = ExactValues(params(SMALL), 1.0)
     early, late = (totals["reward"] for _, totals in played.of_each())
     worth = exact.value_of(exact.learned(snapshots.policies[1]))
     error = late.std() / len(late) ** 0.5
