@@ -16,6 +16,8 @@ import pytest
 from bad_values import BAD, allowed, without_bounds
 
 from longfair import settings
+from longfair.agents.fair_mdp.baselines import Constraint
+from longfair.agents.fair_mdp.memory_q_learning import QLearning
 from longfair.errors import UsageError
 from longfair.settings import Count, Length, OneOf, Probability, checked, validate
 
@@ -37,6 +39,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Controller": {"serving": np.full((1, 1, 2), 0.5)},
     "DoughnutCounterfactuals": {"largest": 100},
     "LoanCounterfactuals": {"largest": 40},
+    "Meeting": {"settings": QLearning()},
+    "Wanted": {"constraint": Constraint("nothing")},
 }
 """What the required fields of a record may be, by its name."""
 

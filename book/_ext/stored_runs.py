@@ -19,14 +19,18 @@ LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3
 LEARNERS = {
     "PPO": "PPO, a network for the policy and one for every critic",
     "TrunkPPO": "PPO with layers that policy and critic share, as F-PPO's code has it",
+    "EvaluatedLearning": "Q-learning of a table, as FairQCM and its rivals train",
+    "CheckedLearning": "Q-learning of a table that is compared with the exact values",
     "DeepLearning": "DQN, as FairQCM and its rivals train",
     "LedgerLearning": "DQN with ledgers, our successor of FairQCM",
-    "Searching": "Search for the weights of a linear rule",
-    "QLearning": "Q-learning with books",
+    "fairqcm/Searching": "Search for the weights of a linear rule",
+    "fairmdp/Searching": "Cross-entropy method (Algorithm 2)",
+    "Exploring": "Exploring with a coin, then committing to a linear program",
+    "Meeting": "Q-learning with books",
     "UCBLearning": "L-UCBFair",
     "TD3Learning": "TD3 and R-TD3",
 }
-"""Classes of learning settings, and what a reader calls them."""
+"""Classes of learning settings, and what a reader calls them; with the paper where two have one."""
 ON_THEIR_OWN = frozenset({"PPO", "TrunkPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
 
@@ -196,22 +200,27 @@ def flat(settings: Config) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            found |= flat(value)
+            inside = "" if name == "settings" else f"{name} "
+            found |= {f"{inside}{inner}": own for inner, own in flat(value).items()}
         elif name != "class":
             found[name] = value
     return found
 
 
-def learner(config: Config) -> tuple[str, dict[str, Any]] | None:
-    """Class and settings of what learns in a run, or None where nothing does."""
+def learner(config: Config, paper: str) -> tuple[str, dict[str, Any]] | None:
+    """Kind and settings of what learns in a run, or None where nothing does."""
     learning = config.get("learning")
-    if not isinstance(learning, Mapping) or learning["class"] not in LEARNERS:
+    if not isinstance(learning, Mapping):
         return None
-    kind = str(learning["class"])
+    kinds = (f"{paper}/{learning['class']}", str(learning["class"]))
+    kind = next(name for name in kinds if name in LEARNERS)
     own = flat(learning)
     method = config.get("method")
     if kind not in ON_THEIR_OWN and isinstance(method, Mapping):
-        own = flat(method) | own
+        own = {
+            f"method's {name}" if name in own else name: value
+            for name, value in flat(method).items()
+        } | own
     return kind, own
 
 
@@ -234,7 +243,7 @@ def hyperparameters(runs: pd.DataFrame) -> str:
     used: dict[str, dict[str, tuple[dict[str, Any], set[str]]]] = {}
     columns = runs[["config", "experiment", "profile", "method"]]
     for config, experiment, profile, method in columns.itertuples(False):
-        if found := learner(config):
+        if found := learner(config, experiment.split("/")[0]):
             kind, own = found
             where = f"{experiment} ({profile})"
             where += f": {method}" * (kind not in ON_THEIR_OWN)

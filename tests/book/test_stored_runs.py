@@ -101,7 +101,19 @@ def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
     assert "alpha" not in text
 
 
+def test_equal_names_of_settings_stay_apart() -> None:
+    learning = {"class": "Searching", "episodes": 9, "sampling": {"risk": 0.1, "class": "S"}}
+    found = stored_runs.learner(
+        {"learning": learning, "method": {"class": "M", "episodes": 5, "settings": {"size": 2}}},
+        "fairqcm",
+    )
+    settings = {"method's episodes": 5, "size": 2, "episodes": 9, "sampling risk": 0.1}
+    assert found == ("fairqcm/Searching", settings)
+
+
 def test_every_learner_of_the_stored_runs_has_its_hyperparameters() -> None:
-    configs = [own for own in stored_runs.stored_runs()["config"] if isinstance(own, dict)]
-    kinds = {own["learning"]["class"] for own in configs if isinstance(own.get("learning"), dict)}
-    assert kinds <= set(stored_runs.LEARNERS)
+    runs = stored_runs.stored_runs()
+    text = stored_runs.hyperparameters(runs)
+    assert {title for title in stored_runs.LEARNERS.values() if f"## {title}\n" in text} == set(
+        stored_runs.LEARNERS.values()
+    )
