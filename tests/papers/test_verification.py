@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from longfair.errors import UsageError
 from longfair.papers import verification
 from longfair.runs.store import Store
 from longfair.runs.verify import Described
@@ -69,6 +70,15 @@ def test_equal_errors_are_no_proof() -> None:
     now = {"sound": "bits", "long": None, "broken": "error: no space", "repaired": "bits"}
     failures = verification._failures(then, now)
     assert failures == {"broken": "error: no space", "repaired": "error: x"}
+
+
+def test_states_that_probe_with_other_settings_are_not_compared() -> None:
+    before = {"a": Described("old", "{}", {}), "b": Described("old", "{}", {}, "two epochs")}
+    after = {"a": Described("new", "{}", {}, "x"), "b": Described("new", "{}", {}, "two epochs")}
+    verification._refuse_other_probes("abc", ["a", "b"], before, after)
+    after["b"] = after["b"]._replace(probe="one epoch")
+    with pytest.raises(UsageError, match=r"^since abc 1 arms are probed with other .* such as b"):
+        verification._refuse_other_probes("abc", ["a", "b"], before, after)
 
 
 def test_a_proof_leaves_out_what_gave_no_bits(

@@ -31,6 +31,14 @@ def work(config: object, seed: int) -> int:
 
 def other() -> int:
     return zero()
+
+
+class Settings:
+    def shortened(self) -> int:
+        return 1
+
+    def others(self) -> int:
+        return 2
 '''
 
 PACKAGE = {
@@ -81,6 +89,7 @@ def package_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         WORK.replace("Say what it does", "Say it again"),
         WORK.replace("# and why", "# because"),
         WORK.replace("config: object, seed: int) -> int", "config,\n    seed)"),
+        WORK.replace("return 1", "return 3"),
     ],
 )
 def test_edits_that_cannot_change_a_number_keep_the_digest(
@@ -97,6 +106,8 @@ def test_edits_that_cannot_change_a_number_keep_the_digest(
         {"work": WORK.replace("tripled(seed)", "tripled(seed + 1)")},
         {"work": WORK.replace("import tripled", "import zero as tripled")},
         {"work": WORK + "\nFACTOR += 1\n"},
+        {"work": WORK.replace("return 2", "return 3")},
+        {"work": WORK + "\ndef shortened(text): return text\n"},
         {
             "work": WORK.replace(
                 "    return FACTOR", "    from numbers_of_mine import later\n    return FACTOR"

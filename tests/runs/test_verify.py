@@ -233,9 +233,15 @@ class Long(ToySettings):
 
 def test_longer_settings_are_probed_shortened() -> None:
     smoke, long = Arm("fair", "x", Long(), toy_work), Arm("fair", "x", Long(bias=0.05), toy_work)
-    assert verify.probe(smoke, "book") == verify.probe(long, "smoke")
-    assert verify.probe(smoke, "book") != verify.probe(smoke, "smoke")
-    assert verify.probe(Arm("fair", "x", ToySettings(), toy_work), "book") is None
+    assert verify.probe(smoke, "toy/book/fair") == verify.probe(long, "toy/smoke/fair")
+    assert verify.probe(smoke, "toy/book/fair") != verify.probe(smoke, "toy/smoke/fair")
+    assert verify.probe(Arm("fair", "x", ToySettings(), toy_work), "toy/book/fair") is None
+
+
+def test_an_arm_says_what_its_probe_runs() -> None:
+    smoke, long = Arm("fair", "x", Long(), toy_work), Arm("fair", "x", Long(bias=0.05), toy_work)
+    assert verify.asked(smoke, "toy/book/fair") == verify.asked(long, "toy/smoke/fair")
+    assert verify.asked(smoke, "toy/book/fair") != verify.asked(smoke, "toy/smoke/fair")
 
 
 # Again ------------------------------------------------------------------------------------------

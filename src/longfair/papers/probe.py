@@ -17,9 +17,8 @@ from pathlib import Path
 
 from longfair.papers import registry
 from longfair.runs.experiment import Arm
-from longfair.runs.keys import canonical_json
 from longfair.runs.runner import default_workers
-from longfair.runs.verify import arms_by_name, described, probe
+from longfair.runs.verify import arms_by_name, asked, described, probe
 from longfair.runs.worker import THREAD_VARIABLES, one_line
 
 _ERROR = "error: "
@@ -30,28 +29,20 @@ def failed(answer: str | None) -> bool:
     return answer is not None and answer.startswith(_ERROR)
 
 
-def _find(name: str) -> tuple[Arm, str]:
-    return arms_by_name(registry.experiments())[name], name.split("/")[-2]
-
-
-def _question(name: str) -> str:
-    """Say what a probe computes: arms with the same answer need one probe."""
-    arm, profile = _find(name)
-    kind = "smoke" if profile == "smoke" else "shortened"
-    return f"{kind} {arm.work.__module__}.{arm.work.__qualname__} {canonical_json(arm.config)}"
+def _find(name: str) -> Arm:
+    return arms_by_name(registry.experiments())[name]
 
 
 def _answer(name: str) -> str | None:
-    arm, profile = _find(name)
     try:
-        return probe(arm, profile)
+        return probe(_find(name), name)
     except Exception as error:  # a probe that fails must fail alike in both states
         return f"{_ERROR}{one_line(error)}"
 
 
 def _run(names: list[str]) -> dict[str, str | None]:
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    questions = {name: _question(name) for name in names}
+    questions = {name: asked(_find(name), name) for name in names}
     first = {question: name for name, question in reversed(questions.items())}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(default_workers(), mp_context=context) as pool:

@@ -229,8 +229,9 @@ class PPO:
         return train(self, setting, seed, checkpoint)
 
     def shortened(self, rollouts: int, episode_length: int) -> PPO:
-        """Return the same for some rollouts."""
-        return replace(self, total_steps=rollouts * self.copies * episode_length)
+        """Return the same for some rollouts, each used twice at most."""
+        total = rollouts * self.copies * episode_length
+        return replace(self, total_steps=total, epochs=min(self.epochs, 2))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,7 +74,8 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
     Raises
     ------
     UsageError
-        If there is no repository or no such commit, or its code cannot be probed.
+        If there is no repository or no such commit, or its code cannot be probed, or is probed
+        with other settings.
     """
     after = described(registry.experiments())
     with _checked_out(revision) as (commit, tree):
@@ -84,6 +85,7 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         names = comparison.to_probe
         if everything:
             names = names + comparison.at_rest + comparison.untouched
+        _refuse_other_probes(revision, names, before, after)
         then, now = (
             _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
             for path, arms in ((tree, before), (_own_tree(), after))
@@ -102,6 +104,21 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         {name: after[name].revisions for name in different},
         failures,
     )
+
+
+def _refuse_other_probes(
+    revision: str,
+    names: Iterable[str],
+    before: Mapping[str, Described],
+    after: Mapping[str, Described],
+) -> None:
+    """Refuse to compare what two states compute from different settings."""
+    others = [name for name in names if before[name].probe not in ("", after[name].probe)]
+    if others:
+        raise UsageError(
+            f"since {revision} {len(others)} arms are probed with other settings, such as "
+            f"{others[0]}: give a commit that probes like the present code"
+        )
 
 
 def _failures(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:

@@ -7,8 +7,9 @@ fresh does not depend on it.
 The code is read without being run. From the modules that define an arm's work, settings and parts
 it follows every import, wherever it stands, inside ``longfair`` and inside the package of the work.
 Text that names a module, such as ``"longfair.agents.ppo:FairPPO"``, counts as an import. Of each
-module the syntax tree counts, without docstrings, annotations, comments and layout. The rooms that
-run, show and judge decide no number, and do not count.
+module the syntax tree counts, without docstrings, annotations, comments and layout, and without the
+methods ``shortened``, which say how an arm is probed and not what it computes. The rooms that run,
+show and judge decide no number, and do not count.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def _text_digest(module: str) -> str:
 
 @cache
 def _tree(module: str) -> ast.Module:
-    """Syntax tree of a module, without docstrings, annotations and what only type checkers read."""
+    """Syntax tree of a module without what has no part in what a run computes."""
     path = _file(module)
     if path is None:
         raise UsageError(
@@ -214,7 +215,8 @@ def _tree(module: str) -> ast.Module:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            kept = [part for part in body if not (_is_text(part) or _is_type_checking(part))]
+            in_class = isinstance(node, ast.ClassDef)
+            kept = [part for part in body if not _says_nothing(part, in_class)]
             node.body = kept  # type: ignore[attr-defined]  # every node with a list as body
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
@@ -223,6 +225,12 @@ def _tree(module: str) -> ast.Module:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.returns = None
     return tree
+
+
+def _says_nothing(node: ast.AST, in_class: bool) -> bool:
+    """Say whether a statement has no part in what a run computes."""
+    is_probe = in_class and isinstance(node, ast.FunctionDef) and node.name == "shortened"
+    return is_probe or _is_text(node) or _is_type_checking(node)
 
 
 def _is_text(node: ast.AST) -> bool:

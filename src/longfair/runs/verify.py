@@ -354,6 +354,8 @@ class Described(NamedTuple):
     """Settings as canonical JSON."""
     revisions: dict[str, int]
     """Declared revisions of its parts."""
+    probe: str = ""
+    """What its probe runs, as canonical JSON; empty where a state of the code does not tell."""
 
 
 class Comparison(NamedTuple):
@@ -374,7 +376,9 @@ class Comparison(NamedTuple):
 def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
     """Describe all arms of the present code, by name."""
     return {
-        name: Described(arm_digest(arm), canonical_json(arm.config), revisions_of(arm))
+        name: Described(
+            arm_digest(arm), canonical_json(arm.config), revisions_of(arm), asked(arm, name)
+        )
         for name, arm in arms_by_name(experiments).items()
     }
 
@@ -415,28 +419,44 @@ def _raised(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
     return any(now.get(name) != revision for name, revision in then.items())
 
 
-def probe(arm: Arm, profile: str) -> str | None:
-    """Run the probe of an arm and return the digest of its table.
+def probed(arm: Arm, name: str) -> Any:
+    """Return the settings that the probe of an arm runs.
 
     Parameters
     ----------
     arm
         The arm.
-    profile
-        The smoke profile is its own probe. Longer settings are probed by what their method
-        ``shortened`` makes of them, about two rollouts.
+    name
+        ``<experiment>/<profile>/<arm>``. The smoke profile is its own probe. Longer settings are
+        probed by what their method ``shortened`` makes of them, about two rollouts.
+
+    Returns
+    -------
+    object
+        None if the settings cannot be shortened.
+    """
+    if name.split("/")[-2] == "smoke":
+        return arm.config
+    shortened = getattr(arm.config, "shortened", None)
+    return shortened() if shortened else None
+
+
+def asked(arm: Arm, name: str) -> str:
+    """Say what the probe of an arm computes: arms with the same answer need one probe."""
+    return f"{arm.work.__module__}.{arm.work.__qualname__} {canonical_json(probed(arm, name))}"
+
+
+def probe(arm: Arm, name: str) -> str | None:
+    """Run the probe of an arm and return the digest of its table; parameters are as of `probed`.
 
     Returns
     -------
     str or None
         None if the settings cannot be shortened.
     """
-    config = arm.config
-    if profile != "smoke":
-        shortened = getattr(config, "shortened", None)
-        if shortened is None:
-            return None
-        config = shortened()
+    config = probed(arm, name)
+    if config is None:
+        return None
     use_one_thread()
     table = checked(arm.work(config, 0), arm.name)
     return files.content_digest(pa.Table.from_pandas(table, SCHEMA, preserve_index=False))
