@@ -48,6 +48,7 @@ PAPERS = {
 """Papers with a chapter, in the order of the book, and how the book calls them."""
 
 
+@cache
 def claims() -> list[Row]:
     """Claims with their verdicts, by the same command that a reader can use."""
     command = [sys.executable, "-m", "longfair", "claims", "--json"]

@@ -151,6 +151,18 @@ class Verdict:
             "stale": self.stale,
             "detail": self.detail,
             "measured": self.measured,
+            "parts": [part.number() for part in self.parts],
+        }
+
+    def number(self) -> dict[str, Any]:
+        """Return what was measured and what it was, as JSON has it for parts."""
+        return {
+            "verdict": self.word,
+            "measured": self.measured,
+            "estimate": self.estimate,
+            "interval": list(self.interval) if self.interval is not None else None,
+            "seeds": len(self.seeds),
+            "detail": self.detail,
         }
 
 

@@ -1,0 +1,92 @@
+"""Numbers in sentences: what a claim's runs gave, with its interval, linked to the claim's page.
+
+``{measured}`elbert-04` `` writes the number of a claim, by the settings and the measure that its
+verdict goes by. Words behind the id choose another row of the board: a variant, `text` or another
+measure, `ours` for our own settings, as in ``{measured}`elbert-05, ours, text, part 1` ``. Of a
+claim with several parts one must be named: which of them decides may change with the runs.
+`reversed` turns a difference round, for *less by* in place of *more by*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
+
+from claim_links import FOLDER
+from generated import Row, claims
+from longfair.figures.style import number, within
+
+CHOOSING = ("variant", "measure", "settings")
+"""Entries of a row that the words behind an id are compared with."""
+REVERSED = "reversed"
+
+
+def asked(text: str, board: Sequence[Row]) -> tuple[Row, Row]:
+    """Return the first row that a text asks for, and its part with the number.
+
+    Parameters
+    ----------
+    text
+        Id of a claim, and words that choose a row and a part, with commas between.
+    board
+        The rows.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or no part is named of several, or it has no number yet.
+    """
+    name, *words = [word.strip().replace(" ", "_") for word in text.split(",")]
+    parts = [word for word in words if word.startswith("part_")]
+    chosen = set(words) - {*parts, REVERSED}
+    for row in board:
+        if row["id"] != name or not chosen <= {str(row[entry]) for entry in CHOOSING}:
+            continue
+        if bool(row["parts"]) != bool(parts):
+            raise ValueError(f"{text}: it has {len(row['parts']) or 'no'} parts: name one or none")
+        found = row["parts"][int(parts[0].removeprefix("part_")) - 1] if parts else row
+        if found["estimate"] is None:
+            raise ValueError(f"{text}: there is no number yet")
+        return row, turned(found) if REVERSED in words else found
+    raise ValueError(f"{text}: the board has no such row")
+
+
+def turned(found: Row) -> Row:
+    """Return a difference the other way round."""
+    ends = found["interval"] and [-end for end in reversed(found["interval"])]
+    return {**found, "estimate": -found["estimate"], "interval": ends}
+
+
+def written(found: Row) -> str:
+    """Write a number with its interval."""
+    ends = found["interval"]
+    return number(found["estimate"]) + (within(*ends) if ends else "")
+
+
+class Measured(SphinxRole):
+    """The role ``measured``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Write the number as a link to the page of its claim, which says what it is."""
+        try:
+            row, found = asked(self.text, claims())
+        except ValueError as error:
+            problem = self.inliner.reporter.error(str(error), line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, problem)], [problem]
+        page = self.env.docname
+        builder = self.env.app.builder
+        address = builder.get_relative_uri(page, f"{FOLDER}/{row['id']}")
+        told = f"{found['measured']}; runs: {found['seeds']}, {row['whose']}"
+        link = nodes.reference(self.rawtext, "", internal=True, refuri=address, reftitle=told)
+        link += nodes.inline("", written(found), classes=["measured"])
+        return [link], []
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_role("measured", Measured())
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,70 @@
+"""Numbers in sentences come from the board, and there are some in every chapter."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claim_numbers
+import generated
+
+PART = {"estimate": -0.25, "interval": [-0.5, -0.125], "measured": "reward, a less b", "seeds": 10}
+ROW: dict[str, Any] = {
+    **PART,
+    "id": "toy-1",
+    "variant": "as_coded",
+    "measure": "code",
+    "settings": "authors",
+    "parts": [],
+}
+BOARD = [
+    ROW,
+    ROW | {"settings": "ours", "estimate": 3.0, "interval": None},
+    ROW | {"measure": "text", "estimate": 4.0},
+    ROW | {"id": "toy-2", "parts": [PART | {"estimate": 1.5}, PART | {"estimate": None}]},
+]
+CHAPTERS = sorted((Path(__file__).parents[2] / "book" / "papers").glob("*.md"))
+ROLE = re.compile(r"\{measured\}`([^`]+)`")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("toy-1", "-0.25 (-0.5 to -0.125)"),
+        ("toy-1, reversed", "0.25 (0.125 to 0.5)"),
+        ("toy-1, ours", "3"),
+        ("toy-1, ours, reversed", "-3"),
+        ("toy-1, authors, as coded, text", "4 (-0.5 to -0.125)"),
+        ("toy-2, part 1", "1.5 (-0.5 to -0.125)"),
+    ],
+)
+def test_words_choose_a_number(text: str, expected: str) -> None:
+    assert claim_numbers.written(claim_numbers.asked(text, BOARD)[1]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("toy-3", "no such row"),
+        ("toy-1, as published", "no such row"),
+        ("toy-1, part 1", "no parts"),
+        ("toy-2", "2 parts"),
+        ("toy-2, part 2", "no number yet"),
+    ],
+)
+def test_what_has_no_number_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        claim_numbers.asked(text, BOARD)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_findings_of_a_chapter_have_numbers(chapter: Path) -> None:
+    text = chapter.read_text(encoding="utf-8")
+    found = text.split("\n## What was found", 1)[1].split("\n## ", 1)[0]
+    asked = ROLE.findall(found)
+    assert len(asked) >= 5
+    for one in asked:
+        assert claim_numbers.written(claim_numbers.asked(one, generated.claims())[1])
