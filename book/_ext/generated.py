@@ -30,6 +30,7 @@ from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
 from longfair.figures.worlds import worlds
 from longfair.papers import overview, registry
 from longfair.papers.claim_sheet import environment_of
+from longfair.papers.fppo.methods import VARIANTS
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
 from markdown_table import table
@@ -37,6 +38,13 @@ from phone_figures import both, picture
 from training_speed import training_speed
 
 Row = Mapping[str, Any]
+
+CASE_STUDIES = {
+    "fppo/lending": "Bank loans",
+    "fppo/attention": "Attention",
+    "fppo/epidemic": "Epidemic",
+}
+"""F-PPO's experiments, and how its chapter calls them."""
 
 PAPERS = {
     "fppo": "F-PPO",
@@ -205,6 +213,7 @@ def fragments(root: Path) -> dict[str, str]:
         "hyperparameters": stored_runs.hyperparameters(runs),
         "training_speed": training_speed(root),
         "training_speed_fppo": training_speed(root, "fppo"),
+        "runs_fppo": stored_runs.counted(runs, CASE_STUDIES, VARIANTS),
     }
     environments = {claim.id: environment_of(claim) for claim in registry.claims()}
     parts["claims"] = (

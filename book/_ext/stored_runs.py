@@ -104,6 +104,29 @@ def listed(runs: pd.DataFrame) -> str:
     return table(head, rows)
 
 
+def counted(runs: pd.DataFrame, experiments: Mapping[str, str], variants: Iterable[str]) -> str:
+    """Write how many runs of every method are stored, with a column per experiment and variant.
+
+    Parameters
+    ----------
+    runs
+        As from `stored_runs`.
+    experiments
+        Id of an experiment to what a reader calls it.
+    variants
+        Variants of methods that learn.
+    """
+    columns = [(name, variant) for name in experiments for variant in variants]
+    seeds_of = runs.groupby(["experiment", "variant", "method"])["seed"].nunique()
+    known = [key for key in seeds_of.index if key[:2] in columns]
+    head = ["Method", *(f"{experiments[name]}, {one.replace('_', ' ')}" for name, one in columns)]
+    rows = [
+        [f"`{method}`", *(seeds_of.get((*column, method), 0) for column in columns)]
+        for method in sorted({method for *_, method in known})
+    ]
+    return table(head, rows)
+
+
 def folded(heading: str, text: str) -> str:
     """Write a part that opens on demand."""
     return f"::::{{dropdown}} {heading}\n{text}::::\n"
