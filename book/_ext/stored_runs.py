@@ -104,7 +104,9 @@ def listed(runs: pd.DataFrame) -> str:
     return table(head, rows)
 
 
-def counted(runs: pd.DataFrame, experiments: Mapping[str, str], variants: Iterable[str]) -> str:
+def counted(
+    runs: pd.DataFrame, experiments: Mapping[str, str], arms: Iterable[tuple[str, str, str]]
+) -> str:
     """Write how many runs of every method are stored, with a column per experiment and variant.
 
     Parameters
@@ -113,18 +115,24 @@ def counted(runs: pd.DataFrame, experiments: Mapping[str, str], variants: Iterab
         As from `stored_runs`.
     experiments
         Id of an experiment to what a reader calls it.
-    variants
-        Variants of methods that learn.
+    arms
+        Experiment, variant and method of what is to be run; nothing is written for others.
     """
-    columns = [(name, variant) for name in experiments for variant in variants]
-    seeds_of = runs.groupby(["experiment", "variant", "method"])["seed"].nunique()
-    known = [key for key in seeds_of.index if key[:2] in columns]
-    head = ["Method", *(f"{experiments[name]}, {one.replace('_', ' ')}" for name, one in columns)]
+    wanted = list(dict.fromkeys(arms))
+    columns = list(dict.fromkeys(arm[:2] for arm in wanted))
+    stored = runs.groupby(["experiment", "variant", "method"])["seed"].nunique()
     rows = [
-        [f"`{method}`", *(seeds_of.get((*column, method), 0) for column in columns)]
-        for method in sorted({method for *_, method in known})
+        [
+            f"`{method}`",
+            *(
+                stored.get((*column, method), 0) if (*column, method) in wanted else ""
+                for column in columns
+            ),
+        ]
+        for method in dict.fromkeys(arm[2] for arm in wanted)
     ]
-    return table(head, rows)
+    named = (f"{experiments[name]}, {variant.replace('_', ' ')}" for name, variant in columns)
+    return table(["Method", *named], rows)
 
 
 def folded(heading: str, text: str) -> str:

@@ -77,10 +77,17 @@ def test_stored_runs_are_counted_by_method_and_variant() -> None:
         {"experiment": "toy/b", "method": "dqn"},
     ]
     runs = pd.DataFrame([RUN, *(RUN | other for other in others)])
-    text = stored_runs.counted(runs, {"toy/a": "Toys"}, ("as_coded", "as_published"))
+    arms = [
+        ("toy/a", "as_coded", "g-ppo"),
+        ("toy/a", "as_published", "g-ppo"),
+        ("toy/a", "as_published", "a-ppo"),
+        ("toy/a", "as_published", "cpo"),
+    ]
+    text = stored_runs.counted(runs, {"toy/a": "Toys"}, arms)
     assert "| Method | Toys, as coded | Toys, as published |" in text
-    assert "| `a-ppo` | 0 | 1 |" in text
     assert "| `g-ppo` | 2 | 0 |" in text
+    assert "| `a-ppo` | – | 1 |" in text
+    assert "| `cpo` | – | 0 |" in text
     assert "equal" not in text
     assert "dqn" not in text
 
