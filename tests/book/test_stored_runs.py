@@ -86,8 +86,8 @@ def test_stored_runs_are_counted_by_method_and_variant() -> None:
     text = stored_runs.counted(runs, {"toy/a": "Toys"}, arms)
     assert "| Method | Toys, as coded | Toys, as published |" in text
     assert "| `g-ppo` | 2 | 0 |" in text
-    assert "| `a-ppo` | – | 1 |" in text
-    assert "| `cpo` | – | 0 |" in text
+    assert "| `a-ppo` | \N{EN DASH} | 1 |" in text
+    assert "| `cpo` | \N{EN DASH} | 0 |" in text
     assert "equal" not in text
     assert "dqn" not in text
 
