@@ -331,7 +331,7 @@ folded(
 # ### As published
 #
 # The literal text flips no tie, reads no label, and has the distance, weight and tolerance of the
-# paper. Does it do better? The two figures are Figure 1a and the text's distance, as published.
+# paper. Does it do better? Figure 1a stands below as published, without and with massaging in use.
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.say(
@@ -342,9 +342,11 @@ loans.say(
     f"score 2, has {loans.mean('end_cash', 'threshold-2-2'):.0f}, "
     f"{loans.mean('late_short_term_gap', 'threshold-2-2'):.3f} and "
     f"{loans.mean('end_distance', 'threshold-2-2'):.3f}.",
-    "The text wants massaging in use as well. It changes the short-term gap by "
-    f"{loans.spread('massaging_late_short_term_gap', 'f-ppo', 'as_published')} and the distance by "
-    f"{loans.spread('massaging_end_distance', 'f-ppo', 'as_published')}.",
+    "These are not massaged in use, as in the authors' evaluation. The text wants it. With it, the "
+    "same runs have a short-term gap of "
+    f"{loans.spread('massaged_late_short_term_gap', 'f-ppo', 'as_published')} and a distance of "
+    f"{loans.spread('massaged_end_distance', 'f-ppo', 'as_published')}: what changes is mostly the "
+    "runs with the largest gaps.",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
@@ -356,9 +358,9 @@ loans.show(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 loans.show(
-    loans.curve_figure("at_distance", *published, methods=plotted, across=EPISODE),
-    "The same runs by the distance of the text: by how many scores the groups are apart.",
-    "figure_1b_text_as_published",
+    loans.curve_figure("massaged_at_short_term_gap", "as_published", across=EPISODE),
+    "The same runs of F-PPO, massaged in use as the text has it.",
+    "figure_1a_massaged",
 )
 
 # %% [markdown]

@@ -48,6 +48,7 @@ LENDING = Look(
         "at_distance": "1-Wasserstein distance in scores",
         "at_cash": "cash",
         "training_gap": "short-term gap in training",
+        "massaged_at_short_term_gap": "short-term gap, massaged in use",
         "end_cash": "cash at the end",
         "end_long_term_gap": "long-term gap at the end",
         "late_short_term_gap": "short-term gap",
