@@ -32,11 +32,19 @@ from longfair.papers import overview, registry
 from longfair.papers.claim_sheet import environment_of
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 from longfair.runs.board import family
+from longfair.runs.evidence import REFERENCE
 from markdown_table import table
 from phone_figures import both, picture
 from training_speed import training_speed
 
 Row = Mapping[str, Any]
+
+CASE_STUDIES = {
+    "fppo/lending": "Bank loans",
+    "fppo/attention": "Attention",
+    "fppo/epidemic": "Epidemic",
+}
+"""F-PPO's experiments, and how its chapter calls them."""
 
 PAPERS = {
     "fppo": "F-PPO",
@@ -126,6 +134,16 @@ def overview_figure() -> Figure:
     return worlds(overview.points())
 
 
+def case_study_arms() -> list[tuple[str, str, str]]:
+    """Name experiment, variant and method of what learns in F-PPO's case studies."""
+    return [
+        (name, arm.variant, arm.method)
+        for name in CASE_STUDIES
+        for arm in registry.experiment(name).arms["paper"]
+        if arm.variant != REFERENCE
+    ]
+
+
 def live_world(world: LiveWorld) -> str:
     """Write a world's element with its data, around the figure that shows where scripts are off."""
     drawn = still(world)
@@ -206,6 +224,7 @@ def fragments(root: Path) -> dict[str, str]:
         "hyperparameters": stored_runs.hyperparameters(runs),
         "training_speed": training_speed(root),
         "training_speed_fppo": training_speed(root, "fppo"),
+        "runs_fppo": stored_runs.counted(runs, CASE_STUDIES, case_study_arms()),
     }
     environments = {claim.id: environment_of(claim) for claim in registry.claims()}
     parts["claims"] = (

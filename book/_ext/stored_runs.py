@@ -104,6 +104,37 @@ def listed(runs: pd.DataFrame) -> str:
     return table(head, rows)
 
 
+def counted(
+    runs: pd.DataFrame, experiments: Mapping[str, str], arms: Iterable[tuple[str, str, str]]
+) -> str:
+    """Write how many runs of every method are stored, with a column per experiment and variant.
+
+    Parameters
+    ----------
+    runs
+        As from `stored_runs`.
+    experiments
+        Id of an experiment to what a reader calls it.
+    arms
+        Experiment, variant and method of what is to be run; nothing is written for others.
+    """
+    wanted = list(dict.fromkeys(arms))
+    columns = list(dict.fromkeys(arm[:2] for arm in wanted))
+    stored = runs.groupby(["experiment", "variant", "method"])["seed"].nunique()
+    rows = [
+        [
+            f"`{method}`",
+            *(
+                stored.get((*column, method), 0) if (*column, method) in wanted else ""
+                for column in columns
+            ),
+        ]
+        for method in dict.fromkeys(arm[2] for arm in wanted)
+    ]
+    named = (f"{experiments[name]}, {variant.replace('_', ' ')}" for name, variant in columns)
+    return table(["Method", *named], rows)
+
+
 def folded(heading: str, text: str) -> str:
     """Write a part that opens on demand."""
     return f"::::{{dropdown}} {heading}\n{text}::::\n"

@@ -11,10 +11,12 @@ import torch
 
 from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
+from longfair.agents.ppo.massaging.acting import intervening
 from longfair.agents.ppo.massaging.attention import AttentionFPPO, handed_out
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.strategy import Moment, Rollout, Strategy
+from longfair.errors import UsageError
 
 RNG = np.random.default_rng(0)
 
@@ -177,6 +179,32 @@ def test_a_likely_action_stays() -> None:
     likely = moment([[4.0, 0.0, 0.0, 0.0, 0.0, 0.0]], [0], EPIDEMIC, 80)
     for as_coded in (True, False):
         assert EpidemicFPPO(as_coded=as_coded).intervene(likely).tolist() == [0]
+
+
+# In use -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rollout", [17, 60])
+def test_a_policy_in_use_is_massaged_as_in_a_rollout_of_its_training(rollout: int) -> None:
+    strategy = LendingFPPO()
+    unsure = moment([[0.0, 0.0]] * 4, [0, 0, 0, 0], LENDING, rollout)
+    chosen = unsure.policy.drawn(unsure.output, np.random.default_rng(3))
+    wanted = strategy.intervene(moment([[0.0, 0.0]] * 4, chosen, LENDING, rollout))
+    assert np.array_equal(wanted, chosen) == (rollout == 17)
+    act = intervening(
+        strategy, unsure.policy, rollout, gymnasium.spaces.Discrete(2), np.random.default_rng(3)
+    )
+    beside = {"cash": np.zeros(4)}
+    assert np.array_equal(act(unsure.observation, unsure.info | beside), wanted)
+
+
+def test_what_massaging_in_use_reads_must_be_told() -> None:
+    unsure = moment([[0.0, 0.0]] * 4, [0, 0, 0, 0], LENDING, 60)
+    rng = np.random.default_rng(3)
+    act = intervening(LendingFPPO(), unsure.policy, 60, gymnasium.spaces.Discrete(2), rng)
+    told = {name: array for name, array in unsure.info.items() if name != "applicant_demand"}
+    with pytest.raises(UsageError, match="massaging needs info 'applicant_demand'"):
+        act(unsure.observation, told)
 
 
 # Terms ------------------------------------------------------------------------------------------

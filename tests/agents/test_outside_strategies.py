@@ -103,6 +103,33 @@ def test_the_policy_learns_from_what_is_executed() -> None:
 
 
 @dataclass(frozen=True)
+class Illegal(Strategy):
+    """Executes what no environment has."""
+
+    name: ClassVar[str] = "illegal"
+    executed: Any = None
+
+    def intervene(self, moment: Moment) -> Any:
+        return self.executed
+
+
+@pytest.mark.parametrize(
+    ("executed", "told"),
+    [
+        (np.array([0, 2]), "action 2 is not allowed: give integers in 0..1"),
+        (np.array([0, -1]), "action -1 is not allowed"),
+        (np.array([0.0, 1.0]), "actions have dtype float64"),
+        (np.array([0]), r"shape \(1,\): give integers of shape \(2,\)"),
+        (None, "give integers"),
+    ],
+)
+def test_an_intervention_with_illegal_actions_ends_in_one_line(executed: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as raised:
+        learner(Illegal(executed=executed)).learn(EPISODE)
+    assert "\n" not in str(raised.value)
+
+
+@dataclass(frozen=True)
 class Wishes(Strategy):
     """Needs what no environment has."""
 

@@ -68,6 +68,30 @@ def test_totals_count_shared_runs_once_and_lists_are_folded() -> None:
     assert "{dropdown} Nothing yet" not in text
 
 
+def test_stored_runs_are_counted_by_method_and_variant() -> None:
+    others = [
+        {"seed": 1},
+        {"seed": 1, "profile": "paper"},
+        {"method": "a-ppo", "variant": "as_published"},
+        {"method": "equal", "variant": "reference"},
+        {"experiment": "toy/b", "method": "dqn"},
+    ]
+    runs = pd.DataFrame([RUN, *(RUN | other for other in others)])
+    arms = [
+        ("toy/a", "as_coded", "g-ppo"),
+        ("toy/a", "as_published", "g-ppo"),
+        ("toy/a", "as_published", "a-ppo"),
+        ("toy/a", "as_published", "cpo"),
+    ]
+    text = stored_runs.counted(runs, {"toy/a": "Toys"}, arms)
+    assert "| Method | Toys, as coded | Toys, as published |" in text
+    assert "| `g-ppo` | 2 | 0 |" in text
+    assert "| `a-ppo` | \N{EN DASH} | 1 |" in text
+    assert "| `cpo` | \N{EN DASH} | 0 |" in text
+    assert "equal" not in text
+    assert "dqn" not in text
+
+
 def test_machines_and_commits_are_named_once() -> None:
     text = stored_runs.made_on(pd.DataFrame([RUN, RUN]))
     assert text.count("numpy 2.4.6, torch 2.13.0") == 1

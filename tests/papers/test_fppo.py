@@ -151,11 +151,16 @@ def test_a_network_without_a_trunk_is_refused() -> None:
         TrunkPPO(100, (64, 64), 1000)
 
 
-@pytest.mark.parametrize("world", ["epidemic", "attention"])
+@pytest.mark.parametrize("world", ["lending", "epidemic", "attention"])
 def test_what_is_massaged_is_executed_and_learned_from(world: str) -> None:
     arm = next(a for a in experiment(world).arms["smoke"] if a.name == "f-ppo.as_published")
-    setting = replace(arm.config, method=replace(arm.config.method, first=0, threshold=0.5))
+    changed_threshold = {} if world == "lending" else {"threshold": 0.5}
+    method = replace(arm.config.method, first=0, **changed_threshold)
+    setting = replace(arm.config, method=method)
     model = learner(setting.learning, setting, 1)
+    if world == "lending":
+        # The band of unsure decisions opens after the first rollout.
+        model.learn(setting.learning.rollout)
     executed, chosen = [], []
     step, intervene = model.env.step, type(setting.method).intervene
 
@@ -168,13 +173,31 @@ def test_what_is_massaged_is_executed_and_learned_from(world: str) -> None:
         patch.setattr(
             model.env, "step", lambda actions: [executed.append(actions), *step(actions)][1:]
         )
-        model.learn(setting.learning.rollout)
+        model.learn(setting.learning.rollout, reset_num_timesteps=False)
     stored = model.rollout_buffer.actions
     assert np.array_equal(stored, np.stack(executed))
     changed = (stored != np.stack(chosen)).reshape(len(stored), -1).any(axis=1)
     assert 0 < changed.sum() < len(stored)
     samples = model._samples
     assert np.array_equal(samples.actions.numpy().reshape(stored.shape), stored)
+
+
+@pytest.mark.parametrize("world", ["lending", "attention", "epidemic"])
+def test_before_its_first_rollout_massaging_changes_nothing_at_all(world: str) -> None:
+    """F-PPO that has not begun to massage is F-PPO-L, to the last bit of actions and networks."""
+    arms = {arm.name: arm.config for arm in experiment(world).arms["smoke"]}
+    massaged, without = arms["f-ppo.as_coded"], arms["f-ppo-l.as_coded"]
+    assert massaged.world == without.world
+    # In the epidemic the threshold of a far rollout is 0 by itself; here it is high in all.
+    high = {"threshold": 0.5, "growth": 1.0} if world == "epidemic" else {}
+    never = replace(massaged, method=replace(massaged.method, first=1000, **high))
+    models = [learner(one.learning, one, 1) for one in (never, without)]
+    for model in models:
+        model.learn(2 * never.learning.rollout)
+    actions = [model.rollout_buffer.actions for model in models]
+    assert np.array_equal(*actions)
+    for own, other in zip(*(model.policy.parameters() for model in models), strict=True):
+        assert torch.equal(own, other)
 
 
 def test_old_log_probabilities_are_those_of_the_executed_actions() -> None:
@@ -216,6 +239,28 @@ def test_epidemic_anchors(name: str, reward: Any, short: Any, long: Any) -> None
     assert found["end_reward"] == pytest.approx(reward[0], abs=reward[1])
     assert found["end_short_term_gap"] == pytest.approx(short[0], abs=short[1])
     assert found["end_long_term_gap"] == pytest.approx(long[0], abs=long[1])
+
+
+def test_the_searched_rule_of_the_epidemic_puts_community_1_first() -> None:
+    """What pages and claims say of it."""
+    arms = {arm.method: arm for arm in experiment("epidemic").arms["paper"]}
+    setting = arms["static-reward"].config
+    env, rule = setting.world.make(50, 20), setting.method.make(setting.world, 0)
+    group = np.array(env.unwrapped.params.group)
+    assert (group == 1).sum() > (group == 0).sum()
+    observation, _ = env.reset(seed=1)
+    in_turn, given = 0, np.zeros(2)
+    for _ in range(20):
+        states = observation[:, : 3 * len(group)].reshape(len(observation), len(group), 3)
+        left = states[:, group == 1, 0].any(axis=1)
+        actions = rule.choose(observation)
+        where = np.append(group, -1)[actions]
+        assert (where[left] == 1).all()
+        in_turn += left.sum()
+        given += [(where == one).sum() for one in (0, 1)]
+        observation, *_ = env.step(actions)
+    assert in_turn > 0
+    assert given[0] < 0.05 * given[1]
 
 
 def test_lending_anchors() -> None:

@@ -110,6 +110,50 @@ def test_the_middle_run_is_a_run() -> None:
     assert fppo.middle_run(TWO_KINDS, "end_cash", "a-ppo", "as_coded", 0) == "(not stored)"
 
 
+WITH_RULES = in_attention(
+    [
+        (method, variant, seed, "final", 1, metric, value + 0.1 * seed)
+        for method, variant, reward, gap in (
+            ("ppo", "as_coded", 2.4, 1.5),
+            ("f-ppo", "as_coded", 2.3, 1.6),
+            ("a-ppo", "as_published", 3.0, 1.0),
+            ("above-target", "reference", 2.5, 1.4),
+            ("static-reward", "reference", 1.3, 1.2),
+            ("gaussian", "reference", 2.6, 1.7),
+        )
+        for metric, value in (("late_reward", reward), ("late_long_term_gap", gap))
+        for seed in range(10)
+    ]
+)
+BETTER: fppo.Measures = {"late_reward": "higher", "late_long_term_gap": "lower"}
+
+
+def test_policies_without_training_are_better_only_where_they_are_by_every_measure() -> None:
+    found = fppo.better_without_training(WITH_RULES, BETTER)
+    assert found == "1 of 3 policies without training (incidents above a target)"
+    both: fppo.Measures = {"late_reward": "higher", "late_long_term_gap": "higher"}
+    assert fppo.better_without_training(WITH_RULES, both).endswith("training (at random)")
+    none: fppo.Measures = {"late_reward": "lower", "late_long_term_gap": "higher"}
+    assert fppo.better_without_training(WITH_RULES, none) == "none of 3 policies without training"
+    missing = fppo.better_without_training(WITH_RULES, BETTER, "as_published")
+    assert missing == "(not stored)"
+
+
+def test_the_best_of_the_trained_is_held_against_rules_that_were_searched() -> None:
+    rules = ("above-target", "static-reward")
+    assert fppo.most_of_the_trained(WITH_RULES, "late_reward", rules, 1) == (
+        "of all that learn PPO has the most, 2.9 on average, which differs by "
+        "-0.1 [-0.1, -0.1] from that of *incidents above a target* and by "
+        "1.1 [1.1, 1.1] from that of *weighted incidents*."
+    )
+    results = WITH_RULES.results
+    short = WITH_RULES.showing(results[(results["method"] != "ppo") | (results["seed"] < 9)])
+    assert "learn F-PPO has the most" in fppo.most_of_the_trained(short, "late_reward", rules, 1)
+    few = WITH_RULES.showing(results[results["seed"] < 9])
+    told = fppo.most_of_the_trained(few, "late_reward", rules, 1)
+    assert told == "no method that learns has 10 runs yet."
+
+
 def in_training(
     method: str, seed: int, gaps: tuple[float, ...]
 ) -> list[tuple[str, str, int, str, int, str, float]]:

@@ -35,7 +35,7 @@ REFERENCES: References = {
     ),
     "discovery": (
         Untrained("proportional-to-incidents", {"logarithms": (0.0,) * SITES, "rows": ROWS}),
-        "units in proportion to recent incidents, to discover the most",
+        "units in proportion to recent incidents",
     ),
     "above-target": (
         Untrained("proportional-to-excess", {"target": 1.48, "rows": ROWS}),

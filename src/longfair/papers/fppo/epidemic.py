@@ -29,10 +29,14 @@ REFERENCES: References = {
     ),
     "static-reward": (
         Untrained("vaccination-lottery", {"chance": 1.0, "exposure_weight": 1.59}),
-        "draws the community and takes the best exposed, best for the reward, found by search",
+        "community 1 first, there whoever counts most, best for the reward, found by search",
     ),
 }
-"""Policies that need no training."""
+"""Policies that need no training.
+
+The lottery between the communities was found by `longfair.papers.elbert.static_search` for the
+reward alone. The search ended at its edge, where nothing is drawn: community 1 always comes first.
+"""
 
 CASE = CaseStudy(
     identity="fppo/epidemic",

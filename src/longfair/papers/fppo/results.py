@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
 
@@ -47,6 +48,7 @@ LENDING = Look(
         "at_distance": "1-Wasserstein distance in scores",
         "at_cash": "cash",
         "training_gap": "short-term gap in training",
+        "massaged_at_short_term_gap": "short-term gap, massaged in use",
         "end_cash": "cash at the end",
         "end_long_term_gap": "long-term gap at the end",
         "late_short_term_gap": "short-term gap",
@@ -90,7 +92,7 @@ EPIDEMIC = Look(
         "uniform": LineStyle("at random", GREY, "+", ":"),
         "max-degree": LineStyle("Max, most neighbours", BLACK, "v", ":"),
         "max-exposed": LineStyle("Max, most infected neighbours", BLACK, "^", ":"),
-        "static-reward": LineStyle("lottery for reward", GREEN, "D", ":"),
+        "static-reward": LineStyle("community 1 first", GREEN, "D", ":"),
     },
     axes={
         "at_short_term_gap": "short-term gap",
@@ -214,6 +216,83 @@ def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int =
     if values.empty:
         return NOT_STORED
     return f"{values.quantile(0.5, interpolation='lower'):,.{digits}f}"
+
+
+Measures = Mapping[str, Literal["lower", "higher"]]
+"""Final metric to which is better."""
+
+
+def better_without_training(runs: Runs, measures: Measures, variant: str = "as_coded") -> str:
+    """Count and name the policies without training that are better than F-PPO by all measures.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+    measures
+        What is compared, each on average over runs.
+    variant
+        Of F-PPO.
+    """
+    if of_arm(runs.results, next(iter(measures)), "f-ppo", variant).empty:
+        return NOT_STORED
+    untrained = [method for method, own in runs.arms if own == REFERENCE]
+    better = [
+        runs.look.names.get(method, method)
+        for method in untrained
+        if all(
+            (runs.mean(metric, method) < runs.mean(metric, "f-ppo", variant)) == (way == "lower")
+            for metric, way in measures.items()
+        )
+    ]
+    named = f" ({', '.join(better)})" if better else ""
+    return f"{len(better) or 'none'} of {len(untrained)} policies without training{named}"
+
+
+def most_of_the_trained(
+    runs: Runs, metric: str, searched: Sequence[str], digits: int, variant: str = "as_coded"
+) -> str:
+    """Hold the learner with the most of a metric against rules that were found by search.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+    metric
+        A final metric, more of which is better.
+    searched
+        Rules, by their names in the experiment.
+    digits
+        Digits after the point.
+    variant
+        Of the methods that learn, of which those count that have all their runs.
+
+    Returns
+    -------
+    str
+        The end of a sentence: the method, its mean, and by how much it differs from every rule,
+        paired by seed.
+    """
+    seeds = runs.experiment.seeds[runs.profile]
+    means = {
+        method: runs.mean(metric, method, variant)
+        for method in TRAINED
+        if len(of_arm(runs.results, metric, method, variant)) >= seeds
+    }
+    if not means:
+        return f"no method that learns has {seeds} runs yet."
+    best = max(means, key=means.__getitem__)
+    names = runs.look.names
+    beside = [
+        f"{runs.less(metric, (best, variant), (rule, REFERENCE), digits)} from that of "
+        f"*{names.get(rule, rule)}*"
+        for rule in searched
+    ]
+    mean = f"{means[best]:,.{digits}f}"
+    return (
+        f"of all that learn {names[best]} has the most, {mean} on average, which differs by "
+        f"{' and by '.join(beside)}."
+    )
 
 
 def massaging_in_training(
