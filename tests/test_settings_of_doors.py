@@ -87,6 +87,7 @@ ENVIRONMENTS: Examples = {
 
 POLICIES: Examples = {
     "ConstantAllocation": lambda: {"units": (1, 2, 3)},
+    "GreedyDiscoveries": lambda: {"units": 3, "incidents": slice(2), "rows": 2},
     "ProportionalToIncidents": lambda: {"weights": (1.0, 2.0), "incidents": slice(2), "rows": 2},
     "ProportionalToExcess": lambda: {"target": 1.5, "incidents": slice(2), "rows": 2},
     "VaccinateHighestDegree": lambda: {"adjacency": PATH},

@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from claim_links import FOLDER
+from claim_pages import FOLDER
 from generated import Row, claims
 from longfair.figures.style import number, within
 

@@ -119,14 +119,21 @@ class Illegal(Strategy):
         (np.array([0, 2]), "action 2 is not allowed: give integers in 0..1"),
         (np.array([0, -1]), "action -1 is not allowed"),
         (np.array([0.0, 1.0]), "actions have dtype float64"),
-        (np.array([0]), r"shape \(1,\): give integers of shape \(2,\)"),
-        (None, "give integers"),
+        (np.array([0]), r"^Illegal.intervene gave actions of shape \(1,\): give \(2,\)"),
+        (None, r"^Illegal.intervene gave actions of shape \(\): give \(2,\)"),
     ],
 )
 def test_an_intervention_with_illegal_actions_ends_in_one_line(executed: Any, told: str) -> None:
     with pytest.raises(UsageError, match=told) as raised:
         learner(Illegal(executed=executed)).learn(EPISODE)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("executed", [None, np.zeros(5), np.zeros((1, 5)), np.zeros((2, 4))])
+def test_an_intervention_on_numbers_keeps_their_shape(executed: Any) -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=EPISODE)
+    with pytest.raises(UsageError, match=r"intervene gave actions of shape .* give \(2, 5\)"):
+        learner(Illegal(executed=executed), env).learn(EPISODE)
 
 
 @dataclass(frozen=True)

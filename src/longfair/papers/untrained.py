@@ -122,6 +122,13 @@ def proportional_to_excess(world: World, seed: int, target: float, rows: int) ->
     return policies.ProportionalToExcess(target, slice(sites, 2 * sites), rows)
 
 
+@policy("greedy-discoveries")
+def greedy_discoveries(world: World, seed: int, rows: int) -> Any:
+    """Send one unit after the other to where one more find is most likely."""
+    sites = _sites(world)
+    return policies.GreedyDiscoveries(params(world).units, slice(sites, 2 * sites), rows)
+
+
 def _sites(world: World) -> int:
     return int(world.make(1).single_action_space.shape[0])  # type: ignore[index]  # a box
 

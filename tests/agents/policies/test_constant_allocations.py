@@ -12,6 +12,7 @@ from scipy.stats import poisson
 from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import (
     ConstantAllocation,
+    GreedyDiscoveries,
     ProportionalToExcess,
     ProportionalToIncidents,
     VaccinateThenWaste,
@@ -94,6 +95,14 @@ def test_proportional_to_weighted_recent_incidents() -> None:
     np.testing.assert_allclose(agent.predict(extreme)[0], [[3.0, -3.0]])
 
 
+def test_a_greedy_unit_goes_where_a_find_is_most_likely() -> None:
+    agent = GreedyDiscoveries(3, slice(1, 3), rows=1)
+    # Chances of a first, second and third find: .86, .59, .32 at mean 2 and .39, .09, .01 at 0.5.
+    seen = np.array([[9.0, 2.0, 0.5], [9.0, 0.5, 0.5], [9.0, 0.5, 40.0], [9.0, 0.0, 0.0]])
+    units = np.exp(agent.predict(seen)[0])
+    np.testing.assert_allclose(units[:, 0] / units[:, 1], [2.0, 2.0, 0.05 / 3, 60.0], rtol=1e-6)
+
+
 def test_proportional_to_incidents_above_a_target() -> None:
     agent = ProportionalToExcess(1.5, slice(1, 4), rows=2)
     # Two rows of four columns; incidents are the last three: means (4.5, 3, 1) and (1, 0, 1.5).
@@ -173,6 +182,7 @@ def test_schedule_protects_one_group_and_then_wastes_on_the_ill_of_the_other() -
         (lambda: ConstantAllocation((-1, 2)), "units"),
         (lambda: ProportionalToIncidents((0.0, 1.0), slice(2), 1), "weights"),
         (lambda: ProportionalToExcess(-1.0, slice(2), 1), "target"),
+        (lambda: GreedyDiscoveries(0, slice(2), 1), "units"),
         (lambda: VaccinationLottery(np.eye(2), (0, 1), (0.5, 0.6), 0.0), "chances"),
     ],
 )

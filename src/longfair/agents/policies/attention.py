@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import poisson
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
@@ -213,5 +214,45 @@ class ProportionalToExcess(Policy):
         excess = history[:, :, self._incidents].mean(axis=1) - self._target
         logits = np.log(np.maximum(excess, np.exp(-2.0 * self._limit)))
         logits += self._limit - logits.max(axis=1, keepdims=True)
+        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
+        return limited
+
+
+class GreedyDiscoveries(Policy):
+    """Send one unit after the other to where one more incident is most likely to be found.
+
+    The incidents of a site are taken for draws from a Poisson distribution with the mean of those
+    seen recently. A site's v-th unit finds something if there are at least v incidents. Where
+    chances are equal, the site with the lowest index comes first.
+
+    Parameters
+    ----------
+    units
+        Number of units.
+    incidents
+        Columns of the observation's rows that hold the incidents of every site.
+    rows
+        Rows of the observation: past steps, oldest first.
+    limit
+        Logits lie in [-`limit`, `limit`].
+    """
+
+    @validated
+    def __init__(self, units: Count, incidents: slice, rows: Count, limit: Positive = 3.0) -> None:
+        self._units = units
+        self._incidents = incidents
+        self._rows = rows
+        self._limit = limit
+
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
+        """Return logits (N, G) for observations (N, rows * columns)."""
+        history = observation.reshape(len(observation), self._rows, -1)
+        recent = history[:, :, self._incidents].mean(axis=1)
+        finds = poisson.sf(np.arange(self._units), recent[:, :, None])
+        order = np.argsort(-finds.reshape(len(finds), -1), axis=1, kind="stable")
+        site = order[:, : self._units] // self._units
+        given = (site[:, :, None] == np.arange(recent.shape[1])).sum(axis=1)
+        weight = np.log(np.maximum(given, _NO_UNIT))
+        logits = weight + self._limit - weight.max(axis=1, keepdims=True)
         limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
         return limited

@@ -170,7 +170,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             output = actor.output(observation)
             chosen = actor.drawn(output, self.rng)
             moment = Moment(observation, chosen, self._info, actor, output, rollout, self.rng)
-            actions = self.strategy.intervene(moment)
+            actions = self._executed(moment)
             executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
             new_observation, rewards, dones, infos = env.step(executed)
             self.num_timesteps += env.num_envs
@@ -190,6 +190,16 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         callback.on_rollout_end()
         self.seconds["collect"] += time.perf_counter() - started
         return True
+
+    def _executed(self, moment: Moment) -> NDArray[Any]:
+        """Let the strategy say what is executed in place of what was chosen."""
+        actions: NDArray[Any] = self.strategy.intervene(moment)
+        if np.shape(actions) != moment.actions.shape:
+            raise UsageError(
+                f"{type(self.strategy).__name__}.intervene gave actions of shape "
+                f"{np.shape(actions)}: give {moment.actions.shape}, as they were chosen"
+            )
+        return actions
 
     def _check_finite(self, buffer: SignalRolloutBuffer) -> None:
         bad = np.argwhere(~np.isfinite(buffer.rewards))

@@ -37,6 +37,10 @@ REFERENCES: References = {
         Untrained("proportional-to-incidents", {"logarithms": (0.0,) * SITES, "rows": ROWS}),
         "units in proportion to recent incidents",
     ),
+    "greedy": (
+        Untrained("greedy-discoveries", {"rows": ROWS}),
+        "one unit after the other where one more find is most likely",
+    ),
     "above-target": (
         Untrained("proportional-to-excess", {"target": 1.48, "rows": ROWS}),
         "units in proportion to recent incidents above a target; the target is found by search",

@@ -68,6 +68,7 @@ ATTENTION = Look(
         "gaussian": LineStyle("at random", GREY, "+", ":"),
         "proportional": LineStyle("oracle", SKY, "P", ":"),
         "discovery": LineStyle("recent incidents", BLACK, "v", ":"),
+        "greedy": LineStyle("greedy discoveries", BLACK, "<", ":"),
         "static-reward": LineStyle("weighted incidents", GREEN, "D", ":"),
         "above-target": LineStyle("incidents above a target", GREEN, "^", ":"),
     },
