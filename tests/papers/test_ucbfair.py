@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from longfair.agents.policies.population import (
 )
 from longfair.agents.ucbfair import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
+from longfair.papers import ucbfair
+from longfair.papers.claim_history import rules_of
 from longfair.papers.registry import checks, experiment, select_claims
 from longfair.papers.ucbfair import measures, theorem
 from longfair.papers.ucbfair.adult_worlds import LEARNED, WORLDS
@@ -26,6 +29,8 @@ from longfair.papers.untrained import params
 from longfair.runs.experiment import Arm
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.tables import SCHEMA
+
+CLAIMS = Path(ucbfair.__file__).parent / "claims.yaml"
 
 THREE = ("ucbfair/synthetic", "ucbfair/synthetic-qr", "ucbfair/adult")
 
@@ -350,6 +355,17 @@ def test_a_claim_looks_at_methods_and_metrics_that_exist(claim: Any) -> None:
     arms = {one.method for one in experiment(claim.experiment).arms["book"]}
     for name in claim.rule.methods:
         assert name.partition(":")[0] in arms
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in rules_of(CLAIMS.read_text("utf-8")) if name.endswith("-learned")]
+)
+def test_learned_features_are_judged_by_the_rule_of_the_others(name: str) -> None:
+    rules = rules_of(CLAIMS.read_text("utf-8"))
+    base = name.removesuffix("-learned")
+    other = base if base in rules else f"{base}-l-ucbfair"
+    assert "l-ucbfair-learned" in rules[name]
+    assert rules[name].replace("l-ucbfair-learned", "l-ucbfair") == rules[other]
 
 
 # Portraits of learners ---------------------------------------------------------------------------
