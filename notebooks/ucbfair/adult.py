@@ -179,8 +179,8 @@ adult.say(
 baselines = ("myopic", "myopic-fair", "maxmin", "maxmin-fair")
 adult.show(
     starts_figure(adult, l_ucbfair, r_td3, *baselines, "random", "constant", "optimum"),
-    "Adult scores: mean loss over an episode from the 16 starts, mean over runs. The line goes from "
-    "the best start to the worst.",
+    "Adult scores: mean loss over an episode from the 16 starts, mean over runs. The line goes "
+    "from the best start to the worst.",
     "starts",
 )
 

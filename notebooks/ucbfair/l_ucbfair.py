@@ -433,7 +433,8 @@ Words(
     "- At the end the bound of the regret is "
     f"{at_the_end['regret', 'the bound']:.0f} times all there could have been, that of the "
     f"distortion {at_the_end['distortion', 'the bound']:.0f} times. So both hold, and say nothing "
-    "at this length.\n"
+    "at this length. The check behind the verdict also has two problems of a single step, in which "
+    "not learning would break them.\n"
     "- With the theorem's numbers the learner does learn here. Regret per episode falls from "
     f"{rows['regret, first 100'].mean():.2f} to {rows['regret, last 100'].mean():.2f}, mean of two "
     "runs. But the fairness that is missing rises from "
@@ -470,7 +471,9 @@ released.say(
 
 # %% [markdown]
 # - The features of the paper are learned beforehand from data of the population. With such features
-#   the dynamics are no longer unknown. Ours know nothing of it; learned ones stand beside them.
+#   the dynamics are no longer unknown. Ours know nothing of it; learned ones stand beside them. The
+#   script fits its features to the reward alone; our learned ones, as coded, too, are also fitted
+#   to the fairness and to the next state.
 
 # %% [markdown]
 # ## What it means
