@@ -172,7 +172,7 @@ adult.say(
 # %% [markdown]
 # ### How far from the best policy?
 #
-# The paper's Figure 1e has the mean loss from each of the 16 starts. Here it stands beside the
+# The paper's Figure 1e compares mean losses of episodes from 16 starts. Here they stand beside the
 # exact optimum, which the paper does not have, and beside two policies that learn nothing:
 
 # %% tags=["nbval-ignore-output", "hide-input"]

@@ -217,8 +217,8 @@ gaussian.say(
 # %% [markdown]
 # ### How far from the best policy?
 #
-# The exact optimum tells how much could have been gained. The paper's Figure 2a3 has the mean loss
-# from each of the 16 starts; what is lost beside the optimum is the regret of a step:
+# The exact optimum tells how much could have been gained. The paper's Figure 2a3 compares mean
+# losses of episodes from 16 starts; what is lost beside the optimum is the regret of a step:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 learned = {name: (name, "calibrated") for name in learners}
