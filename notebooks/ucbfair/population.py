@@ -22,7 +22,6 @@ import numpy as np
 from longfair.envs.population import PopulationModel, PopulationParams
 from longfair.envs.population.exact import PlannedThresholds, Planner, Resolution
 from longfair.figures import Words, folded, line_chart, source_of
-from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.phase_portrait import phase_portrait
 from longfair.papers.page import Page
 from longfair.papers.ucbfair import checks
@@ -34,6 +33,7 @@ from longfair.papers.ucbfair.results import (
     optimum_by_grid,
     portraits,
     price_of_parity,
+    starts_figure,
 )
 
 CLAIMS = [
@@ -181,9 +181,7 @@ gaussian.say(
 # %% tags=["nbval-ignore-output", "hide-input"]
 spread = from_starts(gaussian, *three)
 gaussian.show(
-    None
-    if spread.empty
-    else dot_intervals(spread, across="mean loss", band="mean, best and worst start"),
+    starts_figure(gaussian, *three),
     "Gaussian features: mean loss over an episode, from the 16 starts of the evaluation. The line "
     "goes from the best start to the worst.",
     "starts",

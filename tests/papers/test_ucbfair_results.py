@@ -18,7 +18,6 @@ from longfair.papers.ucbfair.results import (
     POPULATION,
     above_optimum,
     along_episodes,
-    below_the_constant,
     constant_losses,
     farthest_from_optimum,
     from_starts,
@@ -28,6 +27,8 @@ from longfair.papers.ucbfair.results import (
     portraits,
     price_of_parity,
     random_losses,
+    runs_below,
+    starts_figure,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
 
@@ -87,6 +88,13 @@ def test_the_best_and_the_worst_start_are_told(runs: Runs) -> None:
     found = from_starts(runs, "myopic", "constant").set_index("name")
     assert found.loc["Myopic", ["value", "low", "high"]].tolist() == [pytest.approx(0.9), 0.7, 1.0]
     assert found.loc["one threshold for all", "low"] == 0.2
+
+
+def test_the_figure_of_the_starts_shows_what_is_stored(runs: Runs) -> None:
+    figure = starts_figure(runs, "myopic", "optimum", "constant")
+    assert figure is not None
+    assert figure.data["name"].tolist() == ["Myopic", "one threshold for all"]
+    assert starts_figure(runs, "optimum") is None
 
 
 def learned_beside_optimum(runs: Runs) -> Runs:
@@ -167,16 +175,19 @@ def test_runs_are_summed_up_by_the_middle_one(runs: Runs) -> None:
     assert row.tolist() == ["learned", "runs", 0.2, 0.1, 0.9]
 
 
-def test_regret_stands_beside_the_bound_as_a_share_of_everything() -> None:
+def test_regret_and_distortion_stand_beside_their_bounds_as_shares_of_everything() -> None:
     shares = beside_bound(6, (2, 6), seed=0)
     assert shares.index.tolist() == [2, 6]
     problem, settings = example(), LUCBFairSettings.as_published(episodes=6, cells=9)
     price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
-    limit = bounds(6, problem.horizon, 4, 9, price).regret / (6 * problem.horizon)
-    assert shares.loc[6, "the bound"] == pytest.approx(limit)
-    regret = run(problem, replace(settings, largest_price=price), 0).regret.sum()
-    learned = shares.loc[6, "with the theorem's numbers"]
-    assert learned == pytest.approx(regret / (6 * problem.horizon))
+    limits = bounds(6, problem.horizon, 4, 9, price)
+    lost = run(problem, replace(settings, largest_price=price), 0)
+    for name in ("regret", "distortion"):
+        bound = getattr(limits, name) / (6 * problem.horizon)
+        assert shares.loc[6, (name, "the bound")] == pytest.approx(bound)
+        so_far = max(getattr(lost, name).sum(), 0.0) / (6 * problem.horizon)
+        assert shares.loc[6, (name, "with the theorem's numbers")] == pytest.approx(so_far)
+    assert (shares["distortion"] >= 0).all(axis=None)
 
 
 def test_a_price_that_may_hardly_rise_is_like_none() -> None:
@@ -225,10 +236,13 @@ def test_both_ends_of_a_run_in_the_linear_problem() -> None:
     assert row["price"] == lost.price[-1]
 
 
-def test_runs_below_the_constant_are_counted() -> None:
+def test_runs_below_a_policy_without_training_are_counted() -> None:
     stored = Page("book").of("ucbfair/synthetic")
-    losses = stored.last_of("l-ucbfair-learned", "calibrated")["loss"]
+    arm = ("r-td3", "as_published")
+    losses = stored.last_of(*arm)["loss"]
     below = sum(loss < stored.mean("loss", "constant") for loss in losses)
-    assert below_the_constant(stored, "l-ucbfair-learned") == f"{below} of {len(losses)}"
-    empty = stored.showing(stored.results.iloc[:0])
-    assert below_the_constant(empty, "l-ucbfair-learned") == NOT_STORED
+    assert 0 < below < len(losses)
+    assert runs_below(stored, arm, "constant") == f"{below} of {len(losses)}"
+    assert runs_below(stored, arm, "optimum") == f"0 of {len(losses)}"
+    assert runs_below(stored, ("r-td3", "as_coded"), "constant") == NOT_STORED
+    assert runs_below(stored.showing(stored.results.iloc[:0]), arm, "constant") == NOT_STORED

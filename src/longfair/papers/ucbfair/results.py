@@ -167,6 +167,14 @@ def from_starts(runs: Runs, *policies: str | ArmName) -> pd.DataFrame:
     return ends.rename_axis("name").reset_index().assign(series="16 starts")
 
 
+def starts_figure(runs: Runs, *policies: str | ArmName) -> Figure | None:
+    """Draw the mean loss from the 16 starts, as `from_starts` sums it up; None without results."""
+    spread = from_starts(runs, *policies)
+    if spread.empty:
+        return None
+    return dot_intervals(spread, across="mean loss", band="mean, best and worst start")
+
+
 def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.DataFrame | Words:
     """Lay out by how much more than the exact optimum policies lose from each of the 16 starts.
 
@@ -485,6 +493,24 @@ def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure |
     return dot_intervals(ends, across=runs.look.axes[metric], band=MIDDLE)
 
 
+def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
+    """Say how many runs of an arm lose less than a policy without training: "2 of 10".
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    arm
+        Method and variant of what was learned.
+    beside
+        Method of the policy; where it draws, its mean over runs counts.
+    """
+    if runs.results.empty or not runs.has(arm, (beside, REFERENCE)):
+        return NOT_STORED
+    losses = runs.last_of(*arm)["loss"]
+    return f"{(losses < runs.mean('loss', beside)).sum()} of {len(losses)}"
+
+
 def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
     """Return the mean loss (16, policies) from every start, mean over runs, under names."""
     names, columns = runs.look.names, {}
@@ -514,11 +540,3 @@ def _wide(runs: Runs, metric: str, methods: tuple[str, ...]) -> pd.DataFrame:
     wide = chosen.pivot_table(index="step", columns="method", values="value")
     kept = [method for method in methods if method in wide]
     return wide[kept].rename(columns=runs.look.names).rename_axis(columns=None)
-
-
-def below_the_constant(runs: Runs, method: str) -> str:
-    """Say how many calibrated runs lose less than one threshold for everybody: "2 of 10"."""
-    if not runs.has((method, "calibrated"), ("constant", REFERENCE)):
-        return NOT_STORED
-    losses = runs.last_of(method, "calibrated")["loss"]
-    return f"{(losses < runs.mean('loss', 'constant')).sum()} of {len(losses)}"
