@@ -315,6 +315,9 @@ def test_bad_input_is_refused_in_one_line() -> None:
         RadialFeatures([[0.1, np.nan]])
     with pytest.raises(UsageError, match="one time for all"):
         learner().predict(np.array([[0.1, 0.2, 0.0], [0.1, 0.2, 0.5]]))
+    for wrong in ([np.nan, 0.2, 0.0], [1.3, 0.2, 0.0], [0.1, 0.2, 7.0], [-0.1, 0.2, 0.0]):
+        with pytest.raises(UsageError, match=r"^observations from .* from 0 to 1$"):
+            learner().predict(np.array([wrong]))
 
 
 # Learned features --------------------------------------------------------------------------------

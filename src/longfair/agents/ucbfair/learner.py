@@ -183,6 +183,11 @@ class LUCBFair(saving.Saved):
             raise UsageError(
                 f"observations of shape {seen.shape}: give (N, 3), rates and one time for all"
             )
+        if not np.all((seen >= 0.0) & (seen <= 1.0)):
+            raise UsageError(
+                f"observations from {seen.min():.3g} to {seen.max():.3g}: give rates and the share "
+                "of the episode that has passed, from 0 to 1"
+            )
         step = min(int(np.rint(seen[0, 2] * self.horizon)), self.horizon - 1)
         chances, _ = self.policy_at(step, seen[:, :2])
         if deterministic:
