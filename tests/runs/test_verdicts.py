@@ -812,6 +812,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "reported": 0.1,
         "estimate": verdict.estimate,
         "measured": "bias, fair",
+        "parts": [],
         "interval": list(verdict.interval),
         "seeds": 5,
         "steps": 5_000,
