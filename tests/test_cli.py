@@ -34,6 +34,7 @@ CLAIM_KEYS = [
     "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
     "verdict", "fragile", "two_kinds", "verdict_99", "verdict_999", "error", "better",
     "enough_seeds", "changed", "stale", "detail", "measured",
+    "parts",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]
