@@ -229,9 +229,9 @@ class PPO:
         return train(self, setting, seed, checkpoint)
 
     def shortened(self, rollouts: int, episode_length: int) -> PPO:
-        """Return the same for some rollouts, each used twice at most."""
+        """Return the same for some rollouts, each used once."""
         total = rollouts * self.copies * episode_length
-        return replace(self, total_steps=total, epochs=min(self.epochs, 2))
+        return replace(self, total_steps=total, epochs=1)
 
 
 @dataclass(frozen=True)

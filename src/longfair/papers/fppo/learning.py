@@ -52,8 +52,8 @@ class TrunkPPO:
         return train(self, setting, seed, checkpoint)
 
     def shortened(self, rollouts: int, episode_length: int) -> TrunkPPO:
-        """Return the same for some rollouts, each used twice at most."""
-        return replace(self, total_steps=rollouts * self.rollout, epochs=min(self.epochs, 2))
+        """Return the same for some rollouts, each used once."""
+        return replace(self, total_steps=rollouts * self.rollout, epochs=1)
 
 
 @dataclass(frozen=True)

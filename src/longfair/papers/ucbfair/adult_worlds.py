@@ -68,7 +68,7 @@ ADULT_WORLDS = Experiment(
     title="Adult scores, with other groups, regressions and bins",
     arms={profile: _arms(profile) for profile in PROFILES},
     seeds=SEEDS,
-    horizon={"book": 200_000, "smoke": 384},
+    horizon={"book": 200_000, "smoke": 192},
     authors="",
 )
 

@@ -61,7 +61,7 @@ class Profile:
     """Steps of an episode; the preset's if None."""
 
 
-SHORT = 12
+SHORT = 6
 """Steps of an episode where seconds count."""
 
 PROFILES = {
