@@ -4,7 +4,8 @@ The direction is always from `.py` to `.ipynb`. jupytext's own two-way synchroni
 times, which mean nothing after a clone, and can overwrite an edit.
 
     --check   run into `_build/notebooks`; the committed files stay as they are (default).
-              `executed_notebooks` then compares the outputs
+              `executed_notebooks` then compares the outputs, but for those of runs in front of the
+              reader, which are cut short
     --write   run and refresh the committed `.ipynb`; with --stale only where its cells are not
               those of the `.py`
 
@@ -48,6 +49,8 @@ KERNEL_VARIABLES = {
     "POT_BACKEND_DISABLE_PYTORCH": "1",  # POT would load torch, 2 s, for arrays nobody gives it
 }
 """What the kernels find in their environment, unless the caller has set something else."""
+ONLY_CHECKED = {"LONGFAIR_SHORT_LIVE_RUNS": "1"}
+"""What they find there, too, where nobody reads what they make."""
 LONGEST = (
     "elbert/lending",
     "fairqcm/lending",  # second: its kernel compiles other functions than that of the first
@@ -179,9 +182,14 @@ def execute(source: Path, unfinished: Path, profile: str | None) -> None:
     )
 
 
-def prepare_kernels() -> None:
-    """Give the kernels an environment and a profile that are the same on every machine."""
-    os.environ.update({k: v for k, v in KERNEL_VARIABLES.items() if k not in os.environ})
+def prepare_kernels(write: bool) -> None:
+    """Let this process give its kernels an environment that is the same on every machine."""
+    variables = KERNEL_VARIABLES | ({} if write else ONLY_CHECKED)
+    os.environ.update({k: v for k, v in variables.items() if k not in os.environ})
+
+
+def prepare_profile() -> None:
+    """Write the profile that the kernels use."""
     settings = PROFILE / "profile_default" / "ipython_kernel_config.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(json.dumps(KERNEL_SETTINGS), encoding="utf-8")
@@ -204,7 +212,7 @@ def run_all(todo: Sequence[Path], write: bool, profile: str | None, jobs: int) -
     outcomes = []
     targets = [s.with_suffix(".ipynb") if write else executed_copy(s) for s in todo]
     unfinished = [below(CHECKED / "unfinished", s) for s in todo]
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=prepare_kernels, initargs=(write,)) as pool:
         for outcome in pool.map(partial(run, profile=profile), todo, targets, unfinished):
             name = outcome.source.relative_to(ROOT)
             state = f"FAILED\n{outcome.error}" if outcome.error else "ran"
@@ -229,7 +237,7 @@ def arguments_of(command_line: Sequence[str] | None) -> argparse.Namespace:
 def main(command_line: Sequence[str] | None = None) -> int:
     """Run what the command line names; 1 if one failed or a pair is out of step, 2 if unknown."""
     options = arguments_of(command_line)
-    prepare_kernels()
+    prepare_profile()
     try:
         todo = sources(options.paths)
     except FileNotFoundError as error:

@@ -15,7 +15,8 @@ from longfair.papers.fairmdp import cross_entropy_results as tidy
 from longfair.papers.fairmdp import exploration_results
 from longfair.papers.fairmdp.cross_entropy import FIGURE1
 from longfair.papers.fairmdp.exploration import EXPLORATION
-from longfair.papers.page import LIVE, NOT_STORED, Runs
+from longfair.papers.live import LIVE
+from longfair.papers.page import NOT_STORED, Runs
 
 QUANTITIES = {"reward": 10.4, "profit": 0.4, "gap_dp": 0.1, "gap_dp_discounted": 0.08,
               "gap_eo": 0.07, "gap_eo_discounted": 0.06, "share_fair": 0.5}  # fmt: skip

@@ -11,7 +11,8 @@ from longfair.figures import Words
 from longfair.papers.fairqcm import tabular_results as tabular
 from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.tabular import CONVERGENCE, PUBLISHED, REFERENCE_POLICIES, TABULAR
-from longfair.papers.page import LIVE, NOT_STORED, Runs
+from longfair.papers.live import LIVE
+from longfair.papers.page import NOT_STORED, Runs
 from longfair.runs.experiment import Experiment
 
 TIME = QLearningSettings(imagine=True, time=True)

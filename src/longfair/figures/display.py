@@ -14,7 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
-from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from PIL import Image
 
 from longfair.errors import UsageError
@@ -62,10 +61,11 @@ class Figure:
         """Refuse a figure without words; fix the layout, so that every drawing is the same."""
         if not self.alt_text.strip():
             raise UsageError("a figure needs an alternative text; say what it shows")
-        if not isinstance(self.figure.get_layout_engine(), PlaceHolderLayoutEngine):
+        if self.figure.get_layout_engine() is not None:
             fit_words(self.figure)
             self.figure.draw_without_rendering()
-            self.figure.set_layout_engine("none")
+            # None, and not "none", with which every file would be drawn twice.
+            self.figure.set_layout_engine(None)
 
     def for_phones(self) -> Figure:
         """Draw the same for a phone, where it can be drawn again."""

@@ -31,8 +31,10 @@ class Shown(NamedTuple):
 
 
 def shown_axes(drawing: Drawing) -> list[Shown]:
-    """Return what every axis of a drawing shows that has a name and numbers on its ticks."""
-    drawing.draw_without_rendering()
+    """Return what every axis of a drawing shows that has a name and numbers on its ticks.
+
+    The drawing must have been drawn once, as that of every `Figure` has.
+    """
     found = []
     for axes in drawing.axes:
         if axes.axison:

@@ -27,7 +27,7 @@ from longfair.figures import (
 )
 from longfair.figures.style import VARIANT_NAMES
 from longfair.papers import registry
-from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.live import LIVE, live_runs
 from longfair.papers.seed_figures import reward_against_bias, training_curves
 from longfair.papers.setting import Setting
 from longfair.papers.styles import METHODS
@@ -39,9 +39,6 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
-
-LIVE = "live"
-"""Variant of the runs that a reader makes while reading."""
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
@@ -527,28 +524,8 @@ class Page:
     def live(
         self, learners: Mapping[str, Setting], run: int, lines: Mapping[str, Setting] | None = None
     ) -> pd.DataFrame:
-        """Train while the reader waits.
-
-        Parameters
-        ----------
-        learners
-            Method to setting.
-        run
-            Number of the run; profiles use small ones.
-        lines
-            Policies without training that stand beside them.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Results in the columns of `Store.load` that tables and figures need.
-        """
-        tables = [
-            train_and_evaluate(setting, run).assign(method=method, variant=variant, seed=run)
-            for variant, settings in ((LIVE, learners), (REFERENCE, lines or {}))
-            for method, setting in settings.items()
-        ]
-        return pd.concat(tables, ignore_index=True)
+        """Train while the reader waits; see `longfair.papers.live.live_runs`."""
+        return live_runs(learners, run, lines)
 
     def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> pd.DataFrame:
         """Offer all final values to download, and say where the page came from.

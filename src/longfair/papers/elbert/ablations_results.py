@@ -12,6 +12,7 @@ import torch
 from longfair.agents.ppo import ElbertPO
 from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE, SKY
+from longfair.papers.live import as_long_as_asked
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
@@ -150,7 +151,7 @@ def spread_of_advantages(setting: Setting, run: int) -> pd.DataFrame:
         One row per signal, means over the run.
     """
     WatchedPO.watched.clear()
-    train_and_evaluate(setting, run)
+    train_and_evaluate(as_long_as_asked(setting), run)
     spread, weight = np.transpose(WatchedPO.watched, (1, 2, 0))
     signals = [f"{what}, group {group}" for what in ("supply", "demand") for group in (0, 1)]
     return pd.DataFrame(

@@ -24,9 +24,10 @@ from longfair.papers.fairmdp.cross_entropy import (
 from longfair.papers.fairmdp.exact_results import best_points
 from longfair.papers.fairmdp.loans import Notion, Rates, loan_problem
 from longfair.papers.fairmdp.measured import quantities
-from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
-from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.live import live_runs
+from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.seed_figures import interval_in_words, middles
+from longfair.papers.setting import Setting
 from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import ARM, final, of_arm, written
@@ -153,16 +154,15 @@ def live(run: int, iterations: int, methods: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As from `longfair.papers.page.Page.live`; steps are iterations.
+        As from `longfair.papers.live.live_runs`; steps are iterations.
     """
-    tables = []
-    for method in methods:
+
+    def short(method: str) -> Setting:
         setting = setting_of(method, "as_coded", "book", TOLERANCE)
         few = replace(setting.learning.settings, iterations=iterations)
-        short = replace(setting, learning=replace(setting.learning, settings=few))
-        found = train_and_evaluate(short, run)
-        tables.append(found.assign(method=method, variant=LIVE, seed=run))
-    return pd.concat(tables, ignore_index=True)
+        return replace(setting, learning=replace(setting.learning, settings=few))
+
+    return live_runs({method: short(method) for method in methods}, run)
 
 
 def kept(

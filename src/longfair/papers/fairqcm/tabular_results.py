@@ -26,9 +26,8 @@ from longfair.papers.fairqcm.tabular import (
     world,
 )
 from longfair.papers.fairqcm.tabular_exact import ExactValues
-from longfair.papers.page import LIVE, NOT_STORED, Look, Runs
-from longfair.papers.protocol import train_and_evaluate
-from longfair.runs.evidence import REFERENCE
+from longfair.papers.live import live_runs
+from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.runs.tidy import ARM, ArmName, Quantities, all_written, curve, of_arm, over_seeds
 
 LOOK = Look(
@@ -248,20 +247,14 @@ def live(run: int, episodes: int, bin_episodes: int = 500) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As from `longfair.papers.page.Page.live`.
+        As from `longfair.papers.live.live_runs`.
     """
     coded = SMOOTHING["as_coded"]
     agents = {
         method: learned(settings.as_coded(), coded, episodes, bin_episodes)
         for method, (settings, _) in PUBLISHED.items()
     }
-    policies = {policy: reference(policy) for policy in REFERENCE_POLICIES}
-    tables = [
-        train_and_evaluate(setting, run).assign(method=name, variant=variant, seed=run)
-        for variant, settings in ((LIVE, agents), (REFERENCE, policies))
-        for name, setting in settings.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return live_runs(agents, run, {policy: reference(policy) for policy in REFERENCE_POLICIES})
 
 
 def learner(settings: QLearningSettings, smoothing: float, seed: int) -> TabularQLearning:

@@ -47,7 +47,7 @@ class Judging(Evaluating):
 
     def shortened(self) -> Judging:
         """Return the same for short episodes."""
-        return replace(self, final_episodes=2, episode_length=SHORT)
+        return replace(self, final_episodes=2, episode_length=4)
 
 
 @dataclass(frozen=True)
