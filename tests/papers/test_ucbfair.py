@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from longfair.agents.policies.population import (
 )
 from longfair.agents.ucbfair import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
+from longfair.figures.phase_portrait import phase_portrait
 from longfair.papers import ucbfair
 from longfair.papers.claim_history import rules_of
 from longfair.papers.registry import checks, experiment, select_claims
@@ -262,6 +264,21 @@ def test_draws_are_averaged() -> None:
     both = flow(Coin(), params, size=3, draws=2)
     ends = [flow(ConstantThresholds([a, a]), params, size=3, draws=1) for a in (0.0, 1.0)]
     np.testing.assert_allclose(both, (ends[0] + ends[1]) / 2, rtol=1e-12)
+
+
+def test_a_portrait_as_large_as_the_paper_s_takes_seconds() -> None:
+    """100 x 100 states, 20 draws in each, drawn with streamlines."""
+    params, begun = PopulationParams.synthetic(), time.process_time()
+    frame = flow(RandomThresholds(0), params)
+    shown = frame.assign(panel="Random", shade=frame["loss"])
+    assert phase_portrait(shown, shade="loss of a step", axes="rate of group {}").png()
+    assert time.process_time() - begun < 10
+    states, model = start_grid(100), PopulationModel(params)
+    drawn = np.random.default_rng(0).random((10_000, 20, 2))
+    for state in (0, 4_321, 9_999):
+        rates = np.tile(states[state], (20, 1))
+        changes = model.outcome(rates, drawn[state]).next_rates - rates
+        np.testing.assert_allclose(frame.loc[state, ["change_0", "change_1"]], changes.mean(axis=0))
 
 
 # The theorem, and checks -------------------------------------------------------------------------
