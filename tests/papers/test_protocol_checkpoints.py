@@ -104,7 +104,7 @@ def test_r_td3_goes_on_to_the_same_bits(
     copies: int,
     gradient_steps: int,
 ) -> None:
-    """Episodes have 12 steps; the stops are within one, before and after learning starts."""
+    """Episodes have 6 steps; the stops are within one, before and after learning starts."""
     setting = next(
         part.config
         for part in registry.experiment("ucbfair/adult").arms["smoke"]
@@ -131,5 +131,5 @@ def test_r_td3_goes_on_to_the_same_bits(
                 train_and_evaluate(setting, 3, checkpoint)
         found = checkpoint.read()
         kept.append(0 if found is None else len(found[0]["actions"]) * copies)
-    assert kept == ([0, 36, 112, 244] if copies == 4 else [0, 36, 108, 240])
+    assert kept == ([0, 36, 112, 244] if copies == 4 else [0, 36, 114, 246])
     assert train_and_evaluate(setting, 3, checkpoint).equals(expected)

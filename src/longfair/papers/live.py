@@ -1,7 +1,7 @@
 """Runs that a reader makes while reading.
 
-What they give is compared with nothing, for another machine may end elsewhere. So the check of the
-pages only wants to see that they run: with the variable `SHORT` in the environment they are as
+What learners give is compared with nothing, for another machine may end elsewhere. So the check of
+the pages only wants to see that they run: with the variable `SHORT` in the environment they are as
 short as probes. Pages are written without it.
 """
 
@@ -47,11 +47,10 @@ def live_runs(
     pandas.DataFrame
         Results in the columns of `Store.load` that tables and figures need.
     """
+    short = {method: as_long_as_asked(setting) for method, setting in learners.items()}
     tables = [
-        train_and_evaluate(as_long_as_asked(setting), run).assign(
-            method=method, variant=variant, seed=run
-        )
-        for variant, settings in ((LIVE, learners), (REFERENCE, lines or {}))
+        train_and_evaluate(setting, run).assign(method=method, variant=variant, seed=run)
+        for variant, settings in ((LIVE, short), (REFERENCE, lines or {}))
         for method, setting in settings.items()
     ]
     return pd.concat(tables, ignore_index=True)
