@@ -7,6 +7,7 @@ import pytest
 from longfair.agents.ppo import Strategy
 from longfair.papers.elbert.lending import PROBLEM, REFERENCES
 from longfair.papers.live import LIVE, SHORT, as_long_as_asked, live_runs
+from longfair.papers.protocol import train_and_evaluate
 from longfair.runs.evidence import REFERENCE
 
 SETTING = PROBLEM.learned(Strategy(), "smoke")
@@ -29,3 +30,6 @@ def test_learners_and_lines_come_with_what_figures_need(monkeypatch: pytest.Monk
     arms = set(zip(live["method"], live["variant"], live["seed"], strict=True))
     assert arms == {("g-ppo", LIVE, 1000), ("accept-all", REFERENCE, 1000)}
     assert {"curve", "final"} == set(live["phase"])
+    # The tables of policies without training are compared, so those are never cut.
+    played = live[live["variant"] == REFERENCE]["value"]
+    assert played.tolist() == train_and_evaluate(line, 1000)["value"].tolist()
