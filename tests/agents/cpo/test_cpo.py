@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from torch.nn.utils import parameters_to_vector
 
 from longfair.agents.cpo import CPO, CPOSettings
-from longfair.agents.cpo.networks import Critic, GaussianPolicy, fisher_product, tanh_layers
+from longfair.agents.cpo.networks import Critic, tanh_layers
 from longfair.agents.register import find
 from longfair.errors import UsageError
 from longfair.papers.fppo.attention import world
@@ -95,24 +95,6 @@ def test_as_coded_a_step_can_go_beyond() -> None:
     _, reports = learned(CPOSettings(limit=0.0, **SMALL, as_coded=True), 30)
     assert max(report.divergence for report in reports) > CPOSettings().max_divergence
     assert all(np.isfinite(report.reward) for report in reports)
-
-
-def test_the_fisher_matrix_of_a_gaussian() -> None:
-    """One layer and no hidden one: the matrix is known."""
-    policy = GaussianPolicy((2, 1))
-    with torch.no_grad():
-        policy.log_std.fill_(0.3)
-    seen = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.0, 1.0]])
-    product = fisher_product(policy, seen)
-    inputs = np.column_stack([seen.numpy(), np.ones(3)])
-    expected = np.zeros((4, 4))
-    expected[:3, :3] = inputs.T @ inputs / 3.0 / np.exp(0.3) ** 2
-    expected[3, 3] = 2.0
-    columns = np.column_stack([product(unit) for unit in np.eye(4)])
-    # Parameters come in the order weight, bias, deviation, whatever torch calls them.
-    names = [name for name, _ in policy.named_parameters()]
-    order = [3, 0, 1, 2] if names[0] == "log_std" else [0, 1, 2, 3]
-    assert columns == pytest.approx(expected[np.ix_(order, order)], abs=1e-6)
 
 
 def test_a_critic_comes_closer_and_remembers() -> None:

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from longfair.agents.cpo.fisher import fisher_product
 from longfair.agents.cpo.networks import (
     Critic,
     GaussianPolicy,
     divergence,
-    fisher_product,
     gradient_of,
     tanh_layers,
 )

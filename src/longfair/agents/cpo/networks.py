@@ -66,36 +66,10 @@ def divergence(before: Independent[Normal], after: Independent[Normal]) -> Tenso
     return kl_divergence(before, after).mean()
 
 
-def frozen(distribution: Independent[Normal]) -> Independent[Normal]:
-    """Return the same distribution, without gradients."""
-    base = distribution.base_dist
-    return gaussian(base.loc.detach(), base.scale.detach())
-
-
-def gradient_of(value: Tensor, module: nn.Module, again: bool = False) -> Tensor:
-    """Return the gradient (P,) of a scalar, which can be differentiated once more if `again`."""
-    gradients = torch.autograd.grad(
-        value, list(module.parameters()), retain_graph=True, create_graph=again
-    )
+def gradient_of(value: Tensor, module: nn.Module) -> Tensor:
+    """Return the gradient (P,) of a scalar."""
+    gradients = torch.autograd.grad(value, list(module.parameters()), retain_graph=True)
     return parameters_to_vector(gradients)
-
-
-def fisher_product(
-    policy: GaussianPolicy, observations: Tensor, damping: float = 0.0
-) -> Callable[[FloatArray], FloatArray]:
-    """Return what multiplies vectors (P,) by the Fisher matrix of a policy.
-
-    That is the second derivative of the divergence from the policy itself, plus `damping` times the
-    identity.
-    """
-    here = policy(observations)
-    slope = gradient_of(divergence(frozen(here), here), policy, again=True)
-
-    def product(vector: FloatArray) -> FloatArray:
-        along = slope @ torch.tensor(vector, dtype=slope.dtype)
-        return gradient_of(along, policy).double().numpy() + damping * vector
-
-    return product
 
 
 class Critic:

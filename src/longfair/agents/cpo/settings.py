@@ -17,7 +17,7 @@ class CPOSettings:
     """
 
     name: ClassVar[str] = "cpo"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
 
     cost: str = "short_term_gap"
     """Key of the step's `info` that holds its cost (N,)."""
