@@ -338,6 +338,14 @@ def test_a_file_says_what_values_a_metric_can_have(tmp_path: Path) -> None:
         load(tmp_path, claim(rule=bound), possible={"bais": [0, 1]})
 
 
+def test_a_file_names_a_prefix_that_not_all_metrics_have(tmp_path: Path) -> None:
+    bound = {"kind": "bound", "method": "fair", "metric": "assisted_bias", "high": 0.1}
+    (read,) = load(tmp_path, claim(rule=bound), optional_prefix="assisted")
+    assert read.rule.quantity.optional_prefix == "assisted_"
+    with pytest.raises(UsageError, match="no rule's metric begins with 'asisted_'"):
+        load(tmp_path, claim(rule=bound), optional_prefix="asisted")
+
+
 TEXT = """\
 paper: toy
 claims:

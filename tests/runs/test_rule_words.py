@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longfair.runs.rules.rule import RuleFields
+from longfair.runs.rules.rule import AboutMetrics, RuleFields
 
 HIGHEST = {"kind": "highest", "method": "fair", "others": ["a", "b", "c"], "metric": "reward"}
 LEVEL = {"method": "fair", "metric": "end_bias"}
@@ -89,13 +89,13 @@ WORDS = [
 
 @pytest.mark.parametrize(("content", "words"), WORDS, ids=[words[:40] for _, words in WORDS])
 def test_a_rule_says_what_it_asks(content: dict[str, object], words: str) -> None:
-    assert RuleFields(dict(content), "here", ("",), None, {}).rule().words("") == words
+    assert RuleFields(dict(content), "here", ("",), None, AboutMetrics()).rule().words("") == words
 
 
 def test_a_rule_names_the_numbers_that_it_looks_at() -> None:
     guarded = HIGHEST | {"guard": {"metric": "bias", "others": ["d"]}}
     rule = RuleFields({"kind": "all", "rules": [LEVEL | {"kind": "bound", "low": 1}, guarded]},
-                      "here", ("",), None, {}).rule()  # fmt: skip
+                      "here", ("",), None, AboutMetrics()).rule()  # fmt: skip
     assert [(one.quantity.metrics[""], one.methods) for one in rule.numbers] == [
         ("end_bias", ("fair",)),
         ("reward", ("fair", "a", "b", "c")),
@@ -105,6 +105,6 @@ def test_a_rule_names_the_numbers_that_it_looks_at() -> None:
 
 def test_every_measure_has_its_own_words() -> None:
     content = LEVEL | {"kind": "bound", "high": 2, "metric": {"code": "bias", "text": "other"}}
-    rule = RuleFields(content, "here", ("code", "text"), None, {}).rule()
+    rule = RuleFields(content, "here", ("code", "text"), None, AboutMetrics()).rule()
     assert rule.words("code") == "the mean bias of fair is at most 2"
     assert rule.words("text") == "the mean other of fair is at most 2"

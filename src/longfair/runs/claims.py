@@ -29,7 +29,9 @@ A file looks like this::
           - {date: 2025-01-31, was: a tolerance of 0.01, now: one of 0.02, why: see the note}
 
 A file may also say, before its claims, what values a metric can have at all, as in ``possible:
-{share_of_runs: [0, 1]}``. Intervals of its mean end there.
+{share_of_runs: [0, 1]}``. Intervals of its mean end there. And it may name a prefix of metrics that
+not all methods have, as in ``optional_prefix: assisted``: a method that never gets assistance is
+then held with its ``reward`` against the ``assisted_reward`` of one that does.
 
 A *variant* says how a method was trained, a *measure* how its runs are measured. They are two
 switches: every pair under ``measures`` is judged apart. Where measures do not differ, the key is
@@ -52,7 +54,7 @@ from yaml.composer import Composer
 from longfair.errors import UsageError, near_misses
 from longfair.runs.experiment import require_name, split_id
 from longfair.runs.fields import Fields
-from longfair.runs.rules.rule import Ends, Rule, RuleFields
+from longfair.runs.rules.rule import AboutMetrics, Rule, RuleFields
 
 
 @dataclass(frozen=True)
@@ -212,8 +214,10 @@ def load_claims(path: Path) -> list[Claim]:
     paper = fields.name("paper")
     ranges = fields.mapping("possible", {})
     possible = {name: Fields(ranges, f"{path}: possible").ends(name) for name in ranges}
+    prefix = fields.name("optional_prefix") + "_" if fields.has("optional_prefix") else ""
+    about_metrics = AboutMetrics(possible, prefix)
     claims = [
-        _claim(Fields(item, f"{path}, claim {position + 1}"), paper, possible)
+        _claim(Fields(item, f"{path}, claim {position + 1}"), paper, about_metrics)
         for position, item in enumerate(fields.sequence("claims"))
     ]
     fields.finish()
@@ -224,6 +228,8 @@ def load_claims(path: Path) -> list[Claim]:
             raise UsageError(
                 f"{path}: possible: no rule uses {metric!r}: {near_misses(metric, used)}"
             )
+    if prefix and not any(metric.startswith(prefix) for metric in used):
+        raise UsageError(f"{path}: optional_prefix: no rule's metric begins with {prefix!r}")
     return claims
 
 
@@ -308,7 +314,7 @@ def _metrics(rule: Rule) -> set[str]:
     return {name for part in rule.numbers for name in part.quantity.metrics.values()}
 
 
-def _claim(fields: Fields, paper: str, possible: Mapping[str, Ends]) -> Claim:
+def _claim(fields: Fields, paper: str, about_metrics: AboutMetrics) -> Claim:
     identifier = fields.name("id")
     fields.where = f"{fields.where} ({identifier})"
     variants = _names(fields, "variants", "variant")
@@ -319,7 +325,7 @@ def _claim(fields: Fields, paper: str, possible: Mapping[str, Ends]) -> Claim:
         f"{fields.where}: rule",
         tuple(dict.fromkeys(name for names in measures.values() for name in names)),
         None if reported is None else reported.value,
-        possible,
+        about_metrics,
     ).rule()
     experiment = fields.text("experiment") if rule.methods else None
     if experiment is not None:

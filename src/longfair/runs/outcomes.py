@@ -111,6 +111,11 @@ class Arm:
         stale = self.numbers.get("stale")
         return 0 if stale is None else len(set(self.numbers["seed"][stale.astype(bool)]))
 
+    def tells(self, metric: str) -> bool:
+        """Whether its runs have a metric."""
+        column = self.columns["metric"]
+        return bool((column.codes == column.entries.get(metric, -1)).any())
+
     def by_seed(self, quantity: Quantity, metric: str) -> pd.Series[float]:
         """Return one number per seed, in ascending order of the seeds.
 

@@ -68,6 +68,20 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True)
+class AboutMetrics:
+    """What a file of claims says about metrics, before its claims.
+
+    Parameters
+    ----------
+    possible, optional_prefix
+        As for `Quantity`.
+    """
+
+    possible: Mapping[str, Ends] = field(default_factory=dict)
+    optional_prefix: str = ""
+
+
+@dataclass(frozen=True)
 class Quantity:
     """Which number of each run a rule looks at.
 
@@ -86,6 +100,8 @@ class Quantity:
         curve is ``[0, 1]``.
     possible
         Metric to the least and the largest value that it can have, where that is known.
+    optional_prefix
+        A method whose runs lack a metric that begins so has the metric without it in its place.
     """
 
     metrics: Mapping[str, str]
@@ -93,14 +109,17 @@ class Quantity:
     phase: str = "final"
     window: tuple[float, float] | None = None
     possible: Mapping[str, Ends] = field(default_factory=dict)
+    optional_prefix: str = ""
 
     def measured(self, measure: str) -> str:
         """Say in plain words which number it is."""
         group = "" if self.group == ALL_GROUPS else f" of group {self.group}"
         metric, during = self.metrics[measure], ""
         if self.phase == "curve":
-            during = " during an evaluation" if metric.startswith(_AT) else " during training"
-            metric = metric.removeprefix(_AT)
+            prefix = self.optional_prefix if metric.startswith(self.optional_prefix) else ""
+            of_evaluation = metric.startswith(prefix + _AT)
+            during = " during an evaluation" if of_evaluation else " during training"
+            metric = prefix + metric.removeprefix(prefix).removeprefix(_AT)
         return f"{plain(metric)}{group}{during}"
 
     def words(self, measure: str) -> str:
@@ -233,8 +252,8 @@ class RuleFields(Fields):
         Measures by which the claim is judged.
     reported
         The reported value, or None.
-    possible
-        Metric to the least and the largest value that it can have, where the file says so.
+    about_metrics
+        What the file says about metrics.
     """
 
     def __init__(
@@ -243,12 +262,12 @@ class RuleFields(Fields):
         where: str,
         measures: tuple[str, ...],
         reported: float | None,
-        possible: Mapping[str, Ends],
+        about_metrics: AboutMetrics,
     ) -> None:
         super().__init__(content, where)
         self.measures = measures
         self.reported = reported
-        self.possible = possible
+        self.about_metrics = about_metrics
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
@@ -263,7 +282,7 @@ class RuleFields(Fields):
     def part(self, content: Any, name: str) -> Rule:
         """Read a rule that is part of this one."""
         where = f"{self.where}, {name}"
-        return RuleFields(content, where, self.measures, self.reported, self.possible).rule()
+        return RuleFields(content, where, self.measures, self.reported, self.about_metrics).rule()
 
     def method(self) -> str:
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""
@@ -295,7 +314,8 @@ class RuleFields(Fields):
         if (phase == "curve") != (window is not None):
             raise self.wrong("window", window, "given with 'phase: curve', and only then")
         moments = None if window is None else self._window(window)
-        return Quantity(metric, group, phase, moments, self.possible)
+        about = self.about_metrics
+        return Quantity(metric, group, phase, moments, about.possible, about.optional_prefix)
 
     def metric(self, key: str) -> dict[str, str]:
         """Read the name of a metric, for all measures or one name for each."""
