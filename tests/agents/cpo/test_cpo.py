@@ -21,7 +21,7 @@ from longfair.errors import UsageError
 from longfair.papers.fppo.attention import world
 
 STEPS, COPIES = 20, 16
-SMALL: Any = {"hidden": (8,), "damping": 0.01}
+SMALL: Any = {"hidden": (8,), "damping": 0.01, "critic_steps": 8}
 
 
 class Target(VectorEnv[Any, Any, Any]):
