@@ -49,7 +49,7 @@ KERNEL_VARIABLES = {
     "POT_BACKEND_DISABLE_PYTORCH": "1",  # POT would load torch, 2 s, for arrays nobody gives it
 }
 """What the kernels find in their environment, unless the caller has set something else."""
-ONLY_CHECKED = {"LONGFAIR_SHORT_LIVE_RUNS": "1"}
+ONLY_CHECKED = {"LONGFAIR_SHORT_LIVE_RUNS": "1", "LONGFAIR_DRAFT_FIGURES": "1"}
 """What they find there, too, where nobody reads what they make."""
 LONGEST = (
     "elbert/lending",

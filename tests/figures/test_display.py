@@ -24,7 +24,7 @@ from longfair.figures import (
     show_missing,
     source_of,
 )
-from longfair.figures.display import ON_A_PHONE
+from longfair.figures.display import DRAFT, ON_A_PHONE
 from longfair.figures.style import canvas, phone
 
 FRAME = pd.DataFrame({"a": [1 / 3, 0.5]}, index=[1, 2])
@@ -51,6 +51,18 @@ def test_a_phone_gets_a_drawing_of_its_own(figure: Figure) -> None:
         assert picture.width == 2 * 358
     assert narrow.data.equals(figure.data)
     assert figure.png() == line_chart(FRAME, across="crowd", up="bias").png()
+
+
+def test_a_draft_is_one_coarse_drawing_with_the_same_words(
+    figure: Figure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, told = figure._repr_mimebundle_()
+    monkeypatch.setenv(DRAFT, "1")
+    draft, told_of_draft = figure._repr_mimebundle_()
+    assert told_of_draft == told
+    assert set(draft) == set(whole) - {ON_A_PHONE}
+    with Image.open(io.BytesIO(base64.b64decode(draft["image/png"]))) as picture:
+        assert picture.width == 360
 
 
 def test_on_a_phone_panels_stand_below_each_other() -> None:

@@ -6,6 +6,7 @@ import base64
 import html
 import importlib
 import io
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -23,6 +24,9 @@ from longfair.figures.words import shown_axes
 _SHARPNESS = 2  # file pixels per displayed pixel
 ON_A_PHONE = "application/vnd.longfair.phone+png"
 """What a notebook keeps a figure's drawing for phones as, beside the drawing itself."""
+
+DRAFT = "LONGFAIR_DRAFT_FIGURES"
+"""Name of a variable for notebooks whose figures nobody will see: one coarse drawing of each."""
 
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn", "Figure", "Figure | None")
@@ -84,6 +88,11 @@ class Figure:
         picture.quantize(256, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
         return packed.getvalue()
 
+    def _coarse(self) -> bytes:
+        drawn = io.BytesIO()
+        self.figure.savefig(drawn, format="png", dpi=PIXELS_PER_INCH / 2)
+        return drawn.getvalue()
+
     def svg(self) -> bytes:
         """Return the drawing as an SVG file with its text as text, the same bytes for the same."""
         drawn = io.BytesIO()
@@ -100,8 +109,10 @@ class Figure:
         With the axes a test can hold the words of a page against what was drawn in it.
         """
         width = round(self.figure.get_figwidth() * PIXELS_PER_INCH)
-        data = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": alt_text}
-        if self.again is not None:
+        draft = bool(os.environ.get(DRAFT))
+        picture = self._coarse() if draft else self.png()
+        data = {"image/png": base64.b64encode(picture).decode(), "text/plain": alt_text}
+        if self.again is not None and not draft:
             data[ON_A_PHONE] = base64.b64encode(self.for_phones().png()).decode()
         axes = [one._asdict() for one in shown_axes(self.figure)]
         return data, {"image/png": {"alt": alt_text, "width": width}, "axes": axes}
