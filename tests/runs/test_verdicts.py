@@ -499,7 +499,9 @@ def test_an_interval_ends_where_a_mean_cannot_lie() -> None:
 def test_a_method_without_an_optional_prefix_is_held_with_the_metric_without_it() -> None:
     """One method is measured with assistance, too; the other never gets any."""
     assisted = replace(BIAS, metrics={"": "assisted_bias"}, optional_prefix="assisted_")
-    both = pd.concat([rows("fair", 0.3 + SPREAD), rows("fair", 0.1 + SPREAD, metric="assisted_bias")])
+    both = pd.concat(
+        [rows("fair", 0.3 + SPREAD), rows("fair", 0.1 + SPREAD, metric="assisted_bias")]
+    )
     greedy = rows("greedy", 0.2 + SPREAD)
     rule = LowestRule(BIAS, "fair", ("greedy",), "all", 0.0)
     assert verdict_of(rule, both, greedy).word == "contradicted"

@@ -218,7 +218,7 @@ class WindowStatistics(AppendedMemory):
         self._applicants = (group[:, :, None] * score[:, None, :]).reshape(self.num_envs, -1)
 
     def _memory(self) -> Float32Array:
-        supply, demand = np.split(self._rates.total, 2, axis=1)
+        supply, demand = halves(self._rates.total)
         counted = np.minimum(self._seen, self._window) + 1
         rates = supply / np.maximum(demand, _TINY)
         shares = self._shares.total / counted[:, None]
@@ -256,7 +256,7 @@ class WindowRates(AppendedMemory):
         self._window.add(np.concatenate([info["supply"], info["demand"]], axis=1))
 
     def _memory(self) -> Float32Array:
-        supply, demand = np.split(self._window.total, 2, axis=1)
+        supply, demand = halves(self._window.total)
         needed = demand + self._offset
         rates = np.divide(supply, needed, out=np.zeros_like(supply), where=needed > 0)
         shown: Float32Array = rates.astype(np.float32)
@@ -294,6 +294,12 @@ class Window:
         """Forget all rows of some copies."""
         self._rows[:, copies] = 0.0
         self.total[copies] = 0.0
+
+
+def halves(totals: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return views of supply and demand (N, G) in sums (N, 2G)."""
+    groups = totals.shape[1] // 2
+    return totals[:, :groups], totals[:, groups:]
 
 
 _TINY = 1e-9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -23,6 +24,14 @@ PHASES = ("curve", "final")
 """``curve`` rows are evaluations during training, ``final`` rows the last policy."""
 
 ALL_GROUPS = -1
+
+
+def rows(
+    phase: str, steps: npt.ArrayLike, metric: str, values: npt.ArrayLike, group: int = ALL_GROUPS
+) -> pd.DataFrame:
+    """Arrange numbers of one metric as rows of a result table, one per step."""
+    frame = pd.DataFrame({"step": np.asarray(steps, np.int64), "value": np.asarray(values, float)})
+    return frame.assign(phase=phase, metric=metric, group=np.int32(group))
 
 
 def checked(table: pd.DataFrame, run: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import poisson
+from scipy.special import pdtrc
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
@@ -171,12 +171,8 @@ class ProportionalToIncidents(Policy):
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""
-        history = observation.reshape(len(observation), self._rows, -1)
-        recent = history[:, :, self._incidents].mean(axis=1)
-        logits = np.log(self._weights * (recent + self._prior))
-        logits += self._limit - logits.max(axis=1, keepdims=True)
-        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
-        return limited
+        recent = _recent(observation, self._rows, self._incidents)
+        return _limited(np.log(self._weights * (recent + self._prior)), self._limit)
 
 
 class ProportionalToExcess(Policy):
@@ -210,12 +206,8 @@ class ProportionalToExcess(Policy):
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""
-        history = observation.reshape(len(observation), self._rows, -1)
-        excess = history[:, :, self._incidents].mean(axis=1) - self._target
-        logits = np.log(np.maximum(excess, np.exp(-2.0 * self._limit)))
-        logits += self._limit - logits.max(axis=1, keepdims=True)
-        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
-        return limited
+        excess = _recent(observation, self._rows, self._incidents) - self._target
+        return _limited(np.log(np.maximum(excess, np.exp(-2.0 * self._limit))), self._limit)
 
 
 class GreedyDiscoveries(Policy):
@@ -246,13 +238,23 @@ class GreedyDiscoveries(Policy):
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""
-        history = observation.reshape(len(observation), self._rows, -1)
-        recent = history[:, :, self._incidents].mean(axis=1)
-        finds = poisson.sf(np.arange(self._units), recent[:, :, None])
+        recent = _recent(observation, self._rows, self._incidents)
+        finds = pdtrc(np.arange(self._units), recent[:, :, None])
         order = np.argsort(-finds.reshape(len(finds), -1), axis=1, kind="stable")
         site = order[:, : self._units] // self._units
         given = (site[:, :, None] == np.arange(recent.shape[1])).sum(axis=1)
-        weight = np.log(np.maximum(given, _NO_UNIT))
-        logits = weight + self._limit - weight.max(axis=1, keepdims=True)
-        limited: Logits = np.maximum(logits, -self._limit).astype(np.float32)
-        return limited
+        return _limited(np.log(np.maximum(given, _NO_UNIT)), self._limit)
+
+
+def _recent(observation: NDArray[Any], rows: int, incidents: slice) -> NDArray[np.float64]:
+    """Return the mean incidents (N, G) of the steps seen in observations (N, rows * columns)."""
+    history = observation.reshape(len(observation), rows, -1)
+    recent: NDArray[np.float64] = history[:, :, incidents].mean(axis=1)
+    return recent
+
+
+def _limited(logits: NDArray[np.float64], limit: float) -> Logits:
+    """Shift logits (N, G), so that the highest is the limit, and none below its negative."""
+    shifted = logits + (limit - logits.max(axis=1, keepdims=True))
+    limited: Logits = np.maximum(shifted, -limit).astype(np.float32)
+    return limited

@@ -21,6 +21,7 @@ from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
 from longfair.agents.learning.seeding import LegacySeed
+from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo import logs, parameters
 from longfair.agents.ppo import saved_parts as parts
 from longfair.agents.ppo.arguments import (
@@ -287,7 +288,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         reset_num_timesteps: bool = True,
         progress_bar: bool = False,
     ) -> Self:
-        """Learn, in whole rollouts; arguments as for `stable_baselines3.PPO.learn`.
+        """Learn, in whole rollouts, on one thread; arguments as for `stable_baselines3.PPO.learn`.
 
         Parameters
         ----------
@@ -306,14 +307,15 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """
         if self.env is None:
             raise UsageError("there is no environment to learn in: give one with set_env")
-        return super().learn(
-            total_timesteps,
-            callback,
-            log_interval,  # type: ignore[arg-type]  # None is asked for, and not declared
-            tb_log_name,
-            reset_num_timesteps,
-            progress_bar,
-        )
+        with one_thread():
+            return super().learn(
+                total_timesteps,
+                callback,
+                log_interval,  # type: ignore[arg-type]  # None is asked for, and not declared
+                tb_log_name,
+                reset_num_timesteps,
+                progress_bar,
+            )
 
     def train(self) -> None:
         """Update policy and critics on the collected rollout."""

@@ -21,7 +21,7 @@ from longfair.papers.fairqcm.tabular_exact import ExactValues
 from longfair.papers.protocol import Act, Evaluation, two_seeds
 from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
-from longfair.runs.tables import ALL_GROUPS
+from longfair.runs.tables import rows
 
 FloatArray = NDArray[np.float64]
 
@@ -130,9 +130,3 @@ def of_whole_run(
         "allocated_first_100": series["allocated"][:100].mean(),
         "episodes_to_36": float((reached[0] + 1) * bin_episodes if len(reached) else never),
     }
-
-
-def rows(phase: str, steps: Any, metric: str, values: Any) -> pd.DataFrame:
-    """Arrange numbers as rows of a result table."""
-    frame = pd.DataFrame({"step": np.asarray(steps, np.int64), "value": np.asarray(values, float)})
-    return frame.assign(phase=phase, metric=metric, group=np.int32(ALL_GROUPS))

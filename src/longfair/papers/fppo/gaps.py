@@ -23,7 +23,7 @@ from longfair.compiling import njit
 from longfair.envs.attention import AttentionVectorEnv
 from longfair.envs.epidemic import EpidemicVectorEnv
 from longfair.envs.lending import LendingVectorEnv
-from longfair.envs.wrappers import Boundaries, Window
+from longfair.envs.wrappers import Boundaries, Window, halves
 from longfair.errors import UsageError
 from longfair.metrics.sinkhorn import sinkhorn_distances
 from longfair.settings import Count, checked
@@ -159,23 +159,23 @@ class LendingGaps(Gaps):
         self._groups, copies = len(params.group_probability), env.num_envs
         self._scores = len(self._repay)
         self._rates = Window(window + as_coded, (copies, 2 * self._groups), np.float64)
-        self._seen = Window(window, (copies, self._groups * self._scores), np.float64)
-        self._told = Window(window, (copies, 2 * self._groups), np.float64)
+        # In a row: which score of which group, and then what massaging is told.
+        self._num_counts = self._groups * self._scores
+        self._seen = Window(window, (copies, self._num_counts + 2 * self._groups), np.float64)
         self._applicant = np.zeros((copies, self._groups, self._scores))
 
     def _forget(self, copies: Any) -> None:
-        for window in (self._rates, self._seen, self._told):
-            window.forget(copies)
+        self._rates.forget(copies)
+        self._seen.forget(copies)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        outcome = np.concatenate([info["supply"], info["demand"]], axis=1)
-        self._rates.add(outcome)
-        self._seen.add(self._applicant.reshape(len(self._applicant), -1))
-        if self.as_coded:
-            self._told.add(outcome)
-        else:
+        outcome = [info["supply"], info["demand"]]
+        self._rates.add(np.concatenate(outcome, axis=1))
+        if not self.as_coded:
             demand = self._applicant @ self._repay
-            self._told.add(np.concatenate([demand * self._accepted, demand], axis=1))
+            outcome = [demand * self._accepted, demand]
+        applicant = self._applicant.reshape(len(self._applicant), -1)
+        self._seen.add(np.concatenate([applicant, *outcome], axis=1))
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step; see `FairVectorEnv.step`."""
@@ -187,7 +187,7 @@ class LendingGaps(Gaps):
         return gaps
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
-        counts = self._seen.total.reshape(self._applicant.shape)
+        counts = self._seen.total[:, : self._num_counts].reshape(self._applicant.shape)
         gaps: FloatArray = self._distance(counts)
         return gaps
 
@@ -200,7 +200,7 @@ class LendingGaps(Gaps):
             adds = group * repays[:, None]
         else:
             adds = self._applicant @ self._repay
-        supply, demand = _halves(self._told.total.copy())
+        supply, demand = halves(self._seen.total[:, self._num_counts :].copy())
         return {"window_supply": supply, "window_demand": demand, "applicant_demand": adds}
 
 
@@ -421,12 +421,6 @@ def incident_gaps(incidents: FloatArray) -> FloatArray:
             farthest = max(farthest, abs(incidents[copy, site] - mean))
         gaps[copy] = farthest / (most if most > 0 else 1.0)
     return gaps
-
-
-def _halves(totals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return views of supply and demand (N, G) in sums (N, 2G)."""
-    groups = totals.shape[1] // 2
-    return totals[:, :groups], totals[:, groups:]
 
 
 def _spread(rates: FloatArray) -> FloatArray:

@@ -38,6 +38,7 @@ from longfair.metrics.distances import cloud_distance, score_distance
 from longfair.metrics.windows import windowed_gap, windowed_rates, windowed_share_deviation
 from longfair.papers.protocol import Evaluation
 from longfair.runs.experiment import protocol
+from longfair.runs.tables import rows
 
 FloatArray = NDArray[np.float64]
 Recorded = Mapping[str, FloatArray]
@@ -202,8 +203,8 @@ def _reported(evaluation: Evaluation, keys: tuple[str, ...], curves: OfEpisodes)
     for gaps in evaluation.snapshots.policies:
         told["training_gap"] = np.array(gaps.steps), np.array(gaps.means)
         told["training_gap_deviation"] = np.array(gaps.steps), np.array(gaps.deviations)
-    frames = [_rows("curve", steps, metric, values) for metric, (steps, values) in told.items()]
-    frames += [_rows("final", [trained], metric, [value]) for metric, value in final.items()]
+    frames = [rows("curve", steps, metric, values) for metric, (steps, values) in told.items()]
+    frames += [rows("final", [trained], metric, [value]) for metric, value in final.items()]
     return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
@@ -229,11 +230,6 @@ def summaries(curves: Curves) -> dict[str, float]:
     return found
 
 
-def _rows(phase: str, steps: Any, metric: str, values: Any) -> pd.DataFrame:
-    frame = pd.DataFrame({"step": np.asarray(steps, np.int64), "value": np.asarray(values, float)})
-    return frame.assign(phase=phase, metric=metric, group=np.int32(-1))
-
-
 def recorded(evaluation: Evaluation, keys: tuple[str, ...], snapshot: int) -> dict[str, FloatArray]:
     """Play one episode with a snapshot in every copy, and keep what happened.
 
@@ -256,8 +252,8 @@ def recorded(evaluation: Evaluation, keys: tuple[str, ...], snapshot: int) -> di
         observation, reward, terminated, truncated, info = env.step(act(observation, info))
         ended = terminated | truncated
         reached = info["final_info"] if ended.any() else info
-        for key, rows in kept.items():
-            rows.append(reward if key == "reward" else (reached if key in moment else info)[key])
+        for key, seen in kept.items():
+            seen.append(reward if key == "reward" else (reached if key in moment else info)[key])
     if not ended.all():
         raise UsageError("episodes of different lengths: curves over steps need equal ones")
-    return {key: np.stack(rows) for key, rows in kept.items()}
+    return {key: np.stack(seen) for key, seen in kept.items()}

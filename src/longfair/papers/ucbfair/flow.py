@@ -15,9 +15,10 @@ import pandas as pd
 
 from longfair.envs.population import DISPARITIES, PopulationModel, PopulationParams, start_grid
 from longfair.papers.protocol import Evaluation
-from longfair.papers.ucbfair.measures import NOTIONS, notion_of, rows
+from longfair.papers.ucbfair.measures import NOTIONS, notion_of
 from longfair.papers.untrained import params as params_of
 from longfair.runs.experiment import protocol
+from longfair.runs.tables import rows
 from longfair.settings import Count, Probability, checked
 
 _BLOCK = 8_192

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from longfair.papers.ucbfair.policies import DRAWING
 from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
 from longfair.runs.keys import canonical_json
+from longfair.runs.tables import rows
 
 FloatArray = NDArray[np.float64]
 
@@ -52,8 +53,6 @@ STARTS, GRID = 4, 16
 
 BLOCK = 20
 """Training episodes that are averaged, as in Figure 3."""
-
-EVERYBODY = -1
 
 
 class Course(NamedTuple):
@@ -272,9 +271,3 @@ def notion_of(evaluation: Evaluation) -> str:
     """Return the short name of the disparity that a setting is about."""
     name: str = evaluation.setting.evaluating.notion  # type: ignore[attr-defined]  # of ucbfair
     return name
-
-
-def rows(phase: str, steps: Any, metric: str, values: Any, group: int = EVERYBODY) -> pd.DataFrame:
-    """Arrange numbers as rows of a result table."""
-    frame = pd.DataFrame({"step": np.asarray(steps, np.int64), "value": np.asarray(values, float)})
-    return frame.assign(phase=phase, metric=metric, group=np.int32(group))
