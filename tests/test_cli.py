@@ -163,8 +163,8 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert "toy-1 (as coded): our settings: (1) reproduced: bias of fair is" in out
     sentences = {claim.id: claim.statement for claim in registry.claims()}
     assert f"toy-1  {sentences['toy-1']}" in out.splitlines()
-    (line,) = [one for one in out.splitlines() if one.startswith("    reproduced ")]
-    assert line.split("  ")[-1].startswith("as coded, our settings, ")
+    (line,) = [one for one in out.splitlines() if one.startswith("    our settings: reproduced ")]
+    assert line.split("  ")[-1].startswith("as coded, ")
     assert ", reported 0.1, 5 runs, 100 steps" in line
     assert "\x1b" not in out
 

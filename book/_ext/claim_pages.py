@@ -30,6 +30,7 @@ from longfair.runs.keys import canonical_json, sha256
 from longfair.runs.sources import library_stamp
 from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
+from markdown_table import table
 
 Sheet = Mapping[str, Any]
 
@@ -242,11 +243,30 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
         yield "A computation decides, not runs. It is done again when its code changes."
     else:
         yield "There are no runs that it could be judged on yet."
+    if sheet["beside"]:
+        yield f"Told beside it, and not judged:\n\n{_beside(sheet)}"
     if shown_on:
         pages = ", ".join(f"{{doc}}`/{notebook}`" for notebook in shown_on)
         yield f"With the figures of the book: {pages}."
     if sheet["runs"]:
         yield _runs(sheet)
+
+
+def _beside(sheet: Sheet) -> str:
+    head = ["Number", "Method", "Variant", "Settings", "Median", "Lowest to highest", "Runs"]
+    lines = [
+        [
+            row["number"],
+            f"`{row['method']}`",
+            plain(row["variant"]),
+            SETTINGS_IN_WORDS[row["settings"]],
+            f"{row['median']:.3g}",
+            f"{row['lowest']:.3g} to {row['highest']:.3g}",
+            row["runs"],
+        ]
+        for row in sheet["beside"]
+    ]
+    return table(head, lines)
 
 
 def _found(sheet: Sheet) -> str:

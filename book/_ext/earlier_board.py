@@ -20,6 +20,7 @@ from stored_runs import duration, once
 Row = Mapping[str, Any]
 
 RULE = "rule"
+SOFTENED = "the paper says too little"
 SETTINGS = "authors' settings"
 FEW = "too few of these runs yet"
 SHORT = "runs end before the claim's horizon"
@@ -31,6 +32,7 @@ RUNS = "new runs"
 REASONS = {
     RULE: "The rule did not test its sentence and was changed; the board has its words then and "
     "now.",
+    SOFTENED: "The paper says too little for a run of ours to contradict it.",
     SETTINGS: "It was judged on runs with our settings, and is judged on runs with the authors'.",
     FEW: "There are fewer such runs than the rule asks for, so nothing is decided.",
     SHORT: "Our runs are shorter than the claim's, and such runs cannot refute it.",
@@ -42,11 +44,14 @@ REASONS = {
 }
 """Why a word can have changed, in the order in which a table names them."""
 
+_SOFTENED = "contradicted was possible"
+_LITERAL = "as published, searches weighed elites"
 _NOT_ABOUT_THE_RULE = (
     "as coded by the code's formula only",
-    "as published, searches weighed elites",
-    "contradicted was possible",
-    "ten runs are needed",
+    _LITERAL,
+    _SOFTENED,
+    "ten runs",
+    "from ten runs",
     "no rule",
 )
 """How changes begin that cannot have changed the word, or that have a reason of their own."""
@@ -69,17 +74,19 @@ def reasons(then: Row, now: Row) -> list[str]:
     """
     if now["verdict"] == "checked":
         return [EXACT]
-    rules = [one["was"] for one in now["changed"] if not one["was"].startswith(_NOT_ABOUT_THE_RULE)]
-    softened = any(one["was"].startswith("contradicted was possible") for one in now["changed"])
+    was = [one["was"] for one in now["changed"]]
+    rules = [words for words in was if not words.startswith(_NOT_ABOUT_THE_RULE)]
     same = _same(then["estimate"], now["estimate"])
-    literal = now["variant"] == "as_published" and now["paper"] in ("elbert", "fairmdp")
-    short = "cannot refute" in now["detail"]
+    literal = now["paper"] == "elbert" or any(words.startswith(_LITERAL) for words in was)
+    short = "cannot refute" in now["detail"] and now["verdict"] == "inconclusive"
+    softened = any(words.startswith(_SOFTENED) for words in was)
     told = {
-        RULE: bool(rules) or (softened and now["verdict"] == "not reproduced"),
+        RULE: bool(rules),
+        SOFTENED: softened and now["verdict"] == "not reproduced",
         SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
         FEW: re.search("seeds? of the", now["detail"]) is not None,
         SHORT: short,
-        TEXT: literal and not same and (not rules or now["paper"] == "elbert"),
+        TEXT: literal and now["variant"] == "as_published" and not same,
         INTERVAL: same and not rules and not short and now["verdict"] != "not reproduced",
     }
     return [reason for reason, holds in told.items() if holds] or [RUNS]

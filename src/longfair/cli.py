@@ -369,6 +369,17 @@ def show(
     for row in told["verdicts"]:
         which = ", ".join(filter(None, (row["variant"].replace("_", " "), row["measure"])))
         _line(f"{which}: {row['detail']}")
+    if told["beside"]:
+        _print_table(
+            "beside it, not judged",
+            [
+                {
+                    name: _short(cell) if isinstance(cell, float) else cell
+                    for name, cell in row.items()
+                }
+                for row in told["beside"]
+            ],
+        )
     if told["runs"]:
         _print_table("runs it is judged on", told["runs"])
     for part in told["code"]:
@@ -698,13 +709,14 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
         told = [
             verdict.variant.replace("_", " "),
             f"by {verdict.measure}" if verdict.measure else "",
-            verdict.whose,
+            "" if verdict.settings == "ours" else verdict.whose,
             _with_interval(verdict),
             "" if reported is None else f"reported {reported:g}",
             f"{len(verdict.seeds)} runs" if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
-        line = Text.assemble("    ", _coloured(verdict.word), "  ", ", ".join(filter(None, told)))
+        first = f"    {verdict.whose}: " if verdict.settings == "ours" else "    "
+        line = Text.assemble(first, _coloured(verdict.word), "  ", ", ".join(filter(None, told)))
         _out().print(line, soft_wrap=True)
         if reasons:
             _line(f"        {verdict.name}: {verdict.detail}")

@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 
 import earlier_board
-from earlier_board import EXACT, FEW, INTERVAL, RULE, RUNS, SETTINGS, SHORT, TEXT
+from claim_board import headlines
+from earlier_board import EXACT, FEW, INTERVAL, RULE, RUNS, SETTINGS, SHORT, SOFTENED, TEXT
+from longfair.papers import registry
+from longfair.runs.board import verdicts
+from longfair.runs.store import Store
 
 ROOT = Path(__file__).parents[2]
 THEN = {"verdict": "contradicted", "estimate": 0.25}
@@ -33,7 +37,9 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
         (changed("the mean over runs"), [RULE]),
         (changed("ten runs are needed"), [INTERVAL]),
         (changed("contradicted was possible"), [INTERVAL]),
-        (changed("contradicted was possible") | {"verdict": "not reproduced"}, [RULE]),
+        (changed("contradicted was possible") | {"verdict": "not reproduced"}, [SOFTENED]),
+        (changed("from ten runs") | {"estimate": 0.2}, [RUNS]),
+        (changed("as published, searches weighed elites by reward"), [INTERVAL]),
         ({"detail": "10 steps of 20 cannot refute"}, [SHORT]),
         ({"settings": "authors", "profile": "paper", "estimate": 0.3}, [SETTINGS]),
         ({"settings": "authors", "estimate": 0.3}, [RUNS]),
@@ -49,6 +55,29 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
 )  # fmt: skip
 def test_a_word_changed_for_a_reason(row: dict[str, Any], told: list[str]) -> None:
     assert earlier_board.reasons(THEN, NOW | row) == told
+
+
+TOLD = {
+    ("fairqcm-tabular-optimum", "as_published"): [RUNS],
+    ("fairmdp-12", "as_published"): [RULE, SOFTENED, TEXT],
+    ("elbert-16-lending", "as_coded"): [SOFTENED],
+    ("elbert-15", "as_published"): [RULE],
+    ("elbert-17-attention", "as_coded"): [INTERVAL],
+    ("elbert-23", "as_published"): [EXACT],
+}
+
+
+def test_reasons_of_known_words() -> None:
+    claims = registry.select_claims(list(dict.fromkeys(name for name, _ in TOLD)))
+    judged = verdicts(claims, Store(), registry.experiments(), registry.checks())
+    board = headlines([verdict.as_json() for verdict in judged])
+    earlier = pd.read_csv(ROOT / "book" / "earlier_board.csv")
+    found = {
+        (now["id"], now["variant"]): earlier_board.reasons(then, now)
+        for then, now in earlier_board.changes(earlier, board)
+        if then["verdict"] != now["verdict"]
+    }
+    assert {which: found[which] for which in TOLD} == TOLD
 
 
 def test_the_earlier_board_measured_a_method_as_it_was_trained() -> None:

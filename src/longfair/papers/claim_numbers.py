@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from statistics import median
 from typing import Any
 
 from longfair.papers import registry
@@ -10,7 +11,7 @@ from longfair.runs.claims import Claim
 from longfair.runs.evidence import OURS, Evidence
 from longfair.runs.keys import sha256
 from longfair.runs.outcomes import Outcomes
-from longfair.runs.rules.rule import methods_of, plain
+from longfair.runs.rules.rule import Numbers, Quantity, methods_of, plain
 from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict
@@ -70,8 +71,8 @@ def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row
     Returns
     -------
     list of dict
-        Keys ``settings``, ``variant``, ``measure``, ``number`` (in words), ``method``, ``seed`` and
-        ``value``; empty for exact claims.
+        Keys ``settings``, ``variant``, ``measure``, ``number`` (in words), ``judged`` (whether a
+        rule looks at it), ``method``, ``seed`` and ``value``; empty for exact claims.
     """
     if claim.experiment is None:
         return []
@@ -86,11 +87,47 @@ def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row
     return known
 
 
+def beside(rows: Iterable[Row]) -> list[Row]:
+    """Sum up what is told beside the judged numbers.
+
+    Parameters
+    ----------
+    rows
+        As from `numbers`.
+
+    Returns
+    -------
+    list of dict
+        Keys ``variant``, ``settings``, ``number``, ``method``, ``median``, ``lowest``, ``highest``
+        and ``runs``; one for every number and method.
+    """
+    values: dict[tuple[str, ...], dict[int, float]] = {}
+    for row in rows:
+        if not row["judged"]:
+            which = (row["variant"], row["settings"], row["number"], row["method"])
+            values.setdefault(which, {})[row["seed"]] = row["value"]
+    return [
+        {
+            **dict(zip(("variant", "settings", "number", "method"), which, strict=True)),
+            "median": median(found.values()),
+            "lowest": min(found.values()),
+            "highest": max(found.values()),
+            "runs": len(found),
+        }
+        for which, found in values.items()
+    ]
+
+
 def _numbers(verdicts: Iterable[Verdict], pools: Pools) -> Iterator[Row]:
     told: set[tuple[str, ...]] = set()
     for verdict in verdicts:
         outcomes = pools.outcomes(verdict.claim.experiment or "", verdict.settings)
-        for asked in verdict.claim.rule.numbers:
+        rule = verdict.claim.rule
+        unjudged = tuple(
+            Numbers(Quantity({verdict.measure: metric}), tuple(dict.fromkeys(rule.methods)))
+            for metric in verdict.claim.beside
+        )
+        for asked in (*rule.numbers, *unjudged):
             words = asked.quantity.words(verdict.measure)
             for method in asked.methods:
                 name = (verdict.settings, verdict.variant, verdict.measure, words, method)
@@ -105,6 +142,7 @@ def _numbers(verdicts: Iterable[Verdict], pools: Pools) -> Iterator[Row]:
                         "variant": verdict.variant,
                         "measure": verdict.measure,
                         "number": words,
+                        "judged": asked not in unjudged,
                         "method": plain(method),
                         "seed": int(str(seed)),
                         "value": float(value),

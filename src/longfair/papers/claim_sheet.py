@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from longfair.papers import registry
 from longfair.papers.claim_history import history
-from longfair.papers.claim_numbers import Pools, numbers
+from longfair.papers.claim_numbers import Pools, beside, numbers
 from longfair.papers.setting import Setting
 from longfair.runs import board
 from longfair.runs.claims import Claim
@@ -85,7 +85,8 @@ def sheets(claims: Iterable[Claim], store: Store) -> list[dict[str, Any]]:
         ``environment``, ``reported``, ``rule`` (its ``words`` by every measure, its ``text`` as it
         stands in the file, and the ``commits`` that wrote it), ``changed``, ``note``, ``verdicts``
         (see `Verdict.as_json`, with ``core_hours``), ``numbers`` (those of single runs, see
-        `longfair.papers.claim_numbers`), ``runs`` (one row for every arm and profile), ``made``
+        `longfair.papers.claim_numbers`), ``beside`` (what is told beside them and not judged),
+        ``runs`` (one row for every arm and profile), ``made``
         (the days of the first and the last run), ``code`` (names with file and lines) and
         ``commands``.
     """
@@ -239,6 +240,7 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
     runs = held.runs_of(claim)
     days = {one.day for one in runs if one.day}
     reported = claim.reported
+    found = numbers(claim, verdicts, held.pools)
     return {
         "id": claim.id,
         "asked": claim.asked,
@@ -257,7 +259,8 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
         "verdicts": [
             {**verdict.as_json(), "core_hours": _core_hours(verdict, runs)} for verdict in verdicts
         ],
-        "numbers": numbers(claim, verdicts, held.pools),
+        "numbers": found,
+        "beside": beside(found),
         "runs": _rows(runs),
         "made": [min(days), max(days)] if days else [],
         "code": [place_of(name) for name in code_of(claim)],

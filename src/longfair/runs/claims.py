@@ -37,6 +37,8 @@ A *variant* says how a method was trained, a *measure* how its runs are measured
 switches: every pair under ``measures`` is judged apart. Where measures do not differ, the key is
 left out, and one measure without a name is judged in every variant.
 
+A claim may name metrics that are told ``beside`` those that are judged, as in ``beside: [reward]``.
+
 `longfair.runs.rules` has the kinds of rules, one class each.
 """
 
@@ -168,6 +170,9 @@ class Claim:
         Changes of the rule after its runs, oldest first.
     note
         What a reader should know besides.
+    beside
+        Metrics that are not judged and stand beside those that are, such as the reward that a low
+        bias costs.
     """
 
     id: str
@@ -184,6 +189,7 @@ class Claim:
     reported: Reported | None = None
     changed: tuple[Change, ...] = ()
     note: str = ""
+    beside: tuple[str, ...] = ()
 
     def reported_by(self, measure: str) -> float | None:
         """Return the number that the paper reports by a measure, if there is one."""
@@ -345,6 +351,7 @@ def _claim(fields: Fields, paper: str, about_metrics: AboutMetrics) -> Claim:
         reported=reported,
         changed=_changed(fields),
         note=fields.text("note", ""),
+        beside=_names(fields, "beside", "metric") if fields.has("beside") else (),
     )
     fields.finish()
     return claim

@@ -111,11 +111,6 @@ class Arm:
         stale = self.numbers.get("stale")
         return 0 if stale is None else len(set(self.numbers["seed"][stale.astype(bool)]))
 
-    def tells(self, metric: str) -> bool:
-        """Whether its runs have a metric."""
-        column = self.columns["metric"]
-        return bool((column.codes == column.entries.get(metric, -1)).any())
-
     def by_seed(self, quantity: Quantity, metric: str) -> pd.Series[float]:
         """Return one number per seed, in ascending order of the seeds.
 
@@ -124,13 +119,14 @@ class Arm:
         quantity
             Which number.
         metric
-            Name of its metric.
+            Name of its metric, perhaps with the quantity's optional prefix.
 
         Raises
         ------
         UsageError
             If the runs have no such metric, group, phase or evaluation.
         """
+        metric = self._named(metric, quantity.optional_prefix)
         asked = ("by_seed", metric, quantity.group, quantity.phase, quantity.window)
         if asked not in self._known:
             rows = self._rows(quantity, metric)
@@ -147,6 +143,7 @@ class Arm:
         quantity, metric
             As for `by_seed`.
         """
+        metric = self._named(metric, quantity.optional_prefix)
         asked = ("curves", metric, quantity.group, quantity.phase, quantity.window)
         if asked not in self._known:
             rows = self._rows(quantity, metric)
@@ -155,6 +152,12 @@ class Arm:
             self._known[asked] = curves
         found: pd.DataFrame = self._known[asked]
         return found
+
+    def _named(self, metric: str, optional_prefix: str) -> str:
+        """Leave out a prefix of a metric that the runs do not have."""
+        column = self.columns["metric"]
+        known = (column.codes == column.entries.get(metric, -1)).any()
+        return metric if known else metric.removeprefix(optional_prefix)
 
     def _rows(self, quantity: Quantity, metric: str) -> Array:
         rows = np.arange(len(self.numbers["step"]))

@@ -104,19 +104,14 @@ class Case:
         """
         arm = self._arm(method)
         try:
-            return None if arm is None else arm.by_seed(quantity, self._metric_of(arm, quantity))
+            return None if arm is None else arm.by_seed(quantity, self.metric(quantity))
         except UsageError as error:
             raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
     def curves(self, quantity: Quantity, method: str) -> pd.DataFrame | None:
         """Return one number per step and seed, or None if the method has no results."""
         arm = self._arm(method)
-        return None if arm is None else arm.curves(quantity, self._metric_of(arm, quantity))
-
-    def _metric_of(self, arm: Arm, quantity: Quantity) -> str:
-        """Name the metric of a method, without a prefix that it does not have."""
-        metric = self.metric(quantity)
-        return metric if arm.tells(metric) else metric.removeprefix(quantity.optional_prefix)
+        return None if arm is None else arm.curves(quantity, self.metric(quantity))
 
     def smallest(self, effects: Sequence[Effect]) -> Estimate:
         """Estimate the smallest of one or more effects over the same seeds."""
