@@ -165,7 +165,7 @@ def _reported(sheet: Sheet) -> str:
         return ""
     error = f", give or take {reported['error']:g}" if reported["error"] else ""
     how = "in its text" if reported["how"] == "text" else f"{reported['how']}{error}"
-    by = f" by the measure *{reported['measure']}*" if reported["measure"] else ""
+    by = f" by the measure *{plain(reported['measure'])}*" if reported["measure"] else ""
     return f"The paper reports {reported['value']:g}{by} ({how})."
 
 
@@ -191,7 +191,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield f'<strong class="verdict verdict-{kind}" style="{bar}">{word}{fragile}</strong>'
     nothing = "\N{EN DASH}"
     yield plain(row["variant"])
-    yield html.escape(row["measure"]) or nothing
+    yield html.escape(plain(row["measure"])) or nothing
     yield row["whose"] or nothing
     number = nothing if row["estimate"] is None else f"{row['estimate']:.4g}"
     if row["interval"] is not None:
@@ -205,7 +205,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _detail(row: Mapping[str, Any]) -> str:
-    which = ", ".join(filter(None, (plain(row["variant"]), row["measure"])))
+    which = ", ".join(filter(None, (plain(row["variant"]), plain(row["measure"]))))
     return f"*{which}.* {escaped(row['detail'])}"
 
 

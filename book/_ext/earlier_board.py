@@ -136,7 +136,7 @@ def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
     lines = [
         [
             f"`{now['id']}`",
-            ", ".join(filter(None, [now["variant"].replace("_", " "), now["measure"]])),
+            ", ".join(filter(None, [now["variant"], now["measure"]])).replace("_", " "),
             f"{then['verdict']}, {_number(then['estimate'], then['low'], then['high'])}",
             f"{now['verdict']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
             ", ".join(found),

@@ -76,8 +76,9 @@ harder.scatter(
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.say(
-    f"With our settings, as coded, after {million[profile]:g} of the authors' {million['paper']:g} "
-    f"million steps, ELBERT-PO has a bias of {harder.number('bias_exact', *elbert_po)} by the "
+    "In the harder environment with our settings, as coded, after "
+    f"{million[profile]:g} of the authors' {million['paper']:g} million steps, ELBERT-PO has a "
+    f"bias of {harder.number('bias_exact', *elbert_po)} by the "
     f"formula of the text and {harder.number('bias', *elbert_po)} by that of the code, at a "
     f"reward of {harder.number('reward', *elbert_po)}, where G-PPO has "
     f"{harder.number('reward', *g_ppo)}.",

@@ -354,7 +354,7 @@ def show(
         [
             {
                 "variant": row["variant"],
-                "measure": row["measure"],
+                "measure": row["measure"].replace("_", " "),
                 "settings": row["settings"],
                 "verdict": _coloured(row["verdict"]),
                 "estimate": _short(row["estimate"]),
@@ -367,7 +367,7 @@ def show(
         ],
     )
     for row in told["verdicts"]:
-        which = ", ".join(filter(None, (row["variant"].replace("_", " "), row["measure"])))
+        which = ", ".join(filter(None, (row["variant"], row["measure"]))).replace("_", " ")
         _line(f"{which}: {row['detail']}")
     if told["beside"]:
         _print_table(
@@ -708,7 +708,7 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
         reported = claim.reported_by(verdict.measure)
         told = [
             verdict.variant.replace("_", " "),
-            f"by {verdict.measure}" if verdict.measure else "",
+            f"by {verdict.measure}".replace("_", " ") if verdict.measure else "",
             "" if verdict.settings == "ours" else verdict.whose,
             _with_interval(verdict),
             "" if reported is None else f"reported {reported:g}",
@@ -777,3 +777,7 @@ def _out() -> Console:
 
 def _say(line: str) -> None:
     print(f"longfair: {line}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

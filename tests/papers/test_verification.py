@@ -81,24 +81,40 @@ def test_states_that_probe_with_other_settings_are_not_compared() -> None:
         verification._refuse_other_probes("abc", ["a", "b"], before, after)
 
 
-def test_a_proof_leaves_out_what_gave_no_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def two_states(
+    monkeypatch: pytest.MonkeyPatch, then: dict[str, str | None], now: dict[str, str | None]
 ) -> None:
-    before = {name: Described("old", "{}", {}) for name in ("sound", "broken", "long")}
-    after = {name: Described(f"new {name}", "{}", {}) for name in before}
-    answers = {"sound": "bits", "broken": "error: no space", "long": None}
+    """Let two states have arms of these bits, whose code differs."""
+    before = {name: Described("old", "{}", {}) for name in then}
+    after = {name: Described(f"new {name}", "{}", {}) for name in now}
     monkeypatch.setattr(verification, "described", lambda experiments: after)
     monkeypatch.setattr(verification, "stored_arms", lambda store: set(after))
     monkeypatch.setattr(
         verification, "_checked_out", lambda revision: contextlib.nullcontext(("abc", TREE))
     )
-    monkeypatch.setattr(
-        verification,
-        "_ask",
-        lambda tree, revision, command, file="": (
-            {name: list(one) for name, one in before.items()} if command == "describe" else answers
-        ),
-    )
+
+    def ask(tree: Path, revision: str, command: str, file: str = "") -> dict[str, Any]:
+        if command == "describe":
+            return {name: list(one) for name, one in before.items()}
+        return then if tree == TREE else now
+
+    monkeypatch.setattr(verification, "_ask", ask)
+
+
+def test_other_bits_at_the_same_revision_are_named_and_prove_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_states(monkeypatch, {"same": "bits", "other": "bits"}, {"same": "bits", "other": "others"})
+    outcome = verification.against("HEAD", Store(tmp_path))
+    assert outcome.different == ["other"]
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def test_a_proof_leaves_out_what_gave_no_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"sound": "bits", "broken": "error: no space", "long": None}
+    two_states(monkeypatch, answers, answers)
     outcome = verification.against("HEAD", Store(tmp_path))
     assert outcome.different == []
     assert outcome.failed == {"broken": "error: no space"}

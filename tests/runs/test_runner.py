@@ -328,6 +328,29 @@ def test_a_result_after_which_the_disk_was_full_is_entered_by_the_next_start(
     assert not store.failure_path(runs[1]).exists()
 
 
+def test_on_a_full_disk_nothing_more_is_started(
+    store: Store, diary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    notes: list[str] = []
+
+    class Listening(Reporter):
+        def note(self, line: str) -> None:
+            notes.append(line)
+
+    runs = plan(toy_experiment(seconds=0.05, diary=str(diary)), "smoke", seeds=4)
+    monkeypatch.setattr(Store, "write", full)
+    summary = in_threads(runs, store, Listening())
+    started = sum(executed(diary).values())
+    assert 1 <= started <= 4 < len(runs)  # two at a time, and two that wait beside them
+    assert len(summary.failed) == started
+    assert summary.finished == []
+    (note,) = notes
+    assert note.startswith(f"No space left on device in {store.root}: {len(runs) - started} runs")
+
+
 def test_a_run_that_another_runner_holds_is_left_to_it(store: Store) -> None:
     runs = plan(toy_experiment(), "smoke", seeds=1)
     other = store.lock_path(runs[0])

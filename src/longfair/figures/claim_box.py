@@ -224,7 +224,7 @@ def change_marks(row: Row) -> str:
 
 def _basis(row: Row) -> list[str]:
     """Say what a verdict rests on beside its variant: measure, settings, runs, steps."""
-    measure = f"measure: {row['measure']}" if row["measure"] else ""
+    measure = f"measure: {_plain(row['measure'])}" if row["measure"] else ""
     if row["instances"]:
         return [measure, f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"]
     short = row["settings"] != "authors" and 0 < (row["steps"] or 0) < (row["horizon"] or 0)

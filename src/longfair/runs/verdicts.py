@@ -110,7 +110,7 @@ class Verdict:
     @property
     def name(self) -> str:
         """The claim's id with variant and measure."""
-        which = ", ".join(filter(None, (self.variant.replace("_", " "), self.measure)))
+        which = ", ".join(filter(None, (self.variant, self.measure))).replace("_", " ")
         return f"{self.claim.id} ({which})"
 
     @property
