@@ -108,3 +108,13 @@ def test_every_measure_has_its_own_words() -> None:
     rule = RuleFields(content, "here", ("code", "text"), None, AboutMetrics()).rule()
     assert rule.words("code") == "the mean bias of fair is at most 2"
     assert rule.words("text") == "the mean other of fair is at most 2"
+
+
+@pytest.mark.parametrize("metric", ["at_gap", "helped_at_gap"])
+def test_a_prefix_does_not_hide_that_a_metric_is_over_an_evaluation(metric: str) -> None:
+    content = LEVEL | {"kind": "bound", "high": 2, "metric": metric}
+    content |= {"phase": "curve", "window": [0, 1]}
+    about = AboutMetrics(optional_prefix="helped_")
+    rule = RuleFields(content, "here", ("",), None, about).rule()
+    gap = "gap" if metric == "at_gap" else "helped gap"
+    assert rule.words("") == f"the mean {gap} during an evaluation of fair is at most 2"
