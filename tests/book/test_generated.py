@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import generated
@@ -145,7 +146,7 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
 
 
 def test_intervals_of_ten_runs_hold_what_is_promised_of_them() -> None:
-    """95 %, less what lognormal runs cost; a mean of runs of which one in seven fails is another."""
+    """A mean of runs of which one in seven fails is another matter, as the page says."""
     measured = pd.read_csv(Path(__file__).parents[2] / "book" / "coverage.csv")
     used = measured[(measured["seeds"] == 10) & (measured["interval"] == "both")]
     least = used.groupby("distribution")["coverage"].min()
