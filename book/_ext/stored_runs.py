@@ -29,6 +29,7 @@ LEARNERS = {
     "Meeting": "Q-learning with books",
     "UCBLearning": "L-UCBFair",
     "TD3Learning": "TD3 and R-TD3",
+    "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
 ON_THEIR_OWN = frozenset({"PPO", "TrunkPPO"})
