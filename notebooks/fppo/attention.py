@@ -211,7 +211,7 @@ fewer = 1 - sites.mean("late_rates", "ppo", "as_coded") / start["rate"]
 closer = 1 - sites.mean("late_distance", "ppo", "as_coded") / start["distance"]
 sites.say(
     f"Stored runs as coded: {stored_runs(sites, 'ppo', 'a-ppo', 'f-ppo', 'cpo')}. What the paper "
-    "says of all methods, or of CPO, stays undecided as long as there is no run of CPO. Of "
+    "says of all methods, or of CPO, stays undecided while CPO has fewer runs. Of "
     "several runs the middle one is given, with the lowest and the highest. The short-term gap is "
     f"{sites.spread('end_short_term_gap', 'ppo', 'as_coded')} with PPO, "
     f"{sites.spread('end_short_term_gap', 'a-ppo', 'as_coded')} with A-PPO and "
