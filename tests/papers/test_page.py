@@ -81,13 +81,13 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_intervals_are_named_with_their_seeds() -> None:
-    assert interval_in_words(LEARNED) == "mean and 95 % interval, 2 seeds"
+    assert interval_in_words(LEARNED) == "mean, no interval, 2 seeds"
 
 
 def test_curves_have_thin_lines_only_if_wanted() -> None:
     figure = RUNS.curve_figure("bias", "as_coded")
     assert figure is not None
-    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert "mean, no interval, 2 seeds" in figure.alt_text
     assert "Horizontal reference lines: the bar 0.05." in figure.alt_text
     assert len(figure.data) == 8  # two methods, two seeds, two steps
     plain = RUNS.curve_figure("bias", "as_coded", thin_lines=False, beside=(), methods=["g-ppo"])

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from longfair.figures import LineStyle
-from longfair.papers.seed_figures import interval_in_words, reward_against_bias, training_curves
+from longfair.papers.seed_figures import (
+    interval_in_words,
+    middles,
+    reward_against_bias,
+    training_curves,
+)
 from longfair.runs import tidy
 
 STYLES = {"bar": LineStyle("the bar", "black", "x", ":")}
@@ -34,7 +39,7 @@ NOTHING = RESULTS.iloc[:0]
 
 
 def test_intervals_are_named_with_their_seeds() -> None:
-    assert interval_in_words(LEARNED) == "mean and 95 % interval, 2 seeds"
+    assert interval_in_words(LEARNED) == "mean, no interval, 2 seeds"
 
 
 def test_curves_have_thin_lines_only_if_wanted() -> None:
@@ -43,7 +48,7 @@ def test_curves_have_thin_lines_only_if_wanted() -> None:
         runs, "gap", references=tidy.references(RESULTS, "bias"), styles=STYLES
     )
     assert figure is not None
-    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert "mean, no interval, 2 seeds" in figure.alt_text
     assert "Horizontal reference lines: the bar 0.05." in figure.alt_text
     assert len(figure.data) == len(runs)
     plain = training_curves(runs, "gap", references=NOTHING, thin_lines=False)
@@ -63,3 +68,17 @@ def test_the_two_axes_of_a_scatter_can_be_any_metric() -> None:
 def test_without_runs_there_is_no_figure() -> None:
     assert training_curves(tidy.curve(NOTHING, "bias", "as_coded"), "gap") is None
     assert reward_against_bias(NOTHING) is None
+
+
+def test_of_two_seeds_no_interval_is_drawn() -> None:
+    rows = [
+        {"method": method, "variant": "as_coded", "seed": seed, "step": 1, "value": value}
+        for method, values in (("g-ppo", (0.1, 0.2)), ("r-ppo", (0.1, 0.2, 0.4)))
+        for seed, value in enumerate(values)
+    ]
+    found = middles(pd.DataFrame(rows), ["method", "variant", "step"], median=False)
+    two, three = found.to_dict("records")
+    assert two["low"] == two["high"] == two["value"]
+    assert three["low"] < three["value"] < three["high"]
+    words = interval_in_words(pd.DataFrame(rows))
+    assert words == "mean and 95 % interval, 2 to 3 seeds, none of two"

@@ -14,16 +14,28 @@ Styles = Mapping[str, LineStyle] | None
 """Styles of methods the library does not know."""
 
 
+FEWEST = 3
+"""Seeds that an interval is drawn of. That of two is many times as wide as they are apart."""
+
+
 def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
     """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
-    middle = "median, no interval" if median else "mean and 95 % interval"
-    return f"{middle}, {tidy.seeds_in_words(rows)}"
+    seeds, told = rows.groupby(tidy.ARM)["seed"].nunique(), tidy.seeds_in_words(rows)
+    if median:
+        return f"median, no interval, {told}"
+    if (seeds == FEWEST - 1).all():
+        return f"mean, no interval, {told}"
+    return f"mean and 95 % interval, {told}{', none of two' * bool((seeds == FEWEST - 1).any())}"
 
 
 def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
-    """Return means over seeds with intervals, as `tidy.over_seeds`, or medians without."""
+    """Return means over seeds, as `tidy.over_seeds`, or medians; of few seeds without intervals."""
     if not median:
-        return tidy.over_seeds(rows, by)
+        found = tidy.over_seeds(rows, by)
+        few = found["seeds"] < FEWEST
+        return found.assign(
+            **{end: found[end].mask(few, found["value"]) for end in ("low", "high")}
+        )
     groups = rows.groupby(list(by), sort=False, observed=True)["value"]
     middle = groups.quantile(0.5, interpolation="lower").reset_index()
     return middle.assign(low=middle["value"], high=middle["value"])
