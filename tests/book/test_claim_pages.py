@@ -44,6 +44,8 @@ SHEET: dict[str, Any] = {
     "note": "", "verdicts": [ROW], "made": ["2025-02-02", "2025-02-03"],
     "numbers": [{"settings": "authors", "variant": "as_coded", "measure": "", "number": "bias",
                  "method": "fair", "seed": seed, "value": 0.1 * seed} for seed in range(3)],
+    "beside": [{"variant": "as_coded", "settings": "authors", "number": "reward", "method": "fair",
+                "median": 0.25, "lowest": 0.125, "highest": 0.5, "runs": 3}],
     "runs": [{"profile": "paper", "method": "fair", "variant": "as_coded", "fresh": 3, "stale": 0,
               "missing": 0, "damaged": 0, "core_hours": 5.0}],
     "code": [{"name": "longfair.runs.rules.level.ValueRule",
@@ -58,6 +60,8 @@ PAPERS = {"elbert": "ELBERT"}
 
 def test_a_page_says_everything_about_its_claim() -> None:
     text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], "Words.", "https://host/project")
+    line = "| reward | `fair` | as coded | the authors' settings | 0.25 | 0.125 to 0.5 | 3 |"
+    assert line in text
     for part in (
         "orphan: true", "# elbert-01", "https://doi.org/10.1/2", "Figure 4", "reports 0.02",
         "It is reproduced if it is low.", "written 2025-01-31", "runs made 2025-02-02 to",
