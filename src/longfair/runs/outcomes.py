@@ -155,6 +155,8 @@ class Arm:
 
     def _named(self, metric: str, optional_prefix: str) -> str:
         """Leave out a prefix of a metric that the runs do not have."""
+        if not optional_prefix or not metric.startswith(optional_prefix):
+            return metric
         column = self.columns["metric"]
         known = (column.codes == column.entries.get(metric, -1)).any()
         return metric if known else metric.removeprefix(optional_prefix)
