@@ -244,7 +244,7 @@ def test_the_coins_line_leaves_the_picture() -> None:
                 ("explore-commit", 0.6),
                 ("explore-commit-030", 0.2),
             ]
-            for seed in (0, 1)
+            for seed in (0, 1, 2)
         ]
     )
     figure = exploration_results.regret_figure(explorers(rows), "as_published", 1000.0)
@@ -253,7 +253,7 @@ def test_the_coins_line_leaves_the_picture() -> None:
         "coin": 0,
         "explore-commit": 1000,
     }
-    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert "mean and 95 % interval, 3 seeds" in figure.alt_text
     assert exploration_results.regret_figure(explorers(rows), "as_coded", 1000.0) is None
 
 

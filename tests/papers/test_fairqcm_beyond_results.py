@@ -116,7 +116,7 @@ def test_the_ladder_is_drawn_from_top_to_bottom(results):
         "linear, cross-entropy",
     ]
     assert figure.data["series"].tolist()[-3:] == ["added", "left out", "no network"]
-    assert "mean and 95 % interval, 2 seeds" in figure.alt_text
+    assert "mean, no interval, 2 seeds" in figure.alt_text
     assert "Vertical line: alternating 10." in figure.alt_text
     assert beyond.loss_figure(ladder_runs(results.iloc[:0]), "lending") is None
 
