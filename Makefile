@@ -12,7 +12,8 @@ endif
 # What `make results` computes, and with how much effort.
 EXPERIMENTS ?= elbert/lending
 PROFILE ?= book
-JOBS ?= 2
+# Notebooks beside each other: one per core, but no more than eight, each takes about a gigabyte.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN || echo 2); if [ $$cores -gt 8 ]; then echo 8; else echo $$cores; fi)
 # Tests wait for a browser and for commands they start, so one process more than cores shares them.
 TESTERS ?= $(shell expr $(JOBS) + 1)
 
