@@ -8,6 +8,7 @@ from longfair.runs.rules.rule import AboutMetrics, RuleFields
 
 HIGHEST = {"kind": "highest", "method": "fair", "others": ["a", "b", "c"], "metric": "reward"}
 LEVEL = {"method": "fair", "metric": "end_bias"}
+VARIANTS = ("as_coded", "as_told")
 
 WORDS = [
     (HIGHEST, "reward of fair is above that of each of a, b and c"),
@@ -76,6 +77,10 @@ WORDS = [
         "the mean end bias of fair is between 0 and 1 (if not: not reproduced at worst)",
     ),
     (
+        LEVEL | {"kind": "bound", "low": 0, "at_worst": {"as_told": "not reproduced"}},
+        "the mean end bias of fair is at least 0 (if not: not reproduced at worst as told)",
+    ),
+    (
         HIGHEST | {"others": ["a"], "guard": {"metric": "bias", "others": ["b"]}},
         "reward of fair is above that of a, while bias of fair is no lower than that of b",
     ),
@@ -89,13 +94,14 @@ WORDS = [
 
 @pytest.mark.parametrize(("content", "words"), WORDS, ids=[words[:40] for _, words in WORDS])
 def test_a_rule_says_what_it_asks(content: dict[str, object], words: str) -> None:
-    assert RuleFields(dict(content), "here", ("",), None, AboutMetrics()).rule().words("") == words
+    rule = RuleFields(dict(content), "here", ("",), None, AboutMetrics(), VARIANTS).rule()
+    assert rule.words("") == words
 
 
 def test_a_rule_names_the_numbers_that_it_looks_at() -> None:
     guarded = HIGHEST | {"guard": {"metric": "bias", "others": ["d"]}}
     rule = RuleFields({"kind": "all", "rules": [LEVEL | {"kind": "bound", "low": 1}, guarded]},
-                      "here", ("",), None, AboutMetrics()).rule()  # fmt: skip
+                      "here", ("",), None, AboutMetrics(), VARIANTS).rule()  # fmt: skip
     assert [(one.quantity.metrics[""], one.methods) for one in rule.numbers] == [
         ("end_bias", ("fair",)),
         ("reward", ("fair", "a", "b", "c")),
@@ -105,7 +111,7 @@ def test_a_rule_names_the_numbers_that_it_looks_at() -> None:
 
 def test_every_measure_has_its_own_words() -> None:
     content = LEVEL | {"kind": "bound", "high": 2, "metric": {"code": "bias", "text": "other"}}
-    rule = RuleFields(content, "here", ("code", "text"), None, AboutMetrics()).rule()
+    rule = RuleFields(content, "here", ("code", "text"), None, AboutMetrics(), VARIANTS).rule()
     assert rule.words("code") == "the mean bias of fair is at most 2"
     assert rule.words("text") == "the mean other of fair is at most 2"
 

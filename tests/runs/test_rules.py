@@ -147,6 +147,18 @@ def test_a_claim_about_unknown_settings_is_never_contradicted(tmp_path: Path) ->
     assert [word_of(strict, *better), word_of(lenient, *better)] == ["reproduced", "reproduced"]
 
 
+def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
+    rule = {"kind": "highest", "others": ["greedy"]}
+    worse = ("fair", [0.1, 0.11] * 3), ("greedy", [0.2, 0.21] * 3)
+    (claim,) = claims_with(tmp_path, **rule, at_worst={"as_coded": "not reproduced"})
+    assert word_of(claim, *worse) == "not reproduced"
+    for wrong in ({"as_told": "not reproduced"}, {"as_coded": "bad"}, "bad", {}, None):
+        with pytest.raises(UsageError, match="at_worst"):
+            claims_with(tmp_path, **rule, at_worst=wrong)
+    both = replace(claim, rule=replace(claim.rule, worst={"as_told": "not reproduced"}))
+    assert word_of(both, *worse) == "contradicted"
+
+
 def curves_of(method: str, *runs: list[float]) -> pd.DataFrame:
     return pd.concat(
         pd.DataFrame(

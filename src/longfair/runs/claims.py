@@ -332,6 +332,7 @@ def _claim(fields: Fields, paper: str, about_metrics: AboutMetrics) -> Claim:
         tuple(dict.fromkeys(name for names in measures.values() for name in names)),
         None if reported is None else reported.value,
         about_metrics,
+        variants,
     ).rule()
     experiment = fields.text("experiment") if rule.methods else None
     if experiment is not None:

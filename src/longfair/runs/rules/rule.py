@@ -201,16 +201,16 @@ class AtWorst(Rule):
     """A rule whose word is never worse than another one, by the key ``at_worst``.
 
     A sentence about settings, or a threshold, that the paper does not name cannot be contradicted
-    by one of ours.
+    by one of ours. The key holds one word, or one for each variant in which this is so.
     """
 
     rule: Rule
-    worst: Word
+    worst: Word | Mapping[str, Word]
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
-        """Read the word, and as the rule what is left."""
-        worst = fields.choice("at_worst", FROM_WEAK_TO_STRONG)
+        """Read the word or the words, and as the rule what is left."""
+        worst = fields.worst()
         return cls(fields.rule(), worst)
 
     @property
@@ -230,15 +230,21 @@ class AtWorst(Rule):
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and how bad its word can be."""
-        return f"{self.rule.words(measure)} (if not: {self.worst} at worst)"
+        if isinstance(self.worst, str):
+            return f"{self.rule.words(measure)} (if not: {self.worst} at worst)"
+        words = (f"{word} at worst {plain(variant)}" for variant, word in self.worst.items())
+        return f"{self.rule.words(measure)} (if not: {listed(tuple(words))})"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge by the rule, and lift a word that is too bad."""
         verdict = self.rule.judge(case, name)
-        if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(self.worst):
+        worst = self.worst
+        if not isinstance(worst, str):
+            worst = worst.get(case.blank.variant, verdict.word)
+        if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(worst):
             return verdict
-        reason = f"at worst {self.worst}, since the paper says too little to contradict it"
-        return replace(verdict, word=self.worst, detail=f"{verdict.detail}; {reason}")
+        reason = f"at worst {worst}, since the paper says too little to contradict it"
+        return replace(verdict, word=worst, detail=f"{verdict.detail}; {reason}")
 
 
 class RuleFields(Fields):
@@ -254,6 +260,8 @@ class RuleFields(Fields):
         The reported value, or None.
     about_metrics
         What the file says about metrics.
+    variants
+        Variants in which the claim is judged.
     """
 
     def __init__(
@@ -263,11 +271,13 @@ class RuleFields(Fields):
         measures: tuple[str, ...],
         reported: float | None,
         about_metrics: AboutMetrics,
+        variants: tuple[str, ...],
     ) -> None:
         super().__init__(content, where)
         self.measures = measures
         self.reported = reported
         self.about_metrics = about_metrics
+        self.variants = variants
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
@@ -282,7 +292,18 @@ class RuleFields(Fields):
     def part(self, content: Any, name: str) -> Rule:
         """Read a rule that is part of this one."""
         where = f"{self.where}, {name}"
-        return RuleFields(content, where, self.measures, self.reported, self.about_metrics).rule()
+        about = self.measures, self.reported, self.about_metrics, self.variants
+        return RuleFields(content, where, *about).rule()
+
+    def worst(self) -> Word | dict[str, Word]:
+        """Read ``at_worst``: a word, or a word for each of some variants."""
+        worst = self.take("at_worst")
+        words = worst if isinstance(worst, dict) else {"": worst}
+        known = isinstance(worst, str) or (words and set(words) <= set(self.variants))
+        if not known or not set(words.values()) <= set(FROM_WEAK_TO_STRONG):
+            wanted = f"one of {list(FROM_WEAK_TO_STRONG)}, or one for each of {list(self.variants)}"
+            raise self.wrong("at_worst", worst, wanted)
+        return worst
 
     def method(self) -> str:
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""
