@@ -298,8 +298,8 @@ each_other(
 # - Epidemic: Euclidean distance of the counts of health states in training, transport between 200
 #   such vectors in the figure.
 #
-# Every claim about a long-term gap is judged by the figure's measure and by
-# the text's.
+# Every claim of the paper about a long-term gap is judged by the figure's measure and by the
+# text's.
 
 # %% [markdown]
 # ## What it means

@@ -66,7 +66,7 @@ shown = {
 #
 # An infection spreads in a network, and one person a day can be vaccinated. {cite:t}`hu2024fppo`
 # report that F-PPO brings two communities closest together, shares vaccines more fairly than PPO,
-# and keeps nearly as many people healthy: does it?
+# and keeps more people healthy than A-PPO: does it?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 people.scatter(
@@ -93,7 +93,7 @@ people.say(
 # everybody: health and likeness can pull apart.
 #
 # **What would change our mind?** Settings of the authors with which ten runs of F-PPO have smaller
-# gaps of both kinds and no fewer healthy people than ten runs of A-PPO.
+# long-term gaps and no fewer healthy people than ten runs of A-PPO.
 #
 # *You need* [what the distance measures](distance.ipynb), or: that the figures' distance is not the
 # text's. *Time:* 15 minutes to read, a minute on one core.

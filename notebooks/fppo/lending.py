@@ -347,7 +347,8 @@ loans.say(
     f"{loans.spread('massaged_late_short_term_gap', 'f-ppo', 'as_published')} and a distance of "
     f"{loans.spread('massaged_end_distance', 'f-ppo', 'as_published')}: what changes is mostly the "
     "runs with the largest gaps.",
-    "The terms in the advantage alone, as the text adds them, hardly move the median run: PPO has "
+    "The terms in the advantage alone, as the text adds them and with the code's weights, hardly "
+    "move the median run: PPO has "
     f"a short-term gap of {loans.spread('late_short_term_gap', 'ppo', 'as_published')}, A-PPO of "
     f"{loans.spread('late_short_term_gap', 'a-ppo', 'as_published')}, F-PPO-L of "
     f"{loans.spread('late_short_term_gap', 'f-ppo-l', 'as_published')}. As coded, where advantage "

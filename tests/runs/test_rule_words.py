@@ -121,6 +121,6 @@ def test_a_prefix_does_not_hide_that_a_metric_is_over_an_evaluation(metric: str)
     content = LEVEL | {"kind": "bound", "high": 2, "metric": metric}
     content |= {"phase": "curve", "window": [0, 1]}
     about = AboutMetrics(optional_prefix="helped_")
-    rule = RuleFields(content, "here", ("",), None, about).rule()
+    rule = RuleFields(content, "here", ("",), None, about, VARIANTS).rule()
     gap = "gap" if metric == "at_gap" else "helped gap"
     assert rule.words("") == f"the mean {gap} during an evaluation of fair is at most 2"
