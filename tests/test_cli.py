@@ -32,7 +32,8 @@ TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
     "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
-    "verdict", "fragile", "two_kinds", "verdict_99", "verdict_999", "error", "better",
+    "verdict", "answer", "fragile", "two_kinds", "verdict_99", "verdict_999", "answer_99",
+    "answer_999", "error", "better",
     "enough_seeds", "changed", "stale", "detail", "measured",
     "parts",
 ]  # fmt: skip
@@ -153,7 +154,7 @@ def test_run_then_list_then_claims(command: Command) -> None:
     assert first["detail"].startswith("our settings: (1) reproduced: bias of fair is")
     assert first["reported"] == 0.1
     assert first["interval"][0] < first["estimate"] < first["interval"][1]
-    assert second["verdict"] == "checked"
+    assert (second["verdict"], second["answer"]) == ("checked", "yes")
     assert second["estimate"] == 0.5
     assert second["interval"] is None
     assert second["seeds"] == 0
@@ -166,6 +167,9 @@ def test_run_then_list_then_claims(command: Command) -> None:
     (line,) = [one for one in out.splitlines() if one.startswith("    our settings: reproduced ")]
     assert line.split("  ")[-1].startswith("as coded, ")
     assert ", reported 0.1, 5 runs, 100 steps" in line
+    assert "    yes             as published, 0.5" in out.splitlines()
+    assert "questions asked here, one count for each variant and measure: 1 yes" in out
+    assert "checked" not in out
     assert "\x1b" not in out
 
 
@@ -435,6 +439,9 @@ def test_show_tells_everything_about_a_claim(command: Command) -> None:
     assert (code, err) == (0, "")
     assert "repeat: longfair rerun toy-1" in out
     assert "reproduced" in out
+    question = command("show", "toy-2")[1]
+    assert "yes" in question
+    assert "checked" not in question
     told = json.loads(command("show", "toy-1", "--json")[1])
     assert told["verdicts"][0]["verdict"] == "reproduced"
     assert ("fair", 5) in {(row["method"], row["fresh"]) for row in told["runs"]}

@@ -11,14 +11,19 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from longfair.figures.claim_box import VERDICT_COLOURS, change_marks, reported_cell, verdict_cell
+from longfair.figures.claim_box import COLOURS, change_marks, reported_cell, verdict_cell
 
 Row = Mapping[str, Any]
 
 PAGE = "book/claims"
 COLUMNS = ("claim", "verdict", "reported", "paper", "environment")
 ASKED = {"paper": "the papers", "here": "us"}
-SETTINGS = {"authors": "the authors'", "ours": "ours", "": "no runs"}
+SETTINGS = {
+    "authors": "the authors'",
+    "short": "the authors', short of their steps",
+    "ours": "ours",
+    "": "no runs",
+}
 
 
 def board(rows: Sequence[Row], papers: Mapping[str, str], environments: Mapping[str, str]) -> str:
@@ -67,14 +72,14 @@ def headlines(rows: Sequence[Row]) -> list[Row]:
 
 def _line(rows: Sequence[Row], paper: str, environment: str) -> str:
     first = rows[0]
-    words = dict.fromkeys(row["verdict"] for row in headlines(rows))
+    words = dict.fromkeys(row["answer"] for row in headlines(rows))
     told = {
         "asked": ASKED[first["asked"]],
         "paper": paper,
         "verdict": "|".join(words),
         "environment": environment,
         "settings": "|".join(dict.fromkeys(SETTINGS[row["settings"]] for row in rows)),
-        "rank": str(list(VERDICT_COLOURS).index(next(iter(words)))),
+        "rank": str(list(COLOURS).index(next(iter(words)))),
     }
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in told.items())
     cells = zip(COLUMNS, _cells(rows, paper, environment), strict=True)

@@ -21,7 +21,7 @@ from sphinx.config import Config
 
 from claim_board import headlines
 from longfair.figures import Figure
-from longfair.figures.claim_box import VERDICT_COLOURS
+from longfair.figures.claim_box import badge
 from longfair.figures.run_strips import run_strips
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
@@ -38,7 +38,7 @@ FOLDER = "book/claims"
 MOST_PANELS = 6
 """Panels of a figure; what is beyond them is in the table of runs."""
 _PANEL = ["title", "label"]
-_COLUMNS = ("verdict", "variant", "measure", "settings", "number", "runs", "steps", "core hours")
+_COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core hours")
 
 
 @cache
@@ -118,7 +118,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> 
         f"*{_whose(sheet)}*",
         f"> {sheet['statement']}",
         _reported(sheet),
-        "## Verdicts",
+        "## Verdicts" if sheet["asked"] == "paper" else "## Answers",
         raw(verdict_table(sheet)),
         "\n".join(f"- {_detail(row)}" for row in sheet["verdicts"]),
         f"**Note.** {naming(sheet['note'])}" if sheet["note"] else "",
@@ -170,11 +170,12 @@ def _reported(sheet: Sheet) -> str:
 
 
 def verdict_table(sheet: Sheet) -> str:
-    """Write the verdicts as HTML, a row each; on a phone the cells stand below each other."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in _COLUMNS)
+    """Write verdicts or answers as HTML, a row each; on a phone the cells are below each other."""
+    columns = ("verdict" if sheet["asked"] == "paper" else "answer", *_COLUMNS)
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     lines = []
     for row in sheet["verdicts"]:
-        cells = zip(_COLUMNS, _cells(row), strict=True)
+        cells = zip(columns, _cells(row), strict=True)
         line = "".join(f'<td data-column="{name}">{cell}</td>' for name, cell in cells if cell)
         lines.append(f"<tr>{line}</tr>")
     return (
@@ -184,11 +185,7 @@ def verdict_table(sheet: Sheet) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> Iterator[str]:
-    word = row["verdict"]
-    fragile = " (fragile)" * row["fragile"]
-    bar = f"border-left: 0.4em solid {VERDICT_COLOURS[word]}; padding-left: 0.4em"
-    kind = word.replace(" ", "-")
-    yield f'<strong class="verdict verdict-{kind}" style="{bar}">{word}{fragile}</strong>'
+    yield badge(row["answer"], row["answer"] + " (fragile)" * row["fragile"])
     nothing = "\N{EN DASH}"
     yield plain(row["variant"])
     yield html.escape(plain(row["measure"])) or nothing
@@ -270,9 +267,9 @@ def _beside(sheet: Sheet) -> str:
 
 
 def _found(sheet: Sheet) -> str:
-    """Say which words the claim got, for those who cannot see its figure."""
+    """Say which words or answers the claim got, for those who cannot see its figure."""
     words = {
-        f"{row['verdict']} {' '.join(filter(None, (plain(row['variant']), row['measure'])))}": None
+        f"{row['answer']} {' '.join(filter(None, (plain(row['variant']), row['measure'])))}": None
         for row in headlines(sheet["verdicts"])
     }
     return f"{sheet['id']}: {', '.join(words)}"
@@ -296,10 +293,11 @@ def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
         by_words[words].append(measure)
     for words, measures in by_words.items():
         which = f" by {' and '.join(measures)}" if len(by_words) > 1 else ""
-        yield f"It is reproduced{which} if {escaped(words)}."
+        said = "It is reproduced" if sheet["asked"] == "paper" else "The answer is yes"
+        yield f"{said}{which} if {escaped(words)}."
     yield (
         "A number stands for the whole of its 95 % interval. [How to read](../how_to_read.md) says "
-        "what the other words mean."
+        "what the other words and answers mean."
     )
     events = [
         f"- {'changed' if number else 'written'} {event['date']} by commit "

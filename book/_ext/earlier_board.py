@@ -1,7 +1,8 @@
 """Write an earlier claim board beside the present one, with the reason of every change.
 
 `book/earlier_board.csv` holds what ``longfair claims --json`` printed at commit 8d8596f, before
-verdicts were judged on the authors' settings and intervals were measured.
+verdicts were judged on the authors' settings and intervals were measured. It had the words of the
+rules for everything. Where a claim is a question of ours, both boards are told by its answers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from longfair.runs.rules.words import answer
 from markdown_table import table
 from stored_runs import duration, once
 
@@ -114,6 +116,11 @@ def changes(earlier: pd.DataFrame, headlines: Sequence[Row]) -> Iterator[tuple[R
             yield then, next((row for row in rows if row["measure"] != "text"), rows[0])
 
 
+def answer_then(then: Row, now: Row) -> str:
+    """Return what a reader of today would have seen then: a word, or an answer to our question."""
+    return answer(then["verdict"], now["asked"])
+
+
 def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
     """Write the two boards beside each other: counts, reasons, and every word that changed.
 
@@ -129,7 +136,9 @@ def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
     earlier = pd.read_csv(root / "book" / "earlier_board.csv")
     pairs = list(changes(earlier, headlines))
     told = [
-        (then, now, reasons(then, now)) for then, now in pairs if then["verdict"] != now["verdict"]
+        (then, now, reasons(then, now))
+        for then, now in pairs
+        if answer_then(then, now) != now["answer"]
     ]
     why = Counter(reason for _, _, found in told for reason in found)
     counted = [[reason, why[reason], words] for reason, words in REASONS.items() if why[reason]]
@@ -137,8 +146,8 @@ def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
         [
             f"`{now['id']}`",
             ", ".join(filter(None, [now["variant"], now["measure"]])).replace("_", " "),
-            f"{then['verdict']}, {_number(then['estimate'], then['low'], then['high'])}",
-            f"{now['verdict']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
+            f"{answer_then(then, now)}, {_number(then['estimate'], then['low'], then['high'])}",
+            f"{now['answer']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
             ", ".join(found),
         ]
         for then, now, found in told

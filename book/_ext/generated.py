@@ -26,7 +26,7 @@ import environment_pages
 import stored_runs
 from claim_board import board, headlines, summary
 from longfair.figures import Figure
-from longfair.figures.claim_box import VERDICT_COLOURS, claim_box
+from longfair.figures.claim_box import ANSWER_COLOURS, VERDICT_COLOURS, claim_box
 from longfair.figures.worlds import worlds
 from longfair.papers import overview, registry
 from longfair.papers.claim_sheet import environment_of
@@ -86,7 +86,7 @@ def claims_of(rows: Sequence[Row], asked: str) -> str:
 
 
 def found(rows: Sequence[Row]) -> str:
-    """Write the landing page's count of verdicts: a column per paper, and one for our questions."""
+    """Write the landing page's count: the verdicts on every paper, the answers to our questions."""
     papers, ours = (
         len({row["id"] for row in rows if row["asked"] == asked}) for asked in ("paper", "here")
     )
@@ -95,17 +95,12 @@ def found(rows: Sequence[Row]) -> str:
         f"and {ours} questions that are asked here. One that is judged in two variants, or by two "
         "measures, counts twice below."
     )
-    head = [
-        "Verdict",
-        *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items()),
-        "Asked here",
-    ]
+    head = ["Verdict", *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items())]
     counts = Counter(
-        (row["paper"] if row["asked"] == "paper" else "here", row["verdict"])
-        for row in headlines(rows)
+        (row["paper"], row["answer"]) for row in headlines(rows) if row["asked"] == "paper"
     )
     lines = [
-        [badge(verdict), *(counts[column, verdict] for column in (*PAPERS, "here"))]
+        [badge(verdict), *(counts[paper, verdict] for paper in PAPERS)]
         for verdict in VERDICT_COLOURS
     ]
     return f"{text} {answered(rows)}\n\n{table(head, lines)}"
@@ -162,13 +157,10 @@ def still(world: LiveWorld) -> Figure:
 
 
 def answered(rows: Sequence[Row]) -> str:
-    """Say how many of our own questions were answered yes and no, and how many were not."""
-    words = {"reproduced": "yes", "checked": "yes", "direction only": "in part"}
-    words |= {"contradicted": "no", "not reproduced": "no"}
-    ours = [row for row in headlines(rows) if row["asked"] == "here"]
-    counts = Counter(words.get(row["verdict"], "cannot be told yet") for row in ours)
-    parts = [f"{counts[word]} {word}" for word in ("yes", "in part", "no", "cannot be told yet")]
-    return f"Of {len(ours)} answers to our own questions: {', '.join(parts)}."
+    """Say how often each answer is the one to a question of ours."""
+    ours = [row["answer"] for row in headlines(rows) if row["asked"] == "here"]
+    parts = [f"{ours.count(answer)} {answer}" for answer in ANSWER_COLOURS]
+    return f"Our own questions have {len(ours)} answers: {', '.join(parts)}."
 
 
 def together(rows: Sequence[Row]) -> str:

@@ -14,7 +14,7 @@
   const FILTERS = {
     asked: "Said by",
     paper: "Paper",
-    verdict: "Verdict",
+    verdict: "Verdict or answer",
     environment: "Environment",
     settings: "Settings",
   };

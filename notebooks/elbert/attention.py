@@ -653,7 +653,7 @@ authors.curves(
 #
 # - **Runs with the authors' settings** that end elsewhere. The profile `paper` makes them.
 # - **A learned policy above and to the left of the weighted rule** by more than its interval. The
-#   claim `elbert-static-attention` would then be reproduced.
+#   answer to `elbert-static-attention` would then be *yes*.
 # - **A problem where incidents are hard to predict.** Here the recent past tells nearly everything,
 #   which is kind to a rule that looks at nothing else.
 

@@ -407,7 +407,7 @@ asked = {
     "one threshold for all loses less than L-UCBFair": "constant-is-better",
     "L-UCBFair loses as random thresholds do": "like-random",
 }
-found = {one.claim.id: one.word for one in page.verdicts if one.measure in ("", "late")}
+found = {one.claim.id: one.answer for one in page.verdicts if one.measure in ("", "late")}
 pd.DataFrame(
     {
         finding: [found.get(f"ucbfair-{claim}-{where}") for where in ("race", "scores")]

@@ -56,8 +56,12 @@ _COLOURS = {
     "contradicted": "red",
     "inconclusive": "blue",
     "not attempted": "dim",
+    "yes": "green",
+    "in part": "cyan",
+    "no": "yellow",
+    "cannot be told": "blue",
 }
-"""Colour of a verdict on a terminal; in a file or a pipe there is none."""
+"""Colour of a verdict or an answer on a terminal; in a file or a pipe there is none."""
 
 
 def _folder(text: str) -> Path:
@@ -356,7 +360,7 @@ def show(
                 "variant": row["variant"],
                 "measure": row["measure"].replace("_", " "),
                 "settings": row["settings"],
-                "verdict": _coloured(row["verdict"]),
+                "verdict" if told["asked"] == "paper" else "answer": _coloured(row["answer"]),
                 "estimate": _short(row["estimate"]),
                 "interval": " to ".join(_short(end) for end in row["interval"] or ()),
                 "runs": row["seeds"],
@@ -681,7 +685,7 @@ def _differing_lines(chosen: Sequence[Claim], folder: Store) -> list[str]:
 
 
 def _print_verdicts(chosen: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
-    """Print every claim with its verdicts, and then how many there are of each."""
+    """Print every claim with its verdicts or answers, and then how many there are of each."""
     from longfair.runs import board
 
     few = len(chosen) <= _TOLD
@@ -709,21 +713,21 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
         told = [
             verdict.variant.replace("_", " "),
             f"by {verdict.measure}".replace("_", " ") if verdict.measure else "",
-            "" if verdict.settings == "ours" else verdict.whose,
+            "" if verdict.first else verdict.whose,
             _with_interval(verdict),
             "" if reported is None else f"reported {reported:g}",
             f"{len(verdict.seeds)} runs" if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
-        first = f"    {verdict.whose}: " if verdict.settings == "ours" else "    "
-        line = Text.assemble(first, _coloured(verdict.word), "  ", ", ".join(filter(None, told)))
+        answer = _coloured(verdict.answer)
+        line = Text.assemble(f"    {verdict.first}", answer, "  ", ", ".join(filter(None, told)))
         _out().print(line, soft_wrap=True)
         if reasons:
             _line(f"        {verdict.name}: {verdict.detail}")
 
 
 def _coloured(word: str) -> Text:
-    """Return the word of a verdict in its colour, as wide as the longest."""
+    """Return a word or an answer in its colour, as wide as the longest."""
     return Text(word.ljust(14), style=_COLOURS[word])
 
 

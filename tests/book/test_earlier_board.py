@@ -13,13 +13,15 @@ from claim_board import headlines
 from earlier_board import EXACT, FEW, INTERVAL, RULE, RUNS, SETTINGS, SHORT, SOFTENED, TEXT
 from longfair.papers import registry
 from longfair.runs.board import verdicts
+from longfair.runs.rules.words import answer
 from longfair.runs.store import Store
 
 ROOT = Path(__file__).parents[2]
 THEN = {"verdict": "contradicted", "estimate": 0.25}
 NOW = {
-    "id": "elbert-1", "paper": "elbert", "variant": "as_coded", "measure": "code",
-    "verdict": "inconclusive", "estimate": 0.25, "interval": [0.1, 0.3], "profile": "book",
+    "id": "elbert-1", "paper": "elbert", "asked": "paper", "variant": "as_coded",
+    "measure": "code", "verdict": "inconclusive", "answer": "inconclusive", "estimate": 0.25,
+    "interval": [0.1, 0.3], "profile": "book",
     "settings": "ours", "detail": "bias is 0.25", "changed": [],
 }  # fmt: skip
 
@@ -88,7 +90,7 @@ def test_the_earlier_board_measured_a_method_as_it_was_trained() -> None:
 
 
 def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:
-    row = NOW | {"id": "elbert-09", "verdict": "reproduced", "detail": ""}
+    row = NOW | {"id": "elbert-09", "answer": "reproduced", "detail": ""}
     runs = pd.DataFrame(
         [
             ["elbert", "paper", 7200.0, None],
@@ -105,3 +107,25 @@ def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:
     assert "contradicted, -66.4 [-122, -16.8]" in line
     assert "reproduced, 0.25 [0.1, 0.3]" in line
     assert "| new runs | 1 |" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kept", "told"),
+    [
+        ("not reproduced", 1, ""),
+        ("reproduced", 0, "| no, -0.0293 ["),
+        ("inconclusive", 0, "| no, -0.0293 ["),
+    ],
+)
+def test_our_questions_are_told_by_their_answers_then_and_now(
+    verdict: Any, kept: int, told: str
+) -> None:
+    now = answer(verdict, "here")
+    row = NOW | {"id": "elbert-hub", "asked": "here", "verdict": verdict, "answer": now}
+    runs = pd.DataFrame([], columns=["paper", "profile", "core_seconds", "same_as"])
+    text = earlier_board.fragment(ROOT, [row], runs)
+    assert f"Of 1 verdicts {kept} kept their word and {1 - kept} changed it" in text
+    lines = [line for line in text.splitlines() if "elbert-hub" in line]
+    assert len(lines) == 1 - kept
+    assert all(told in line and f"| {now}, 0.25" in line for line in lines)
+    assert "contradicted" not in "".join(lines)

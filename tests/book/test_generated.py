@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import generated
-from longfair.figures.claim_box import VERDICT_COLOURS
+from longfair.figures.claim_box import COLOURS
 from longfair.papers import overview
+from longfair.runs.rules.words import answer
 
 CLAIM = {
     "id": "elbert-1",
@@ -35,6 +36,7 @@ CLAIM = {
     "measure": "",
     "variant": "as_coded",
     "verdict": "direction only",
+    "answer": "direction only",
     "changed": [],
     "stale": 0,
 }
@@ -42,7 +44,8 @@ CHANGE = {"date": "2025-01-31", "was": "a mean", "now": "a share", "why": "Why."
 
 
 def claim(**changes: Any) -> dict[str, Any]:
-    return {**CLAIM, **changes}
+    row = {**CLAIM, **changes}
+    return row | {"answer": answer(row["verdict"], row["asked"])}
 
 
 def test_board_tells_claims_and_our_questions_apart() -> None:
@@ -51,6 +54,7 @@ def test_board_tells_claims_and_our_questions_apart() -> None:
     assert "elbert-1" in theirs
     assert "elbert-2" not in theirs
     assert "elbert-2" in ours
+    assert 'class="verdict verdict-in-part"' in ours
     assert "1 are judged, 1 of them by a rule that was written or changed after its runs." in ours
     assert "1 are judged.\n" in theirs
     assert theirs.count('class="verdict verdict-direction-only"') == 2
@@ -58,7 +62,7 @@ def test_board_tells_claims_and_our_questions_apart() -> None:
     assert generated.claims_of([CLAIM], "here") == "None is registered yet.\n"
 
 
-def test_our_questions_are_answered_yes_no_or_not_yet() -> None:
+def test_our_questions_are_answered_yes_or_no() -> None:
     rows = [
         CLAIM,
         claim(id="a", asked="here", verdict="reproduced"),
@@ -66,10 +70,15 @@ def test_our_questions_are_answered_yes_no_or_not_yet() -> None:
         claim(id="c", asked="here", verdict="not attempted"),
         claim(id="d", asked="here", verdict="direction only"),
         claim(id="e", asked="here", verdict="checked"),
+        claim(id="f", asked="here", verdict="not reproduced"),
+        claim(id="g", asked="here", verdict="inconclusive"),
     ]
-    answer = "Of 5 answers to our own questions: 2 yes, 1 in part, 1 no, 1 cannot be told yet."
-    assert generated.answered(rows) == answer
-    assert answer in generated.found(rows)
+    told = (
+        "Our own questions have 7 answers: 2 yes, 1 in part, 2 no, 1 cannot be told, "
+        "1 not attempted."
+    )
+    assert generated.answered(rows) == told
+    assert told in generated.found(rows)
 
 
 def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
@@ -100,7 +109,7 @@ def test_found_counts_headlines_and_our_questions_apart() -> None:
     assert "1 questions that are asked here" in generated.found(rows)
     elbert = counted(rows, "[ELBERT](papers/elbert.md)")
     assert elbert == {"direction only": "2", "contradicted": "1"}
-    assert counted(rows, "Asked here") == {"inconclusive": "1"}
+    assert "1 cannot be told" in generated.found(rows)
     assert counted(rows, "[FairQCM](papers/fairqcm.md)") == {}
 
 
@@ -111,7 +120,7 @@ def test_every_paper_with_a_verdict_has_a_chapter() -> None:
 
 def test_every_verdict_has_its_colour() -> None:
     sheet = (Path(__file__).parents[2] / "book/_static/custom.css").read_text(encoding="utf-8")
-    for verdict in VERDICT_COLOURS:
+    for verdict in COLOURS:
         assert f".verdict-{verdict.replace(' ', '-')} " in sheet
 
 

@@ -170,18 +170,23 @@ EXACT = {
     "source": "Section 2.3", "reported": None, "estimate": 0.99, "measured": "", "interval": None,
     "seeds": 0, "instances": 26, "steps": None, "horizon": None, "profile": "book",
     "settings": "", "whose": "", "measure": "", "variant": "as_published", "verdict": "checked",
-    "changed": [], "stale": 0,
+    "answer": "checked", "changed": [], "stale": 0,
 }  # fmt: skip
 TRAINED = EXACT | {
     "id": "elbert-01", "reported": 0.023, "estimate": 0.0311234, "interval": [0.02, 0.041],
     "measured": "bias, 1 < 2", "seeds": 10, "instances": 0, "steps": 2000, "horizon": 5000,
     "settings": "authors", "whose": "the authors' settings", "measure": "code",
-    "variant": "as_coded", "verdict": "direction only",
+    "variant": "as_coded", "verdict": "direction only", "answer": "direction only",
 }  # fmt: skip
 OURS = TRAINED | {
-    "settings": "ours", "whose": "our settings", "verdict": "inconclusive", "estimate": 0.5,
-    "stale": 4,
+    "settings": "ours", "whose": "our settings", "verdict": "inconclusive",
+    "answer": "inconclusive", "estimate": 0.5, "stale": 4,
 }  # fmt: skip
+
+
+def worded(word: str) -> dict[str, str]:
+    """What a row has for a word about a paper's claim."""
+    return {"verdict": word, "answer": word}
 
 
 def test_claims_are_text_in_a_terminal() -> None:
@@ -215,14 +220,32 @@ def test_a_claim_is_one_row_of_a_page_with_its_verdicts_first() -> None:
 
 
 def test_who_asks_and_what_was_changed_stands_beside_the_claim() -> None:
-    here = EXACT | {"asked": "here", "source": "not in the paper"}
-    assert "signed < squared (asked here)" in repr(claim_box([here]))
-    assert "(Section 2.3, asked here)" in repr(claim_box([EXACT | {"asked": "here"}]))
+    here = EXACT | {"asked": "here", "answer": "yes"}
+    assert "(Section 2.3, asked here)" in repr(claim_box([here]))
+    nowhere = here | {"source": "not in the paper"}
+    assert "signed < squared (asked here)" in repr(claim_box([nowhere]))
     change = {"date": "2025-01-31", "was": "a < b", "now": "a share", "why": "It is fairer."}
     html = claim_box([EXACT | {"changed": [change]}])._repr_html_()
     assert "<summary>rule written or changed after its runs</summary>" in html
     assert "2025-01-31: was a &lt; b, now a share. It is fairer." in html
     assert "changed after its runs" in repr(claim_box([EXACT | {"changed": [change]}]))
+
+
+def test_a_question_of_ours_is_answered() -> None:
+    no = OURS | {"asked": "here", "verdict": "contradicted", "answer": "no", "answer_99": "no"}
+    box = claim_box([no | {"answer_999": "cannot be told"}])
+    for text in (repr(box), box._repr_html_()):
+        assert "our settings: no" in text
+        assert "at 99.9 % cannot be told" in text
+        assert "contradicted" not in text
+    assert 'class="verdict verdict-no"' in box._repr_html_()
+
+
+def test_runs_that_stop_early_say_so_first() -> None:
+    short = "the authors' settings, short of their steps"
+    text = repr(claim_box([OURS | {"settings": "short", "whose": short}]))
+    assert f"{short}: inconclusive" in text
+    assert text.count("settings") == 1
 
 
 def test_a_number_of_one_measure_says_so() -> None:
@@ -233,7 +256,7 @@ def test_a_number_of_one_measure_says_so() -> None:
 
 
 def test_an_inconclusive_says_what_would_decide_it() -> None:
-    row = TRAINED | {"verdict": "inconclusive", "steps": 5000}
+    row = TRAINED | worded("inconclusive") | {"steps": 5000}
     assert "about 1,200 runs would decide" in repr(claim_box([row | {"enough_seeds": 1200}]))
     assert "no number of runs would decide" in repr(claim_box([row]))
     assert "longer runs would decide" in repr(claim_box([OURS]))
@@ -249,18 +272,18 @@ def test_an_inconclusive_says_what_would_decide_it() -> None:
     ],
 )
 def test_a_word_says_how_far_it_stays(at_99: str, at_999: str, words: str) -> None:
-    row = TRAINED | {"verdict_99": at_99, "verdict_999": at_999, "better": [0.9, 0.55, 1.0]}
+    row = TRAINED | {"answer_99": at_99, "answer_999": at_999, "better": [0.9, 0.55, 1.0]}
     assert f"10 runs, 2,000 steps, better in 9 of 10, {words}" in repr(claim_box([row]))
-    unsure = row | {"verdict": "inconclusive", "enough_seeds": 20}
+    unsure = row | worded("inconclusive") | {"enough_seeds": 20}
     assert "99" not in repr(claim_box([unsure]))
 
 
 def test_what_was_not_attempted_rests_on_nothing() -> None:
     nothing = {"estimate": None, "measured": "", "interval": None, "seeds": 0, "instances": 0}
-    row = TRAINED | nothing | {"verdict": "not attempted"}
+    row = TRAINED | nothing | worded("not attempted")
     assert "runs" not in repr(claim_box([EXACT, row]))
     assert "runs" not in claim_box([EXACT, row])._repr_html_()
-    few = TRAINED | {"verdict": "inconclusive", "seeds": 0, "settings": "", "whose": ""}
+    few = TRAINED | worded("inconclusive") | {"seeds": 0, "settings": "", "whose": ""}
     assert "book, 0 runs" in repr(claim_box([few]))
 
 
@@ -278,8 +301,10 @@ def test_bad_claims_are_named() -> None:
         claim_box([])
     with pytest.raises(UsageError, match="claim elbert-23 lacks seeds"):
         claim_box([{key: value for key, value in EXACT.items() if key != "seeds"}])
-    with pytest.raises(UsageError, match="unknown verdict 'reproducd': did you mean 'reproduced'"):
-        claim_box([EXACT | {"verdict": "reproducd"}])
+    with pytest.raises(UsageError, match="unknown answer 'reproducd': did you mean 'reproduced'"):
+        claim_box([EXACT | worded("reproducd")])
+    with pytest.raises(UsageError, match="unknown answer 'contradicted'"):
+        claim_box([EXACT | worded("contradicted") | {"asked": "here"}])
 
 
 def documented(value: int) -> int:

@@ -113,7 +113,9 @@ def test_steps_that_are_too_large_change_nothing_else() -> None:
 
 
 def test_the_start_of_the_authors_runs_differs_from_them_in_its_end_alone() -> None:
-    whole = next(a.config for a in ATTENTION_HARDER.arms["paper"] if a.name == "elbert-po.as_coded")
+    (stopped,) = (one for one in ABLATIONS if one.name == "authors-steps-attention-harder")
+    whole = next(a.config for a in stopped.authors_arms if a.name == "elbert-po.as_coded")
+    assert stopped.authors_arms == ATTENTION_HARDER.arms["paper"]
     start = arms("authors-steps-attention-harder", "book")["elbert-po"].config
     assert start.learning.total_steps < whole.learning.total_steps
     assert replace(start.learning, total_steps=whole.learning.total_steps) == whole.learning

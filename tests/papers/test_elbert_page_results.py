@@ -145,12 +145,12 @@ def test_wasted_vaccines_are_counted_by_hundreds() -> None:
 def test_a_verdict_is_told_with_its_number() -> None:
     claim = registry.select_claims(["elbert-trade-off-static"])[0]
     told = Verdict(claim, "as_coded", "code", "paper", "authors", "reproduced", 0.0738)
-    assert worlds.verdict_in_words([told], claim.id, measure="code") == "*reproduced*, 0.074"
+    assert worlds.verdict_in_words([told], claim.id, measure="code") == "*yes*, 0.074"
     whole = replace(told, interval=(0.0172, 0.1319))
     words = worlds.verdict_in_words([whole], claim.id, measure="code")
-    assert words == "*reproduced*, 0.074 [0.017, 0.132]"
+    assert words == "*yes*, 0.074 [0.017, 0.132]"
     without = replace(told, estimate=None)
-    assert worlds.verdict_in_words([without], claim.id, measure="code") == "*reproduced*"
+    assert worlds.verdict_in_words([without], claim.id, measure="code") == "*yes*"
     assert worlds.verdict_in_words([told], claim.id, "ours", measure="code") == "*not judged*"
 
 

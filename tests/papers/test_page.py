@@ -14,7 +14,9 @@ from longfair.papers import registry
 from longfair.papers.elbert.world_results import FIGURE_9, supply_and_demand
 from longfair.papers.page import NOT_STORED, Look, Page, Runs
 from longfair.papers.seed_figures import interval_in_words
+from longfair.runs.rules.words import Word
 from longfair.runs.store import Store
+from longfair.runs.verdicts import Verdict
 
 EXPERIMENT = registry.experiment("elbert/attention-harder")
 LOOK = Look(
@@ -193,6 +195,24 @@ def test_claims_are_folded_with_their_reasons(tmp_path: Path) -> None:
     assert "elbert-24" in repr(found)
     assert "longfair-claims" in found.marked_up
     assert "finite differences" in found.plain or "gradient" in found.plain
+
+
+def test_verdicts_and_answers_are_counted_apart(tmp_path: Path) -> None:
+    page = Page("smoke", store=Store(tmp_path))
+    words: dict[str, Word] = {
+        "elbert-24": "checked",
+        "elbert-static": "contradicted",
+        "elbert-static-lending": "not reproduced",
+    }
+    page.__dict__["verdicts"] = [
+        Verdict(claim, "as_coded", "", "book", "", words[claim.id])
+        for claim in registry.select_claims(list(words))
+    ]
+    found = page.claims()
+    assert isinstance(found, Folded)
+    assert found.heading == "Verdicts: 1 checked; answers to our questions: 2 no"
+    assert "elbert-static (as coded): no." in found.plain
+    assert "contradicted" not in found.plain + found.marked_up
 
 
 def test_a_page_on_an_empty_store_says_how_to_fill_it(tmp_path: Path, drawn: list[Any]) -> None:

@@ -159,7 +159,7 @@ def test_headlines_are_counted_by_who_asks(store: Store) -> None:
     assert board.headlines([*found, *beside]) == found
     assert board.counts([*found, *beside]) == {
         "paper": {"reproduced": 1},
-        "here": {"checked": 1},
+        "here": {"yes": 1},
     }
 
 

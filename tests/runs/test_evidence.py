@@ -28,9 +28,16 @@ class Evaluating:
 
 
 @dataclass(frozen=True)
+class Learning:
+    total_steps: int = 100
+    rate: float = 0.1
+
+
+@dataclass(frozen=True)
 class Settings:
     bias: float
     evaluating: Evaluating = Evaluating()
+    learning: Learning = Learning()
 
 
 @protocol("toy-evidence")
@@ -125,11 +132,11 @@ def test_settings_are_those_of_the_stored_run(store: Store) -> None:
 def test_an_untrained_policy_may_be_looked_at_more_often_but_not_longer(store: Store) -> None:
     of = experiment(book=0.1, evaluating=OFTEN)
     fill(store, of, "book")
-    assert Evidence.of(store, of).runs["authors"].all()
+    assert Evidence.of(store, of).runs["settings"].eq("authors").all()
     of = experiment(book=0.1, evaluating=LONG)
     fill(store, of, "book")
     runs = Evidence.of(store, of).runs
-    assert set(runs["method"][runs["authors"]]) == {"fair"}
+    assert set(runs["method"][runs["settings"] == "authors"]) == {"fair"}
     assert told(judged(store, of)) == [("ours", "book", 6, "reproduced")]
 
 
@@ -139,7 +146,36 @@ def test_a_change_of_ours_is_never_the_authors(store: Store) -> None:
     of = replace(of, arms={**of.arms, "book": (ours, of.arms["book"][1])})
     fill(store, of, "book")
     runs = Evidence.of(store, of).runs
-    assert set(runs["method"][runs["authors"]]) == {"idle"}
+    assert set(runs["method"][runs["settings"] == "authors"]) == {"idle"}
+
+
+@pytest.mark.parametrize(
+    ("learning", "evaluating", "settings"),
+    [
+        (Learning(), Evaluating(), "authors"),
+        (Learning(50), OFTEN, "short"),
+        (Learning(), OFTEN, "ours"),
+        (Learning(200), Evaluating(), "ours"),
+        (Learning(50, rate=0.2), Evaluating(), "ours"),
+        (Learning(50), LONG, "ours"),
+    ],
+)
+def test_runs_that_only_stop_early_are_told_from_ours(
+    store: Store, learning: Learning, evaluating: Evaluating, settings: str
+) -> None:
+    of = experiment(book=0.1)
+    whole = of.arms["paper"][0]
+    run = replace(whole, config=Settings(0.1, evaluating, learning))
+    of = replace(
+        of,
+        arms={"book": (run, of.arms["book"][1])},
+        seeds={"book": 6},
+        horizon={"book": 100},
+        authors_arms=of.arms["paper"],
+    )
+    fill(store, of, "book")
+    assert [verdict.settings for verdict in judged(store, of)] == [settings]
+    assert judged(store, replace(of, authors_arms=()))[0].settings == "ours"
 
 
 def test_nothing_stored_is_not_attempted(store: Store) -> None:

@@ -26,7 +26,7 @@ from longfair.runs.rules.gain import (
     of_effect,
 )
 from longfair.runs.rules.level import BoundRule, ValueRule
-from longfair.runs.rules.rule import Guarded, Quantity, Rule, methods_of
+from longfair.runs.rules.rule import AtWorst, Guarded, Quantity, Rule, methods_of
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.store import Store, no_results
@@ -683,27 +683,57 @@ def test_each_measure_is_judged_apart() -> None:
     assert verdicts[1].name == "toy-1 (as coded, text)"
 
 
+# --- questions of ours ------------------------------------------------------------------------
+
+
+def test_the_sentences_about_a_question_speak_in_answers() -> None:
+    def asked_here(rule: Rule, *tables: pd.DataFrame) -> Verdict:
+        claim = replace(claim_of(rule), asked="here")
+        (verdict,) = judge(claim, pd.concat(tables, ignore_index=True), profile="book")
+        return verdict
+
+    fair, low, high = rows("fair", 0.1 + SPREAD), rows("greedy", 0.05 + SPREAD), 0.5 + SPREAD
+    both = asked_here(AllRule((ValueRule(BIAS, "fair", 0.1, 0.05), lowest())), fair, low)
+    assert (both.word, both.answer) == ("contradicted", "no")
+    assert both.detail.startswith("(1) yes: bias of fair")
+    assert "; (2) no: bias of fair" in both.detail
+    assert [part["answer"] for part in both.as_json()["parts"]] == ["yes", "no"]
+    waiting = asked_here(lowest("greedy", "idle", among="available"), fair, rows("greedy", high))
+    assert waiting.detail.endswith("cannot be told until it is, yes so far")
+    rewards = [rows("fair", SPREAD, metric="reward"), rows("idle", 0.5 + SPREAD, metric="reward")]
+    guarded = Guarded(lowest(), AtLeastRule(REWARD, "fair", ("idle",), "all"))
+    dear = asked_here(guarded, fair, rows("greedy", high), *rewards)
+    assert dear.answer == "in part"
+    assert "but its price is not excluded, no: reward of fair" in dear.detail
+    lifted = asked_here(AtWorst(lowest(), "not reproduced"), fair, low)
+    assert (lifted.word, lifted.answer) == ("not reproduced", "no")
+    assert lifted.detail.endswith("claimed more than 0")
+
+
 # --- settings and steps -----------------------------------------------------------------------
 
 
-def with_settings(table: pd.DataFrame, authors: bool, stale: int = 0) -> pd.DataFrame:
-    return table.assign(profile="book", authors=authors, stale=table["seed"] < stale)
+def with_settings(table: pd.DataFrame, settings: str, stale: int = 0) -> pd.DataFrame:
+    return table.assign(profile="book", settings=settings, stale=table["seed"] < stale)
 
 
 def test_a_verdict_says_first_that_the_settings_are_ours() -> None:
     fair, greedy = rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)
-    theirs = verdict_of(lowest(), with_settings(fair, True), with_settings(greedy, True))
+    theirs = verdict_of(lowest(), with_settings(fair, "authors"), with_settings(greedy, "authors"))
     assert theirs.settings == "authors"
     assert theirs.detail.startswith("bias of fair")
-    ours = verdict_of(lowest(), with_settings(fair, True), with_settings(greedy, False))
+    ours = verdict_of(lowest(), with_settings(fair, "authors"), with_settings(greedy, "ours"))
     assert ours.settings == "ours"
     assert ours.detail.startswith("our settings: bias of fair")
+    short = verdict_of(lowest(), with_settings(fair, "short"), with_settings(greedy, "authors"))
+    assert short.settings == "short"
+    assert short.detail.startswith("the authors' settings, short of their steps: bias of fair")
     assert verdict_of(lowest(), fair, greedy).settings == ""
 
 
 def test_a_verdict_says_how_many_of_its_runs_are_stale() -> None:
     tables = [rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)]
-    verdict = verdict_of(lowest(), *(with_settings(table, True, stale=2) for table in tables))
+    verdict = verdict_of(lowest(), *(with_settings(table, "authors", stale=2) for table in tables))
     assert verdict.stale == 4
     assert verdict.detail.endswith("; 4 of the runs are stale")
 
@@ -719,12 +749,12 @@ def test_fewer_than_five_runs_decide_nothing() -> None:
 def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, word: str) -> None:
     claim = replace(claim_of(HighestRule(BIAS, "fair", ("greedy",), "all")), horizon=horizon)
     results = pd.concat([rows("fair", 0.1 + SPREAD), rows("greedy", 0.5 + SPREAD)])
-    (verdict,) = judge(claim, with_settings(results, False), profile="book")
+    (verdict,) = judge(claim, with_settings(results, "ours"), profile="book")
     assert verdict.word == word
     assert ("100 steps of 1,000 cannot refute" in verdict.detail) == (horizon == 1000)
-    (theirs,) = judge(claim, with_settings(results, True), profile="book")
+    (theirs,) = judge(claim, with_settings(results, "authors"), profile="book")
     assert theirs.word == "contradicted"
-    (other,) = judge(replace(claim, rule=lowest()), with_settings(results, False), profile="book")
+    (other,) = judge(replace(claim, rule=lowest()), with_settings(results, "ours"), profile="book")
     assert other.word == "reproduced"
 
 
@@ -733,7 +763,7 @@ def test_a_judged_policy_without_training_has_the_steps_of_those_beside_it() -> 
     claim = replace(claim_of(HighestRule(BIAS, "nobody", ("fair",), "all")), horizon=1000)
     untrained = rows("nobody", 0.1 + SPREAD, variant="reference", step=0)
     results = pd.concat([untrained, rows("fair", 0.5 + SPREAD)])
-    (verdict,) = judge(claim, with_settings(results, False), profile="book")
+    (verdict,) = judge(claim, with_settings(results, "ours"), profile="book")
     assert (verdict.word, verdict.steps) == ("inconclusive", 100)
     assert "100 steps of 1,000 cannot refute" in verdict.detail
 
@@ -841,10 +871,13 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "measure": "",
         "variant": "as_coded",
         "verdict": "reproduced",
+        "answer": "reproduced",
         "fragile": False,
         "two_kinds": False,
         "verdict_99": "reproduced",
         "verdict_999": verdict.word_999,
+        "answer_99": "reproduced",
+        "answer_999": verdict.word_999,
         "error": verdict.error,
         "better": None,
         "enough_seeds": None,

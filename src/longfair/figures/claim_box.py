@@ -19,7 +19,19 @@ VERDICT_COLOURS: Mapping[str, str] = {
     "inconclusive": BLUE,
     "not attempted": GREY,
 }
-"""Colour of the bar beside each verdict; the word says the same."""
+"""Colour of the bar beside each word for a paper's claim; the word says the same."""
+
+ANSWER_COLOURS: Mapping[str, str] = {
+    "yes": GREEN,
+    "in part": SKY,
+    "no": ORANGE,
+    "cannot be told": BLUE,
+    "not attempted": GREY,
+}
+"""Colour of the bar beside each answer to a question of ours."""
+
+COLOURS: Mapping[str, str] = {**VERDICT_COLOURS, **ANSWER_COLOURS}
+"""Both, the words first."""
 
 _KEYS = (
     "id",
@@ -40,6 +52,7 @@ _KEYS = (
     "measure",
     "variant",
     "verdict",
+    "answer",
     "changed",
     "stale",
 )
@@ -144,11 +157,10 @@ def claim_box(rows: Sequence[Row]) -> ClaimBox:
         missing = [key for key in _KEYS if key not in row]
         if missing:
             raise UsageError(f"claim {row.get('id', '?')} lacks {', '.join(missing)}")
-        if row["verdict"] not in VERDICT_COLOURS:
-            known = near_misses(str(row["verdict"]), VERDICT_COLOURS)
-            raise UsageError(
-                f"claim {row['id']} has the unknown verdict {row['verdict']!r}: {known}"
-            )
+        colours = ANSWER_COLOURS if row["asked"] == "here" else VERDICT_COLOURS
+        if row["answer"] not in colours:
+            known = near_misses(str(row["answer"]), colours)
+            raise UsageError(f"claim {row['id']} has the unknown answer {row['answer']!r}: {known}")
     return ClaimBox(tuple(rows))
 
 
@@ -196,14 +208,27 @@ def verdict_cell(rows: Sequence[Row]) -> str:
     for row in rows:
         size = "small" if row["measure"] in large else "div"
         large.add(row["measure"])
-        kind = row["verdict"].replace(" ", "-")
-        bar = f"border-left: 0.4em solid {VERDICT_COLOURS[row['verdict']]}; padding-left: 0.4em"
-        word = f'<strong class="verdict verdict-{kind}" style="{bar}">{_verdict(row)}</strong>'
+        word = badge(row["answer"], _verdict(row))
         number = "" if row["estimate"] is None else f"<br>{_number(row)}"
         basis = _listed(*_basis(row)) if _decided(row) else ""
         text = word + number + _aside(row["measured"]) + _aside(basis)
         blocks.append(f'<{size} style="display: block">{text}</{size}>')
     return "".join(blocks) or _NOTHING
+
+
+def badge(answer: str, text: str) -> str:
+    """Write a text as HTML, with the bar of a word or an answer beside it.
+
+    Parameters
+    ----------
+    answer
+        The word or the answer.
+    text
+        What is written.
+    """
+    bar = f"border-left: 0.4em solid {COLOURS[answer]}; padding-left: 0.4em"
+    kind = answer.replace(" ", "-")
+    return f'<strong class="verdict verdict-{kind}" style="{bar}">{text}</strong>'
 
 
 def change_marks(row: Row) -> str:
@@ -231,7 +256,7 @@ def _basis(row: Row) -> list[str]:
     of = f" of {row['horizon']:,}" if short else ""
     return [
         measure,
-        "" if row["settings"] == "ours" else row["whose"] or str(row["profile"]),
+        "" if _first(row) else row["whose"] or str(row["profile"]),
         f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
@@ -250,11 +275,11 @@ def _better(row: Row) -> str:
 
 
 def _level(row: Row) -> str:
-    """Say what becomes of a word by intervals at 99 and at 99.9 %."""
-    words = (("99 %", row.get("verdict_99")), ("99.9 %", row.get("verdict_999")))
+    """Say what becomes of a word or an answer by intervals at 99 and at 99.9 %."""
+    words = (("99 %", row.get("answer_99")), ("99.9 %", row.get("answer_999")))
     if words[0][1] is None or row["verdict"] == "inconclusive":
         return ""
-    other = next((f"at {level} {word}" for level, word in words if word != row["verdict"]), "")
+    other = next((f"at {level} {word}" for level, word in words if word != row["answer"]), "")
     return other or "the same at 99.9 %"
 
 
@@ -267,14 +292,19 @@ def _missing(row: Row, short: bool) -> str:
     return "longer runs would decide" if short else "no number of runs would decide"
 
 
+def _first(row: Row) -> str:
+    """Say first whose settings runs have that have not the authors' settings and steps."""
+    told = row["settings"] not in ("", "authors") and _decided(row)
+    return f"{row['whose']}: " if told else ""
+
+
 def _decided(row: Row) -> bool:
     return bool(row["verdict"] != "not attempted")
 
 
 def _verdict(row: Row) -> str:
-    """Write the word, after whose settings it is about if these are ours."""
-    whose = f"{row['whose']}: " if row["settings"] == "ours" and _decided(row) else ""
-    return f"{whose}{row['verdict']}{' (fragile)' if row.get('fragile') else ''}"
+    """Write the word or the answer, after whose settings it is about."""
+    return f"{_first(row)}{row['answer']}{' (fragile)' if row.get('fragile') else ''}"
 
 
 def _listed(*parts: str) -> str:

@@ -41,11 +41,11 @@ class Pools:
         return self._evidence[experiment]
 
     def outcomes(self, experiment: str, settings: str) -> Outcomes:
-        """Return what the runs with the authors' settings gave, or those with ours."""
+        """Return what the runs with the authors' settings gave, or those beside them."""
         which = (experiment, settings)
         if which not in self._outcomes:
             theirs, ours = self.evidence(experiment).pools().values()
-            pool = ours if settings == "ours" else theirs
+            pool = theirs if settings == "authors" else ours
             needed = {
                 method
                 for claim in registry.claims()

@@ -35,6 +35,7 @@ from longfair.runs import board, tidy
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment
 from longfair.runs.origin import origin
+from longfair.runs.rules.words import Asked
 from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
@@ -42,6 +43,8 @@ from longfair.runs.verdicts import Verdict
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
+_COUNTED: Mapping[Asked, str] = {"paper": "verdicts", "here": "answers to our questions"}
+"""What is counted above the folded table, by who says it."""
 
 
 @dataclass(frozen=True)
@@ -503,13 +506,15 @@ class Page:
             return Words(tidy.nothing_to_show(self.profile, *self.experiments))
         box = claim_box([verdict.as_json() for verdict in verdicts])
         details = [_reasons(verdict) for verdict in verdicts]
-        words = pd.Series([verdict.word for verdict in board.headlines(verdicts)])
-        counts = ", ".join(
-            f"{count} {word}" for word, count in words.value_counts(sort=False).items()
+        counted = board.counts(verdicts)
+        summary = "; ".join(
+            f"{title}: " + ", ".join(f"{number} {word}" for word, number in counted[asked].items())
+            for asked, title in _COUNTED.items()
+            if counted[asked]
         )
         items = "".join(f"<li>{html.escape(reason)}</li>" for reason in details)
         return Folded(
-            f"Verdicts: {counts}",
+            summary.capitalize(),
             f"{box._repr_html_()}<ul>{items}</ul>",
             "\n".join([repr(box), *details]),
         )
@@ -559,4 +564,4 @@ def _reasons(verdict: Verdict) -> str:
     parts = " ".join(f"{part.detail.rstrip('.')}." for part in verdict.parts or [verdict])
     middle = verdict.interquartile_mean
     more = "" if middle is None else f" {verdict.measured}, with interquartile means: {middle:.4g}."
-    return f"{verdict.name}: {verdict.word}. {parts}{more}"
+    return f"{verdict.name}: {verdict.answer}. {parts}{more}"

@@ -16,11 +16,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from longfair.runs import check_memory
-from longfair.runs.claims import Asked, Check, Claim
+from longfair.runs.claims import Check, Claim
 from longfair.runs.evidence import Evidence, digest_of
 from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
-from longfair.runs.rules.words import Word
+from longfair.runs.rules.words import Asked
 from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_by_settings
@@ -93,17 +93,17 @@ def headlines(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return list(first.values())
 
 
-def counts(verdicts: Iterable[Verdict]) -> dict[Asked, Counter[Word]]:
-    """Count the words of headlines, papers' claims and our own questions apart.
+def counts(verdicts: Iterable[Verdict]) -> dict[Asked, Counter[str]]:
+    """Count the words of headlines on papers' claims, and apart the answers to our questions.
 
     Parameters
     ----------
     verdicts
         As from `verdicts`.
     """
-    found: dict[Asked, Counter[Word]] = {"paper": Counter(), "here": Counter()}
+    found: dict[Asked, Counter[str]] = {"paper": Counter(), "here": Counter()}
     for verdict in headlines(verdicts):
-        found[verdict.claim.asked][verdict.word] += 1
+        found[verdict.claim.asked][verdict.answer] += 1
     return found
 
 

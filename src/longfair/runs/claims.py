@@ -57,6 +57,7 @@ from longfair.errors import UsageError, near_misses
 from longfair.runs.experiment import require_name, split_id
 from longfair.runs.fields import Fields
 from longfair.runs.rules.rule import AboutMetrics, Rule, RuleFields
+from longfair.runs.rules.words import Asked
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,6 @@ class Change:
     was: str
     now: str
     why: str
-
-
-Asked = Literal["paper", "here"]
 
 
 @dataclass(frozen=True)

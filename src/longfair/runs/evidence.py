@@ -3,17 +3,19 @@
 What the authors ran is judged on runs with the authors' settings and steps. An experiment declares
 those settings, by default with its profile ``paper``. Whether a stored run has them follows from
 the settings stored in it, not from the name of its profile: where the authors' runs are short
-enough for ``book`` to have them too, runs of ``book`` count.
+enough for ``book`` to have them too, runs of ``book`` count. Runs that have them but for fewer
+steps are told apart from runs with settings of ours. They are judged beside the authors' all the
+same.
 
 A policy that learns nothing has no learning curve, so how often one is taken and over how many
 episodes does not count for it. The episodes that the last policy is judged by do, because the
-spread over runs depends on them.
+spread over runs depends on them. Nor does the curve count for a run that stops early.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,10 +28,15 @@ from longfair.runs.keys import canonical_json, sha256
 from longfair.runs.sources import library_stamp
 from longfair.runs.store import Store, no_results
 
-Settings = Literal["authors", "ours"]
+Settings = Literal["authors", "short", "ours"]
+"""Whose settings runs have: the authors', theirs for fewer steps, or ours."""
 
-SETTINGS_IN_WORDS = {"authors": "the authors' settings", "ours": "our settings"}
-"""Whose settings runs have, in words."""
+SETTINGS_IN_WORDS: Mapping[str, str] = {
+    "authors": "the authors' settings",
+    "short": "the authors' settings, short of their steps",
+    "ours": "our settings",
+}
+"""Whose settings runs have, in words; the nearest to the authors' first."""
 
 REFERENCE = "reference"
 """Variant of methods that learn nothing; they stand in every variant's comparison."""
@@ -41,6 +48,7 @@ OURS = "book"
 """Profile whose runs are judged beside those with the authors' settings."""
 
 _CURVE = ("every", "episodes")
+_STEPS = "total_steps"
 _RUN = ["profile", "method", "variant", "seed"]
 
 
@@ -53,8 +61,8 @@ class Evidence:
     experiment
         Declares the authors' settings, and what its runs would be now.
     runs
-        One row per run: ``profile``, ``method``, ``variant``, ``seed``, ``authors`` (whether it has
-        the authors' settings), ``stale``, ``stamp`` of its file.
+        One row per run: ``profile``, ``method``, ``variant``, ``seed``, ``settings`` (of
+        `Settings`), ``stale``, ``stamp`` of its file.
     """
 
     experiment: Experiment
@@ -73,7 +81,7 @@ class Evidence:
         """
         declared = {
             arm.name: _essence(arm, json.loads(canonical_json(arm.config)))
-            for arm in experiment.arms.get(experiment.authors, ())
+            for arm in (*experiment.arms.get(experiment.authors, ()), *experiment.authors_arms)
             if arm.variant in PUBLISHED
         }
         arms = {
@@ -90,15 +98,14 @@ class Evidence:
         states = store.states_of(run for run, _ in found)
         for (run, state), (_, entry) in zip(states, found, strict=True):
             arm = run.arm
-            authors = arm.name in declared and not entry.problem
-            if authors:
-                authors = (
-                    _essence(arm, store.index.provenance(entry)["config"]) == declared[arm.name]
-                )
+            settings: Settings = "ours"
+            if arm.name in declared and not entry.problem:
+                config = _essence(arm, store.index.provenance(entry)["config"])
+                settings = _whose(config, declared[arm.name])
             identity = (run.profile, arm.method, arm.variant, run.seed)
-            rows.append((*identity, authors, state.status == "stale", entry.stamp))
-        runs = pd.DataFrame(rows, columns=[*_RUN, "authors", "stale", "stamp"])
-        return cls(experiment, runs.astype({"authors": bool, "stale": bool}))
+            rows.append((*identity, settings, state.status == "stale", entry.stamp))
+        runs = pd.DataFrame(rows, columns=[*_RUN, "settings", "stale", "stamp"])
+        return cls(experiment, runs.astype({"settings": str, "stale": bool}))
 
     @property
     def digest(self) -> str:
@@ -121,7 +128,7 @@ class Evidence:
         """
         if profile is not None:
             return {profile: self._of(profile)}
-        theirs = self.runs[self.runs["authors"]]
+        theirs = self.runs[self.runs["settings"] == "authors"]
         declared_first = (theirs["profile"] != self.experiment.authors).argsort(kind="stable")
         theirs = theirs.iloc[declared_first].drop_duplicates(_RUN[1:])
         return {SETTINGS_IN_WORDS["authors"]: replace(self, runs=theirs), OURS: self._of(OURS)}
@@ -145,7 +152,14 @@ class Evidence:
             for profile in chosen["profile"].unique()
         ]
         table = pd.concat(tables, ignore_index=True) if tables else no_results()
-        return table.merge(chosen[[*_RUN, "authors", "stale"]], on=_RUN, how="inner")
+        return table.merge(chosen[[*_RUN, "settings", "stale"]], on=_RUN, how="inner")
+
+
+def farthest(settings: Iterable[str]) -> Settings | Literal[""]:
+    """Return of several settings those farthest from the authors'; empty if nothing is known."""
+    found: tuple[Settings, ...] = ("ours", "short", "authors")
+    kinds = set(settings)
+    return next((kind for kind in found if kind in kinds), "")
 
 
 def digest_of(store: Store, experiment: Experiment) -> str:
@@ -157,7 +171,8 @@ def digest_of(store: Store, experiment: Experiment) -> str:
         As for `Evidence.of`.
     """
     stamps = [f"{entry.path} {entry.stamp}" for _, entry in _entries(store, experiment)]
-    declared = [(arm.name, arm.config) for arms in experiment.arms.values() for arm in arms]
+    arms = (*experiment.arms.values(), experiment.authors_arms)
+    declared = [(arm.name, arm.config) for several in arms for arm in several]
     question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{stamps} {declared}')}"
     known = store.index.answer(question)
     if known is None:
@@ -175,8 +190,39 @@ def _entries(store: Store, experiment: Experiment) -> Iterator[tuple[str, Entry]
 
 def _essence(arm: Arm, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings without those of the learning curve where nothing is learned."""
-    evaluating = config.get("evaluating")
-    if arm.variant != REFERENCE or not isinstance(evaluating, Mapping):
+    return _without(config, "evaluating", _CURVE) if arm.variant == REFERENCE else config
+
+
+def _whose(config: Mapping[str, Any], authors: Mapping[str, Any]) -> Settings:
+    """Say whose settings a run has that was stored with these.
+
+    Parameters
+    ----------
+    config
+        What is stored.
+    authors
+        The authors' settings of its arm.
+    """
+    if config == authors:
+        return "authors"
+    steps, full = (_steps(one) for one in (config, authors))
+    return "short" if steps < full and _but_for_steps(config) == _but_for_steps(authors) else "ours"
+
+
+def _steps(config: Mapping[str, Any]) -> int:
+    """Return the training steps that settings name; 0 if they name none."""
+    learning = config.get("learning")
+    return int(learning.get(_STEPS, 0)) if isinstance(learning, Mapping) else 0
+
+
+def _but_for_steps(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings without the training steps and the learning curve on the way."""
+    return _without(_without(config, "learning", (_STEPS,)), "evaluating", _CURVE)
+
+
+def _without(config: Mapping[str, Any], part: str, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return settings without some of those in one of their parts, if they have it."""
+    held = config.get(part)
+    if not isinstance(held, Mapping):
         return config
-    kept = {name: value for name, value in evaluating.items() if name not in _CURVE}
-    return {**config, "evaluating": kept}
+    return {**config, part: {name: value for name, value in held.items() if name not in names}}

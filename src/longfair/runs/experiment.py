@@ -147,6 +147,9 @@ class Experiment:
     authors
         Profile whose arms have the authors' settings; an experiment without this profile has no
         such arms. `longfair.runs.evidence` says what follows from it.
+    authors_arms
+        Arms with the authors' settings that no profile runs to their end. Runs of this experiment
+        that are shorter and else the same are named after them.
 
     Raises
     ------
@@ -161,6 +164,7 @@ class Experiment:
     seeds: Mapping[str, int]
     horizon: Mapping[str, int]
     authors: str = "paper"
+    authors_arms: tuple[Arm, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the parts and freeze the mappings."""

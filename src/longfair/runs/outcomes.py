@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longfair.errors import UsageError, near_misses
-from longfair.runs.evidence import REFERENCE, Settings
+from longfair.runs.evidence import REFERENCE, Settings, farthest
 
 if TYPE_CHECKING:
     from longfair.runs.rules.rule import Quantity
@@ -37,14 +37,14 @@ class Outcomes:
     Parameters
     ----------
     table
-        As from `longfair.runs.evidence.Evidence.results`. Without its columns ``authors`` and
+        As from `longfair.runs.evidence.Evidence.results`. Without its columns ``settings`` and
         ``stale``, as from `longfair.runs.store.Store.load`, nothing is known about them.
     """
 
     def __init__(self, table: pd.DataFrame) -> None:
         self._arms = table.groupby(["method", "variant"], sort=False).indices
         self._columns = {name: _Column.of(table[name]) for name in ("metric", "group", "phase")}
-        known = [name for name in ("profile", "authors", "stale") if name in table]
+        known = [name for name in ("profile", "settings", "stale") if name in table]
         self._numbers = {name: table[name].to_numpy() for name in ("seed", "step", "value", *known)}
         self._found: dict[tuple[str, str], Arm] = {}
         self.kept: dict[tuple[Any, ...], Any] = {}
@@ -100,10 +100,8 @@ class Arm:
 
     @property
     def settings(self) -> Settings | Literal[""]:
-        """Whose settings its runs have; empty if that is not known."""
-        if "authors" not in self.numbers:
-            return ""
-        return "authors" if self.numbers["authors"].all() else "ours"
+        """Whose settings all of its runs have; empty if that is not known."""
+        return farthest(self.numbers.get("settings", ()))
 
     @property
     def stale(self) -> int:

@@ -17,11 +17,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from longfair.runs.claims import Check, Claim
-from longfair.runs.evidence import OURS, SETTINGS_IN_WORDS, Evidence, Settings
+from longfair.runs.evidence import OURS, SETTINGS_IN_WORDS, Evidence, Settings, farthest
 from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import methods_of
-from longfair.runs.rules.words import Word
+from longfair.runs.rules.words import Word, answer
 from longfair.runs.statistics import Kind
 from longfair.runs.store import Store, no_results
 
@@ -39,8 +39,8 @@ class Verdict:
     profile
         Profile of the runs it rests on, or several with commas.
     settings
-        Whose settings all of these runs have; ``"ours"`` if one of them has not the authors'.
-        Empty for exact claims, and where it is not known.
+        Whose settings these runs have, those farthest from the authors' if they differ. Empty for
+        exact claims, and where it is not known.
     word
         The verdict.
     estimate
@@ -118,6 +118,16 @@ class Verdict:
         """Whose settings the runs have, in words; empty if there are none."""
         return SETTINGS_IN_WORDS.get(self.settings, "")
 
+    @property
+    def answer(self) -> str:
+        """What a reader sees: the word, or the answer to a question of ours."""
+        return answer(self.word, self.claim.asked)
+
+    @property
+    def first(self) -> str:
+        """What stands before the word of runs that have not the authors' settings and steps."""
+        return f"{self.whose}: " if self.settings not in ("", "authors") else ""
+
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as the plain object that ``longfair claims --json`` prints."""
         claim = self.claim
@@ -140,10 +150,13 @@ class Verdict:
             "measure": self.measure,
             "variant": self.variant,
             "verdict": self.word,
+            "answer": self.answer,
             "fragile": self.fragile,
             "two_kinds": self.two_kinds,
             "verdict_99": self.word_99,
             "verdict_999": self.word_999,
+            "answer_99": self.word_99 and answer(self.word_99, claim.asked),
+            "answer_999": self.word_999 and answer(self.word_999, claim.asked),
             "error": self.error,
             "better": None if self.better is None else list(self.better),
             "enough_seeds": self.enough_seeds,
@@ -158,6 +171,7 @@ class Verdict:
         """Return what was measured and what it was, as JSON has it for parts."""
         return {
             "verdict": self.word,
+            "answer": self.answer,
             "measured": self.measured,
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
@@ -318,11 +332,10 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
     found = (outcomes.arm(name, blank.variant) for name in dict.fromkeys(blank.claim.rule.methods))
     arms = [arm for arm in found if arm is not None]
     if arms:
-        kinds = {arm.settings for arm in arms}
         blank = replace(
             blank,
             profile=", ".join(arms[0].profiles) or blank.profile,
-            settings="ours" if "ours" in kinds else arms[0].settings,
+            settings=farthest(arm.settings for arm in arms),
             stale=sum(arm.stale for arm in arms),
         )
     case = Case(blank, outcomes, checks)
@@ -331,9 +344,8 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
         return replace(verdict, settings="", stale=0)
     if arms:
         verdict = _doubted(verdict, case)
-    before = f"{verdict.whose}: " if verdict.settings == "ours" else ""
     after = f"; {verdict.stale} of the runs are stale" if verdict.stale else ""
-    return replace(verdict, detail=f"{before}{verdict.detail}{after}")
+    return replace(verdict, detail=f"{verdict.first}{verdict.detail}{after}")
 
 
 ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)

@@ -211,6 +211,7 @@ def experiment(
     variations: Callable[[str], Variations],
     seeds: Mapping[str, int],
     reference: Callable[[str], tuple[Arm, ...]] = lambda profile: (),
+    authors_arms: tuple[Arm, ...] = (),
 ) -> Experiment:
     """Make an experiment out of variations of one method, all as coded.
 
@@ -224,6 +225,8 @@ def experiment(
         Profiles, and the number of seeds of each.
     reference
         Arms of policies that need no training.
+    authors_arms
+        As for `longfair.runs.experiment.Experiment`.
     """
     by_profile = {profile: variations(profile) for profile in seeds}
     return Experiment(
@@ -244,6 +247,7 @@ def experiment(
             profile: next(iter(found.values()))[0].learning.total_steps
             for profile, found in by_profile.items()
         },
+        authors_arms=authors_arms,
     )
 
 
@@ -344,6 +348,7 @@ ABLATIONS = (
         "The authors' settings for a million steps, attention harder",
         with_authors_steps,
         SEEDS,
+        authors_arms=attention.ATTENTION_HARDER.arms["paper"],
     ),
     experiment(
         "episodes-lending",

@@ -563,7 +563,7 @@ def verdict_in_words(
     measure: str = "",
     digits: int = 3,
 ) -> str:
-    """Write a verdict with the number that it rests on.
+    """Write a verdict, or the answer to a question of ours, with the number that it rests on.
 
     Parameters
     ----------
@@ -581,16 +581,16 @@ def verdict_in_words(
     Returns
     -------
     str
-        As in "*reproduced*, 0.074 [0.017, 0.132]".
+        As in "*yes*, 0.074 [0.017, 0.132]".
     """
     wanted = (claim, settings, variant, measure)
     for one in verdicts:
         if (one.claim.id, one.settings, one.variant, one.measure) == wanted:
             if one.estimate is None:
-                return f"*{one.word}*"
+                return f"*{one.answer}*"
             low, high = one.interval or (None, None)
             number = Estimate(one.estimate, low, high, len(one.seeds), one.measured)
-            return f"*{one.word}*, {tidy.written(number, digits)}"
+            return f"*{one.answer}*, {tidy.written(number, digits)}"
     return "*not judged*"
 
 

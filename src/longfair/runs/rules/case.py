@@ -12,7 +12,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity, Rule
-from longfair.runs.rules.words import AGAINST, Word
+from longfair.runs.rules.words import AGAINST, Word, answer
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -200,6 +200,10 @@ class Case:
             seeds=tuple(seeds),
             missing=missing,
         )
+
+    def told(self, word: Word) -> str:
+        """Return what a reader sees for a word of this claim."""
+        return answer(word, self.blank.claim.asked)
 
     def not_attempted(self, missing: Sequence[str]) -> Verdict:
         """Return the verdict where methods have no results."""

@@ -64,7 +64,7 @@ class AllRule(Rule):
         measured = parts[shown].measured
         enough = [part.enough_seeds for part in parts if part.word == word]
         details = (
-            f"({number}) {part.word}: {part.detail.rstrip('.')}"
+            f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}"
             for number, part in enumerate(parts, start=1)
         )
         return replace(

@@ -109,7 +109,8 @@ class PairedRule(Rule):
             return case.undecided("the methods share no seed: run the same")
         verdict = self.compared(case, name, paired)
         if paired.missing and verdict.word in IN_FAVOUR:
-            detail = f"{verdict.detail}: inconclusive until it is, {verdict.word} so far"
+            until, so_far = case.told("inconclusive"), case.told(verdict.word)
+            detail = f"{verdict.detail}: {until} until it is, {so_far} so far"
             return replace(verdict, word="inconclusive", detail=detail)
         return verdict
 

@@ -192,7 +192,8 @@ class Guarded(Rule):
         return replace(
             verdict,
             word="direction only",
-            detail=f"{verdict.detail}; but its price is not excluded, {found.word}: {found.detail}",
+            detail=f"{verdict.detail}; but its price is not excluded, {case.told(found.word)}: "
+            f"{found.detail}",
         )
 
 
@@ -243,8 +244,11 @@ class AtWorst(Rule):
             worst = worst.get(case.blank.variant, verdict.word)
         if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(worst):
             return verdict
-        reason = f"at worst {worst}, since the paper says too little to contradict it"
-        return replace(verdict, word=worst, detail=f"{verdict.detail}; {reason}")
+        lifted = replace(verdict, word=worst)
+        if lifted.answer == verdict.answer:
+            return lifted
+        reason = f"at worst {lifted.answer}, since the paper says too little to contradict it"
+        return replace(lifted, detail=f"{verdict.detail}; {reason}")
 
 
 class RuleFields(Fields):
@@ -297,13 +301,14 @@ class RuleFields(Fields):
 
     def worst(self) -> Word | dict[str, Word]:
         """Read ``at_worst``: a word, or a word for each of some variants."""
-        worst = self.take("at_worst")
+        worst: Any = self.take("at_worst")
         words = worst if isinstance(worst, dict) else {"": worst}
         known = isinstance(worst, str) or (words and set(words) <= set(self.variants))
         if not known or not set(words.values()) <= set(FROM_WEAK_TO_STRONG):
             wanted = f"one of {list(FROM_WEAK_TO_STRONG)}, or one for each of {list(self.variants)}"
             raise self.wrong("at_worst", worst, wanted)
-        return worst
+        found: Word | dict[str, Word] = worst
+        return found
 
     def method(self) -> str:
         """Read ``method``, which may be pinned to a variant: ``method:variant``."""

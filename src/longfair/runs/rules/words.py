@@ -2,11 +2,14 @@
 
 An exact statement that holds wherever it was computed is *checked*, on as many instances as the
 verdict says: no number of them proves a theorem, and none of them is a run.
+
+Rules speak in these words, whoever asks. A reader sees them beside a paper's claims only. Nobody
+has claimed what we ask ourselves, so nothing contradicts it: a question of ours has an `answer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Word = Literal[
@@ -34,6 +37,19 @@ The words that speak against a claim come first, because a conjunction with a fa
 whatever the others say.
 """
 
+Asked = Literal["paper", "here"]
+"""Whether a paper says a claim, or it is a question of ours."""
+
+ANSWERS: Mapping[Word, str] = {
+    "reproduced": "yes",
+    "checked": "yes",
+    "direction only": "in part",
+    "contradicted": "no",
+    "not reproduced": "no",
+    "inconclusive": "cannot be told",
+    "not attempted": "not attempted",
+}
+"""What each word says of a question of ours."""
 
 AGAINST: tuple[Word, ...] = ("contradicted", "not reproduced")
 """Words that speak against a claim."""
@@ -45,6 +61,11 @@ IN_FAVOUR: tuple[Word, ...] = ("reproduced", "direction only")
 def weakest(words: Sequence[Word]) -> Word:
     """Return the verdict of a conjunction."""
     return min(words, key=FROM_WEAK_TO_STRONG.index)
+
+
+def answer(word: Word, asked: Asked) -> str:
+    """Return what a reader sees for a word: an answer to a question of ours, or the word itself."""
+    return ANSWERS[word] if asked == "here" else word
 
 
 def within(low: float, high: float, lowest: float, highest: float) -> Word:
