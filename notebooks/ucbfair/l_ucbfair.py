@@ -394,6 +394,15 @@ folded(
 # In Figure 2b the disparity is the squared difference of the groups' rates of qualification. The
 # paper's portraits show them together at a high level.
 
+# %% tags=["nbval-ignore-output", "hide-input"]
+drawn_equal = page.of("ucbfair/portraits-synthetic-qr")
+drawn_equal.show(
+    learned_portraits(drawn_equal, {("l-ucbfair", "calibrated"): "L-UCBFair"}, "disparity"),
+    "Where L-UCBFair moves the population with equal qualification as the goal, with our numbers: "
+    "the paper's Figure 2b1. The shade is the squared difference of the rates.",
+    "portraits_equal",
+)
+
 # %% tags=["nbval-check-output", "remove-input"]
 equal.say(
     "Over the last twenty steps the mean squared difference is "

@@ -245,6 +245,15 @@ sweep.show(
 # paper says that R-TD3 loses less there than L-UCBFair does (Figure 2b3).
 
 # %% tags=["nbval-ignore-output", "hide-input"]
+drawn_equal = page.of("ucbfair/portraits-synthetic-qr")
+drawn_equal.show(
+    learned_portraits(drawn_equal, {("r-td3", "as_published"): "R-TD3"}, "disparity"),
+    "Where R-TD3 moves the population with equal qualification as the goal: the paper's Figure "
+    "2b2. The shade is the squared difference of the rates.",
+    "portraits_equal",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
 both = (("l-ucbfair", "calibrated"), ("l-ucbfair-learned", "calibrated"), learner)
 equal.show(
     starts_figure(equal, *both, "myopic", "constant", "optimum"),

@@ -13,6 +13,7 @@ from longfair.papers.ucbfair.experiments import (
     HERE,
     PROFILES,
     SYNTHETIC,
+    SYNTHETIC_QR,
     Judging,
     Problem,
     td3_arms,
@@ -20,8 +21,8 @@ from longfair.papers.ucbfair.experiments import (
 )
 from longfair.runs.experiment import Arm, Experiment
 
-PROBLEMS = {"synthetic": SYNTHETIC, "adult": ADULT}
-"""Gaussian features, and Adult scores, both with demographic parity."""
+PROBLEMS = {"synthetic": SYNTHETIC, "synthetic-qr": SYNTHETIC_QR, "adult": ADULT}
+"""Gaussian features and Adult scores with demographic parity; the first with equal rates, too."""
 
 DRAWN = {("l-ucbfair", "calibrated"), ("l-ucbfair", "as_published"), ("r-td3", "as_published")}
 """Methods and variants that have a portrait."""
