@@ -21,7 +21,7 @@ from longfair.cli import main
 from longfair.errors import UsageError
 from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
-from longfair.runs import files
+from longfair.runs import files, ledger
 from longfair.runs.manifest import write_table
 from longfair.runs.verify import Comparison
 
@@ -391,6 +391,17 @@ def test_bench_prints_what_the_papers_measure(
     assert "1,000,000" in out
 
 
+def test_bench_prints_what_the_store_costs(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    benchmarks: Any = ModuleType("longfair.papers.store_benchmarks")
+    benchmarks.store_benchmarks = lambda quick, store: [{"list": 1.5, "of": store.root.name}]
+    monkeypatch.setitem(sys.modules, "longfair.papers.store_benchmarks", benchmarks)
+    (tmp_path / "other").mkdir()
+    code, out, _ = command("bench", "store", "--json", "--store", str(tmp_path / "other"))
+    assert (code, json.loads(out)) == (0, [{"list": 1.5, "of": "other"}])
+
+
 def test_bench_without_benchmarks_is_explained(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,6 +428,9 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert (code, err) == (0, "")
     assert "6 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
     assert out.count("every bit agrees") == 2
+    assert "no probe" not in out
+    ledger.add(tmp_path / "results", ledger.Proof("abcdef012", "", "", 0, "", [["old", "new"]]))
+    assert "no probe: the ledger's line against abcdef01 pairs the digests" in command("verify")[1]
     (path,) = tmp_path.rglob("smoke/fair.as_coded.001.parquet")
     path.unlink()
     code, out, err = command("verify")
@@ -577,6 +591,18 @@ def test_help_is_quick_and_does_not_load_torch() -> None:
     assert shown.stdout.splitlines()[-1] == "[]"
     assert "doctor" in shown.stdout
     assert seconds < 5.0
+
+
+def test_list_loads_nothing_that_computes(tmp_path: Path) -> None:
+    """Once the index knows the revisions of all parts, which it asks of them the first time."""
+    code = (
+        "import sys\n"
+        "from longfair.cli import main\n"
+        f"try:\n    main(['list', '--store', {str(tmp_path)!r}])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'torch', 'numba', 'pandas', 'scipy', 'networkx'} & set(sys.modules)))\n"
+    )
+    process(sys.executable, "-c", code)
+    assert process(sys.executable, "-c", code).stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.usefixtures("book_runs")

@@ -17,8 +17,13 @@ from bad_values import BAD, allowed, without_bounds
 
 from longfair import settings
 from longfair.agents.fair_mdp.baselines import Constraint
-from longfair.agents.fair_mdp.memory_q_learning import QLearning
+from longfair.agents.fair_mdp.memory_q_learning import Books, QLearning
+from longfair.agents.fairqcm.presets import LEARNING
 from longfair.errors import UsageError
+from longfair.papers import registry
+from longfair.papers.setting import Evaluating, Setting, Untrained, World
+from longfair.papers.ucbfair.learning import TD3Learning, UCBLearning
+from longfair.runs.keys import classes_of
 from longfair.settings import Count, Length, OneOf, Probability, checked, validate
 
 ROOMS = ("longfair.envs", "longfair.agents", "longfair.papers")
@@ -30,19 +35,50 @@ UNBOUNDED = {
     "LoanLedger.required_profit",
     "LoanMDPParams.reward_offset",
     "PopulationParams.threshold_range",
+    "Problem.constant",
 }
 """Fields in which every finite number has a meaning."""
 
+WORLD = World("longfair/LoanMDP-v0")
+
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "TrunkPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
-    "Books": {"tolerance": 0.05, "steepest": 1.0},
-    "Controller": {"serving": np.full((1, 1, 2), 0.5)},
-    "DoughnutCounterfactuals": {"largest": 100},
-    "LoanCounterfactuals": {"largest": 40},
-    "Meeting": {"settings": QLearning()},
-    "Wanted": {"constraint": Constraint("nothing")},
+    "agents.fair_mdp.memory_q_learning.Books": {"tolerance": 0.05, "steepest": 1.0},
+    "agents.fairqcm.counterfactuals.DoughnutCounterfactuals": {"largest": 100},
+    "agents.fairqcm.counterfactuals.LoanCounterfactuals": {"largest": 40},
+    "envs.doughnut.exact.Controller": {"serving": np.full((1, 1, 2), 0.5)},
+    "papers.fairmdp.memory_learner.Bank": {"rates": "as_coded", "books": Books(0.05, 1.0)},
+    "papers.fairmdp.memory_learner.Meeting": {"settings": QLearning()},
+    "papers.fairmdp.searching.Wanted": {"constraint": Constraint("nothing")},
+    "papers.fairqcm.deep.DeepLearning": {"settings": LEARNING["doughnuts"]["full"]},
+    "papers.fppo.learning.TrunkPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
+    "papers.setting.Problem": {
+        "world": WORLD,
+        "learning": {},
+        "evaluating": {},
+        "episode_length": {},
+    },
+    "papers.setting.Setting": {
+        "world": WORLD,
+        "method": Untrained("random"),
+        "learning": None,
+        "evaluating": Evaluating(),
+    },
+    "papers.setting.Untrained": {"policy": "random"},
+    "papers.setting.World": {"environment": "longfair/LoanMDP-v0"},
+    "papers.setting.Wrapper": {"name": "elapsed-time"},
+    "papers.ucbfair.experiments.Problem": {"preset": "adult", "notion": "dp", "constant": 0.7},
+    "papers.ucbfair.experiments.Profile": {
+        "ucb": UCBLearning(),
+        "td3": TD3Learning(400),
+        "gradient_steps": 1,
+        "episode_length": None,
+    },
 }
-"""What the required fields of a record may be, by its name."""
+"""What the required fields of a record may be, by its module and name."""
+
+
+def example(record: type[Any]) -> dict[str, Any]:
+    return EXAMPLES.get(f"{record.__module__}.{record.__qualname__}".removeprefix("longfair."), {})
 
 
 def records() -> list[type[Any]]:
@@ -73,7 +109,7 @@ FIELDS = [
 )
 def test_no_field_takes_what_its_annotation_forbids(record: type[Any], field: str) -> None:
     kind = get_type_hints(record, include_extras=True)[field]
-    good = EXAMPLES.get(record.__name__, {})
+    good = example(record)
     for bad in BAD:
         if not allowed(kind, bad):
             with pytest.raises(UsageError) as error:
@@ -90,6 +126,29 @@ def test_every_number_has_bounds(record: type[Any], field: str) -> None:
     kind = get_type_hints(record, include_extras=True)[field]
     unbounded = f"{record.__name__}.{field}" in UNBOUNDED
     assert unbounded == without_bounds(kind)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=repr)
+@pytest.mark.parametrize("field", ["method", "learning"])
+def test_what_is_learned_and_how_are_records(field: str, bad: Any) -> None:
+    """Any record may be one; what its own fields may be, the record says."""
+    if field == "learning" and bad is None:
+        return  # nothing is learned
+    with pytest.raises(UsageError, match=f"^{field}=.*a record"):
+        Setting(**example(Setting) | {field: bad})
+
+
+def test_every_setting_is_held_against_its_annotations() -> None:
+    """All records that stand in the settings of an arm."""
+    arms = [
+        arm
+        for experiment in registry.experiments().values()
+        for profile in experiment.arms.values()
+        for arm in profile
+    ]
+    found = {record for arm in arms for record in classes_of(arm.config)}
+    fields = {record for record in found if dataclasses.fields(record)}
+    assert fields - set(RECORDS) == set()
 
 
 def test_there_are_a_thousand_bad_cases() -> None:

@@ -28,7 +28,8 @@ import numpy as np
 import pandas as pd
 
 from longfair.agents.policies import ProportionalToExcess
-from longfair.agents.ppo.massaging.attention import AttentionFPPO, massaged, unevenness
+from longfair.agents.ppo.massaging.attention import AttentionFPPO
+from longfair.agents.ppo.massaging.attention_moves import massaged, unevenness
 from longfair.envs.attention import AttentionParams
 from longfair.figures import folded, source_of
 from longfair.papers.fppo.attention import CASE

@@ -28,7 +28,8 @@ import numpy as np
 import pandas as pd
 
 from longfair.agents.ppo.f_ppo import FPPOL
-from longfair.agents.ppo.massaging.lending import LendingFPPO, gaps_of_decisions, massaged
+from longfair.agents.ppo.massaging.lending import LendingFPPO
+from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
 from longfair.envs.lending import LendingParams
 from longfair.figures import folded, source_of
 from longfair.papers.fppo.lending import CASE

@@ -480,15 +480,24 @@ def evaluate(
 @bench_app.command("env")
 def bench_environments(quick: QuickOption = False, as_json: JsonOption = False) -> None:
     """Measure steps per second of the environments."""
-    rows = _benchmarks().environment_benchmarks(quick)
+    rows = _benchmarks("benchmarks").environment_benchmarks(quick)
     _print_json(rows) if as_json else _print_table("environments", rows)
 
 
 @bench_app.command("train")
 def bench_training(quick: QuickOption = False, as_json: JsonOption = False) -> None:
     """Measure training, also against the machine's own matrix-multiply rate."""
-    rows = _benchmarks().training_benchmarks(quick)
+    rows = _benchmarks("benchmarks").training_benchmarks(quick)
     _print_json(rows) if as_json else _print_table("training", rows)
+
+
+@bench_app.command("store")
+def bench_store(
+    quick: QuickOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Measure list, claims and run with 100 and 100,000 simulated runs beside the store."""
+    rows = _benchmarks("store_benchmarks").store_benchmarks(quick, _existing(store))
+    _print_json(rows) if as_json else _print_table("seconds of processor time", rows)
 
 
 @app.command()
@@ -529,6 +538,7 @@ def verify(
 
 def _verify_store(folder: Store) -> bool:
     from longfair.papers import registry
+    from longfair.runs import ledger
     from longfair.runs.verify import problems, unproven
 
     wrong = list(problems(folder))
@@ -536,6 +546,12 @@ def _verify_store(folder: Store) -> bool:
         _say(line)
     if len(wrong) > _SHOWN:
         _say(f"... and {len(wrong) - _SHOWN} more like these")
+    for proof in ledger.read(folder.root):
+        if proof.is_bridge:
+            _line(
+                f"no probe: the ledger's line against {proof.against[:8]} pairs the digests of "
+                f"{len(proof.same)} pieces of code before and after the digest was defined anew"
+            )
     changed = unproven(folder, registry.experiments)
     if changed:
         _say(
@@ -616,11 +632,11 @@ def _existing(path: Path | None) -> Store:
     return folder
 
 
-def _benchmarks() -> Any:
+def _benchmarks(module: str) -> Any:
     """Import the benchmarks, which the papers' room defines."""
     import importlib
 
-    name = "longfair.papers.benchmarks"
+    name = f"longfair.papers.{module}"
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -241,20 +241,16 @@ def checked(name: str, value: Any, kind: Any) -> Any:
         `OneOf`, `Axes`, `Only` or `Give`; `tuple`, `Sequence`, `list`, `Mapping`, `Literal`,
         `Callable`, `type`, and unions of these.
     """
-    rules: dict[type, Any] = {}
-    if get_origin(kind) is Annotated:
-        kind, *given = get_args(kind)
-        rules = {type(rule): rule for rule in given}
+    kind, origin, rules = _taken_apart(kind)
     if Give not in rules:
-        return _kept(name, value, kind, rules)
+        return _kept(name, value, kind, origin, rules)
     try:
-        return _kept(name, value, kind, rules)
+        return _kept(name, value, kind, origin, rules)
     except UsageError:
         raise _refused(name, value, rules[Give].what) from None
 
 
-def _kept(name: str, value: Any, kind: Any, rules: Mapping[type, Any]) -> Any:
-    origin = get_origin(kind)
+def _kept(name: str, value: Any, kind: Any, origin: Any, rules: Mapping[type, Any]) -> Any:
     if kind is Any:
         return value
     if Only in rules:
@@ -290,10 +286,25 @@ def require_length(name: str, values: Sequence[Any], size: int) -> None:
         raise UsageError(f"{name} has {len(values)} entries: give {size}")
 
 
+def require_record(name: str, value: Any) -> None:
+    """Raise `UsageError` unless a value is an instance of a dataclass."""
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        raise _refused(name, value, "a record, an instance of a dataclass")
+
+
 def shortened(value: Any) -> str:
     """Write a value on one line of at most 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@cache
+def _taken_apart(annotation: Any) -> tuple[Any, Any, Mapping[type, Any]]:
+    """Return the kind that an annotation is about, its origin, and its rules."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, get_origin(annotation), {}
+    kind, *rules = get_args(annotation)
+    return kind, get_origin(kind), {type(rule): rule for rule in rules}
 
 
 @cache

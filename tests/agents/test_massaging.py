@@ -12,7 +12,8 @@ import torch
 from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
 from longfair.agents.ppo.massaging.acting import intervening
-from longfair.agents.ppo.massaging.attention import AttentionFPPO, handed_out
+from longfair.agents.ppo.massaging.attention import AttentionFPPO
+from longfair.agents.ppo.massaging.attention_moves import handed_out
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.strategy import Moment, Rollout, Strategy

@@ -21,7 +21,8 @@ from longfair.papers.fairmdp.cross_entropy import (
     setting_of,
 )
 from longfair.papers.fairmdp.loans import loan_problem
-from longfair.papers.fairmdp.searching import Sampling, Scorer, final_rows, lending
+from longfair.papers.fairmdp.search_training import Scorer, final_rows, lending
+from longfair.papers.fairmdp.searching import Sampling
 from longfair.papers.protocol import train_and_evaluate, two_seeds
 from longfair.papers.setting import Setting
 from longfair.runs.tables import checked

@@ -25,7 +25,7 @@ from longfair.papers.fairmdp.exploration import (
     learned,
     world,
 )
-from longfair.papers.fairmdp.loans import Notion
+from longfair.papers.fairmdp.notions import Notion
 from longfair.papers.fairmdp.regret import best_reward, parity
 from longfair.papers.protocol import play, train_and_evaluate
 from longfair.papers.setting import Setting

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from longfair.agents.ppo.massaging.lending import gaps_of_decisions
+from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions
 from longfair.errors import UsageError
 from longfair.metrics.distances import score_distance, sorted_count_distance
 from longfair.metrics.sinkhorn import sinkhorn_distance

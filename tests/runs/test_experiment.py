@@ -98,6 +98,22 @@ def test_an_arm_may_not_appear_twice() -> None:
         Experiment("toy/lending", "Toy", {"smoke": (arm, arm)}, {"smoke": 1}, {"smoke": 1})
 
 
+def test_work_of_the_script_that_is_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker process knows the script by another name than `__main__`."""
+
+    def work(config: object, seed: int) -> None:
+        """Do nothing."""
+
+    monkeypatch.setattr(work, "__qualname__", "work")
+    monkeypatch.setattr(work, "__module__", "__main__")
+    with pytest.raises(
+        UsageError, match=r"work of fair\.as_coded is defined in the script that is"
+    ):
+        Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]  # returns nothing
+    monkeypatch.setattr(work, "__module__", "a_module")
+    Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]
+
+
 def test_a_run_needs_a_seed_that_is_not_negative() -> None:
     with pytest.raises(UsageError, match="seed -1"):
         Run("toy/lending", "smoke", toy_experiment().arms["smoke"][0], -1)

@@ -68,7 +68,8 @@ def test_files_opened_anew_are_checked_again_only_where_bytes_changed(
 ) -> None:
     path = store.path(runs[0])
     content = path.read_bytes()
-    monkeypatch.setattr(module, "_stamp", lambda file: "the same")  # a disk whose times say nothing
+    # A disk whose times say nothing.
+    monkeypatch.setattr(module, "stamp_of", lambda file: "the same")
     list(store.index.entries())
     reads.clear()
     assert not any(entry.problem for entry in store.index.entries(anew=True))
@@ -125,13 +126,39 @@ def test_looking_up_a_run_costs_the_same_in_a_large_store(tmp_path: Path, runs: 
     for number in (100, 20_000):
         store = Store(tmp_path / str(number))
         store.write(runs[0], toy_table(0.25), provenance_of(runs[0]))
-        store.index._write({Entry(f"a/b/c/{n}", "1 2 3", "f", f"{n}"): "{}" for n in range(number)})
+        store.index.enter({Entry(f"a/b/c/{n}", "1 2 3", "f", f"{n}"): "{}" for n in range(number)})
         start = time.process_time()
         for _ in range(300):
             store.index.entry(store.path(runs[0]))
             store.index.with_key(run_key(runs[1]).digest)
         seconds.append(time.process_time() - start)
     assert seconds[1] < 3 * seconds[0] + 0.05
+
+
+def test_catching_up_looks_only_into_folders_that_changed(
+    store: Store, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index(store.root)
+    index.catch_up()
+    looked: list[str] = []
+    original = Index.entries
+
+    def counted(self: Index, folder: str = "", *, anew: bool = False) -> object:
+        looked.append(folder)
+        return original(self, folder, anew=anew)
+
+    monkeypatch.setattr(Index, "entries", counted)
+    index.catch_up()
+    assert looked == []
+    digest = run_key(runs[0]).digest
+    target = store.root / "toy" / "other" / "smoke" / store.path(runs[0]).name
+    target.parent.mkdir(parents=True)
+    target.write_bytes(b"another")
+    store.path(runs[0]).unlink()
+    index.catch_up()
+    assert sorted(looked) == ["toy/lending/smoke", "toy/other/smoke"]
+    assert index.with_key(digest) == []
+    assert index._known("toy/other").keys() == {target.relative_to(store.root).as_posix()}
 
 
 def test_a_full_disk_costs_the_index_only(

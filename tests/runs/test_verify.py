@@ -183,6 +183,12 @@ def test_changed_code_is_unproven_until_the_ledger_says_otherwise(
     assert [proof.against for proof in ledger.read(store.root)] == ["abc", "abc"]
 
 
+def test_a_line_without_probes_is_a_bridge() -> None:
+    bridge = ledger.Proof("abc", "2026-01-31", "x", 0, "", [["old", "new"]])
+    assert bridge.is_bridge
+    assert not replace(bridge, probes=1).is_bridge
+
+
 def test_a_damaged_ledger_is_explained(tmp_path: Path) -> None:
     (tmp_path / ledger.FILE).write_text('{"against": "abc"}\n')
     with pytest.raises(UsageError, match="line 1 is no proof"):

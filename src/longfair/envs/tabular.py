@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from longfair.errors import UsageError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST_MODEL = 10_000_000
 """Models with more probabilities than this are refused: they would not fit a laptop."""

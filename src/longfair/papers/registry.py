@@ -20,13 +20,15 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import longfair.papers
 from longfair.errors import UsageError, near_misses
 from longfair.papers.setting import resolved
-from longfair.runs.claims import Check, CheckResult, Claim, load_claims
-from longfair.runs.claims import require_distinct as require_distinct_claims
 from longfair.runs.experiment import Experiment, require_known
+
+if TYPE_CHECKING:
+    from longfair.runs.claims import Check, CheckResult, Claim
 
 GROUP = "longfair.papers"
 """Entry-point group in which other packages name their papers."""
@@ -80,11 +82,13 @@ def claims() -> tuple[Claim, ...]:
         If a file is malformed, an id is used twice, or a claim names an unknown experiment or
         check.
     """
+    from longfair.runs.claims import load_claims, require_distinct
+
     files = [
         Path(str(package.__file__)).with_name("claims.yaml") for package in _packages().values()
     ]
     found = [claim for file in files if file.is_file() for claim in load_claims(file)]
-    require_distinct_claims(found)
+    require_distinct(found)
     for claim in found:
         _require_known_parts(claim)
     return tuple(found)

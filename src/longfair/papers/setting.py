@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from longfair.errors import UsageError, near_misses
 from longfair.runs.experiment import Arm, Experiment
-from longfair.settings import Count, Length, OneOf, Positive, Probability, validate
+from longfair.settings import (
+    Count,
+    Length,
+    Natural,
+    OneOf,
+    Positive,
+    Probability,
+    require_record,
+    validate,
+)
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -54,8 +63,8 @@ MEASURES = {
     "reference-episodes": "longfair.papers.fairqcm.tabular_measures:reference_episodes",
     "distances-to-exact": "longfair.papers.fairqcm.tabular_measures:distances_to_exact",
     "exact-lending": "longfair.papers.fairmdp.exact_lending:exact_lending",
-    "searched-lending": "longfair.papers.fairmdp.searching:searched_lending",
-    "settled-lending": "longfair.papers.fairmdp.memory_learner:settled_lending",
+    "searched-lending": "longfair.papers.fairmdp.search_training:searched_lending",
+    "settled-lending": "longfair.papers.fairmdp.memory_training:settled_lending",
     "regret": "longfair.papers.fairmdp.regret:regret",
 }
 """What is reported of policies; see `longfair.papers.protocol.Snapshots`."""
@@ -97,6 +106,10 @@ class Wrapper:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments beside the environment."""
 
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
     def around(self, env: VectorEnv[Any, Any, Any]) -> VectorEnv[Any, Any, Any]:
         """Return the environment with the wrapper around it."""
         wrapped: VectorEnv[Any, Any, Any] = self._class()(env, **self.settings)
@@ -122,6 +135,10 @@ class World:
     """What differs from the preset, by field of the environment's parameters."""
     wrappers: tuple[Wrapper, ...] = ()
     """From the inside to the outside."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def make(self, copies: int, episode_length: int | None = None) -> VectorEnv[Any, Any, Any]:
         """Make copies that are stepped together.
@@ -170,8 +187,12 @@ class Untrained:
     """A key of `longfair.papers.untrained.POLICIES`, or ``"module:function"``."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the policy."""
-    curve: int = 0
+    curve: Natural = 0
     """Episodes of a learning curve, which is flat; none by default."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def make(self, world: World, seed: int) -> Any:
         """Return the policy.
@@ -284,10 +305,17 @@ class Setting:
     """`PPO`, or another record with the methods `train` and `shortened`; None: nothing is learned.
     """
     evaluating: Evaluating
-    episode_length: int | None = None
+    episode_length: Count | None = None
     """Steps of a training episode; the environment's own if None."""
     training: tuple[Wrapper, ...] = ()
     """Wrappers around the world while training only."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+        require_record("method", self.method)
+        if self.learning is not None:
+            require_record("learning", self.learning)
 
     def shortened(self) -> Setting:
         """Return the same settings for about two rollouts, to see whether anything changed."""
@@ -314,8 +342,12 @@ class Problem:
     learning: Mapping[str, PPO]
     """By profile: the authors' own; ours; a few seconds."""
     evaluating: Mapping[str, Evaluating]
-    episode_length: Mapping[str, int]
+    episode_length: Mapping[str, Count]
     """Steps of a training episode, by profile."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def learned(self, method: Any, profile: str) -> Setting:
         """Return the settings under which a profile trains a method."""

@@ -67,7 +67,7 @@ class Index:
 
     def entry(self, path: Path) -> Entry | None:
         """Return what a file says, reading it only if it changed; None if there is no file."""
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         if stamp is None:
             return None
         name = path.relative_to(self.root).as_posix()
@@ -75,7 +75,7 @@ class Index:
         if row is not None and row[1] == stamp:
             return Entry(*row)
         entry, words = _read(path, name, stamp)
-        self._write({entry: words})
+        self.enter({entry: words})
         return entry
 
     def entries(self, folder: str = "", *, anew: bool = False) -> Iterator[Entry]:
@@ -99,20 +99,40 @@ class Index:
         found = []
         for path in result_files(self.root, folder):
             name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
-            stamp = _stamp(path) or "none"
+            stamp = stamp_of(path) or "none"
             entry = known.pop(name, None)
             if entry is None or entry.stamp != stamp or (anew and not _same_bytes(path, entry)):
                 entry, words = _read(Path(path.path), name, stamp)
                 fresh[entry] = words
             found.append(entry)
-        self._write(fresh)
+        self.enter(fresh)
         self._forget(known)
         return iter(found)
+
+    def enter(self, fresh: Mapping[Entry, str]) -> None:
+        """Enter what files say, and their provenances as JSON."""
+        places = ", ".join("?" * len(Entry._fields))
+        self._many(f"insert or replace into files values ({places})", list(fresh))
+        words = [(entry.path, words) for entry, words in fresh.items()]
+        self._many("insert or replace into provenances values (?, ?)", words)
 
     def provenance(self, entry: Entry) -> dict[str, Any]:
         """Return how a result came to be, if its file can be trusted."""
         row = self._one("select words from provenances where path = ?", entry.path)
         return dict(json.loads(row[0])) if row else {}
+
+    def catch_up(self) -> None:
+        """Look into the folders in which files came, went or were replaced since the last time.
+
+        A file that was written over in place does not change its folder; whoever asks for it by
+        its path or key is told of that.
+        """
+        for folder in _folders(self.root):
+            name = folder.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            question, stamp = f"folder {name}", stamp_of(folder)
+            if self.answer(question) != stamp:
+                self.entries(name)
+                self.remember({question: stamp})
 
     def with_key(self, key: str) -> list[Entry]:
         """Return the files that say they hold this key, sorted by path."""
@@ -145,12 +165,6 @@ class Index:
             f"{folder}/\U0010ffff" if folder else "\U0010ffff",
         )
         return {row[0]: Entry(*row) for row in rows}
-
-    def _write(self, fresh: Mapping[Entry, str]) -> None:
-        places = ", ".join("?" * len(Entry._fields))
-        self._many(f"insert or replace into files values ({places})", list(fresh))
-        words = [(entry.path, words) for entry, words in fresh.items()]
-        self._many("insert or replace into provenances values (?, ?)", words)
 
     def _forget(self, names: Mapping[str, Any]) -> None:
         for table in ("files", "provenances"):
@@ -218,8 +232,19 @@ def result_files(root: Path, folder: str = "") -> list[os.DirEntry[str]]:
         Sorted by path; folders and broken links with such a name included.
     """
     start = root / folder if folder else root
+    level = _within(start, 3 - (len(Path(folder).parts) if folder else 0))
+    return sorted((e for e in level if e.name.endswith(ENDING)), key=lambda entry: entry.path)
+
+
+def _folders(root: Path) -> list[os.DirEntry[str]]:
+    """List the folders in which results stand."""
+    return [entry for entry in _within(root, 2) if entry.is_dir()]
+
+
+def _within(start: Path, depth: int) -> list[os.DirEntry[str]]:
+    """List what stands so many folders deep, but for what is hidden."""
     level = [entry for entry in _scan(start) if not entry.name.startswith(".")]
-    for _ in range(3 - (len(Path(folder).parts) if folder else 0)):
+    for _ in range(depth):
         level = [
             inner
             for entry in level
@@ -227,7 +252,7 @@ def result_files(root: Path, folder: str = "") -> list[os.DirEntry[str]]:
             for inner in _scan(entry.path)
             if not inner.name.startswith(".")
         ]
-    return sorted((e for e in level if e.name.endswith(ENDING)), key=lambda entry: entry.path)
+    return level
 
 
 def _scan(folder: str | Path) -> list[os.DirEntry[str]]:
@@ -263,7 +288,7 @@ def _same_bytes(file: os.DirEntry[str], entry: Entry) -> bool:
     return hashlib.sha256(content).hexdigest() == entry.file
 
 
-def _stamp(file: Path | os.DirEntry[str]) -> str | None:
+def stamp_of(file: Path | os.DirEntry[str]) -> str | None:
     """Return size and times of a file; None if there is none, or its link leads nowhere."""
     try:
         status = file.stat()

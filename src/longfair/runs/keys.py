@@ -17,7 +17,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 from longfair.errors import UsageError
@@ -67,8 +67,8 @@ class Key:
     @property
     def digest(self) -> str:
         """SHA-256 over all parts, in hexadecimal."""
-        parts = [self.config, self.seed, dict(self.revisions), dict(self.versions)]
-        return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")))
+        revisions, versions = (_written(*part.items()) for part in (self.revisions, self.versions))
+        return sha256(f"[{_quoted(self.config)},{self.seed},{revisions},{versions}]")
 
     def differences(self, stored: Mapping[str, Any]) -> list[str]:
         """Say in which parts a stored result differs from this key.
@@ -114,7 +114,7 @@ def run_key(run: Run) -> Key:
 
 def key_in(provenance: Mapping[str, Any]) -> Key:
     """Return the key that the parts stored in a provenance make."""
-    config = json.dumps(provenance["config"], sort_keys=True, separators=(",", ":"))
+    config = _compact(provenance["config"])
     return Key(config, provenance["seed"], provenance["revisions"], provenance["versions"])
 
 
@@ -228,12 +228,28 @@ def canonical_json(value: Any) -> str:
     UsageError
         If a value has another type; the message names the field.
     """
-    return json.dumps(_plain(value, "config"), sort_keys=True, separators=(",", ":"))
+    return _compact(_plain(value, "config"))
 
 
 def sha256(text: str) -> str:
     """Digest of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+_compact = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""Writes plain values as JSON in one fixed way."""
+
+
+@cache
+def _quoted(config: str) -> str:
+    """Write settings as a text in JSON; many seeds share them."""
+    return _compact(config)
+
+
+@cache
+def _written(*items: tuple[str, Any]) -> str:
+    """Write a mapping as JSON; many runs share it."""
+    return _compact(dict(items))
 
 
 def _changed(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -265,6 +281,8 @@ def _revision(part: Any, default: int | None = None) -> int:
 
 def _plain(value: Any, where: str) -> Any:
     """Reduce settings to what JSON can hold, or name the field that cannot be reduced."""
+    if type(value) in (bool, int, str):
+        return value
     if isinstance(value, enum.Enum):
         return _plain(value.value, where)
     if value is None or isinstance(value, bool | int | str):

@@ -2,7 +2,14 @@
 
 Every line of the file is one call of ``longfair verify --against``. It says which commit the code
 was held against, how many probes gave the same bits, and from which digests of the source to which
-others the arms went. A result whose recorded digest leads to the present one needs no other proof.
+others the arms went. A result whose recorded digest leads to the present one needs no more.
+
+A line without probes proves nothing by itself: it is a *bridge*. Where the digest itself is defined
+anew, the same code has another digest, so every arm's old digest is paired with its new one. There
+is one, against commit 20ea1069: after it the methods ``shortened``, which say how an arm is probed,
+no longer count in the digest (see `longfair.runs.sources`). Between the two states only these
+methods and the machinery of probes changed. As the two probe with other settings, their probes
+could not be compared. `longfair verify` names bridges.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ class Proof:
     processor_class
         Where both were run.
     probes
-        Number of probes that were run in both.
+        Number of probes that were run in both; none in a bridge.
     bits
         Digest over the digests of all their tables.
     same
@@ -44,6 +51,11 @@ class Proof:
     probes: int
     bits: str
     same: list[list[str]]
+
+    @property
+    def is_bridge(self) -> bool:
+        """Whether it pairs two digests of the same code, and nothing was run."""
+        return self.probes == 0
 
 
 def read(root: Path) -> list[Proof]:

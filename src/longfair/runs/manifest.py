@@ -139,6 +139,20 @@ def tidy(root: Path) -> None:
     """Sort the manifest and leave one line per path, those of files that still exist."""
     with FileLock(root / ".locks" / f"{FILE}.lock"):
         lines = read(root)
-        kept = {name: line for name, line in lines.items() if (root / name).exists()}
+        folders = {os.path.dirname(name) for name in lines}
+        listed = {folder: _listed(root / folder) for folder in folders}
+        kept = {
+            name: line
+            for name, line in lines.items()
+            if os.path.basename(name) in listed[os.path.dirname(name)]
+        }
         if kept or lines:
             write(root, kept)
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    """Return the names that stand in a folder; none if there is no such folder."""
+    try:
+        return frozenset(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()

@@ -177,15 +177,15 @@ class _Session:
                 target = self.store.set_aside(path)
                 self.reporter.note(f"{path} is not the result of a run; it is now {target.name}")
         self._sweep_leftovers({path.parent for path in planned})
-        self.store.index.entries()  # so that `twin` finds what others stored since
-        lines = manifest.read(self.store.root)
+        self.store.index.catch_up()  # so that `twin` finds what others stored since
+        kept: list[Run] = []
         for run, state in self.store.states_of(runs):
-            if state.status == "fresh":
-                self.summary.kept.append(run.name)
-                if f"{run.name}{ENDING}" not in lines:
-                    self._complete(run)
-            else:
-                self.queue.append(run)
+            (kept if state.status == "fresh" else self.queue).append(run)
+        lines = manifest.read(self.store.root) if kept else {}
+        for run in kept:
+            self.summary.kept.append(run.name)
+            if f"{run.name}{ENDING}" not in lines:
+                self._complete(run)
 
     def _sweep_leftovers(self, folders: set[Path]) -> None:
         """Remove what killed runners left: locks that nobody holds, and files half written."""

@@ -14,9 +14,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
 import pyarrow as pa
 
 import longfair
@@ -29,6 +28,9 @@ from longfair.runs.index import Entry, Index, result_files
 from longfair.runs.keys import recall_revisions, run_key
 from longfair.runs.sources import library_stamp
 from longfair.runs.tables import SCHEMA, checked
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENVIRONMENT_VARIABLE = "LONGFAIR_STORE"
 Status = Literal["fresh", "stale", "missing", "damaged"]
@@ -213,6 +215,8 @@ class Store:
             Columns ``experiment``, ``profile``, ``method``, ``variant``, ``seed``, ``status``,
             ``reason``.
         """
+        import pandas as pd
+
         rows = []
         for run, state in self.states_of(runs):
             identity = (run.experiment, run.profile, run.arm.method, run.arm.variant, run.seed)
@@ -385,6 +389,8 @@ class Store:
         UsageError
             As for `load`.
         """
+        import pandas as pd
+
         selected = self._select(experiment, profile, methods, variants, seeds)
         rows = [self._provenance(entry.path) for entry in selected]
         table = pd.DataFrame(rows)
@@ -486,5 +492,7 @@ def _is_our_repository(directory: Path) -> bool:
 
 def no_results() -> pd.DataFrame:
     """Return a table like that of `Store.load`, without rows."""
+    import pandas as pd
+
     identity = {name: pd.Series(dtype="int64" if name == "seed" else "str") for name in _LOADED}
     return pd.DataFrame({**identity, **SCHEMA.empty_table().to_pandas()})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
 from longfair.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = pa.schema(
     [
@@ -30,6 +34,8 @@ def rows(
     phase: str, steps: npt.ArrayLike, metric: str, values: npt.ArrayLike, group: int = ALL_GROUPS
 ) -> pd.DataFrame:
     """Arrange numbers of one metric as rows of a result table, one per step."""
+    import pandas as pd
+
     frame = pd.DataFrame({"step": np.asarray(steps, np.int64), "value": np.asarray(values, float)})
     return frame.assign(phase=phase, metric=metric, group=np.int32(group))
 
@@ -67,6 +73,8 @@ def checked(table: pd.DataFrame, run: str) -> pd.DataFrame:
 
 
 def _require_columns(table: object, run: str) -> None:
+    import pandas as pd
+
     if not isinstance(table, pd.DataFrame):
         raise UsageError(
             f"{run}: the work returned a {type(table).__name__}; return a pandas.DataFrame "
@@ -82,6 +90,8 @@ def _require_columns(table: object, run: str) -> None:
 
 
 def _typed(table: pd.DataFrame, run: str) -> pd.DataFrame:
+    import pandas as pd
+
     columns: dict[str, object] = {}
     for name, wanted in (("step", np.int64), ("group", np.int32)):
         column = table[name].to_numpy()

@@ -6,16 +6,31 @@ what is fair in it, and the result, a `FiniteProblem`, finds the best fair polic
 
 from __future__ import annotations
 
-from longfair.agents.fair_mdp.batch_decisions import batch_problem
-from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity, equal_opportunity
-from longfair.agents.finite import (
-    FairSolution,
-    FiniteProblem,
-    NoFairPolicyError,
-    PolicyValue,
-    evaluate,
-    occupancy,
-)
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longfair.agents.fair_mdp.batch_decisions import batch_problem
+    from longfair.agents.fair_mdp.model import (
+        SeparableMDP,
+        demographic_parity,
+        equal_opportunity,
+    )
+    from longfair.agents.finite import (
+        FairSolution,
+        FiniteProblem,
+        NoFairPolicyError,
+        PolicyValue,
+        evaluate,
+        occupancy,
+    )
+
+_PLACES = {
+    "SeparableMDP": "longfair.agents.fair_mdp.model",
+    "batch_problem": "longfair.agents.fair_mdp.batch_decisions",
+    "demographic_parity": "longfair.agents.fair_mdp.model",
+    "equal_opportunity": "longfair.agents.fair_mdp.model",
+}
 
 
 def solve(problem: FiniteProblem, tolerance: float | None = None) -> FairSolution:
@@ -36,3 +51,10 @@ __all__ = [
     "occupancy",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what solves, and with it scipy, when somebody asks for it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACES.get(name, "longfair.agents.finite")), name)

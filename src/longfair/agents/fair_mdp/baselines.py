@@ -16,6 +16,7 @@ Demographic parity compares everybody, equal opportunity those who start qualifi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +29,7 @@ from longfair.agents.fair_mdp.applicants import (
     Outcome,
 )
 from longfair.agents.fair_mdp.cross_entropy import Gaussians
-from longfair.errors import UsageError, near_misses
+from longfair.settings import OneOf, validate
 
 WHO = {"dp": EVERYBODY, "eo": QUALIFIED}
 """Notions of fairness: demographic parity and equal opportunity."""
@@ -54,17 +55,13 @@ class Constraint:
         If a name is unknown.
     """
 
-    looks_at: str = "episode"
-    notion: str = "dp"
+    looks_at: Annotated[str, OneOf("nothing", "first step", "episode")] = "episode"
+    notion: Annotated[str, OneOf(*WHO)] = "dp"
     discounted: bool = False
 
     def __post_init__(self) -> None:
-        """Check the names."""
-        allowed = {"looks_at": ("nothing", "first step", "episode"), "notion": tuple(WHO)}
-        for field, names in allowed.items():
-            if getattr(self, field) not in names:
-                hint = near_misses(getattr(self, field), names)
-                raise UsageError(f"{field}={getattr(self, field)!r}: {hint}")
+        """Check the settings."""
+        validate(self)
 
     @property
     def who(self) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from longfair.agents.fair_mdp.applicants import Applicants, FloatArray, LoanProblem
 from longfair.agents.fair_mdp.cross_entropy import Gaussians
 from longfair.errors import UsageError
+from longfair.settings import Count, validate
 
 Single = NDArray[np.float32]
 
@@ -38,8 +39,12 @@ class PolicyNetwork:
     4. The step is not an input (code): the policy is stationary.
     """
 
-    hidden: tuple[int, ...] = (25, 25)
+    hidden: tuple[Count, ...] = (25, 25)
     race_blind: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:

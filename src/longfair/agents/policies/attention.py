@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import pdtrc
 
 from longfair.agents.policies.policy import Policy
 from longfair.errors import UsageError
@@ -238,6 +237,8 @@ class GreedyDiscoveries(Policy):
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> Logits:
         """Return logits (N, G) for observations (N, rows * columns)."""
+        from scipy.special import pdtrc  # longer to import than all policies
+
         recent = _recent(observation, self._rows, self._incidents)
         finds = pdtrc(np.arange(self._units), recent[:, :, None])
         order = np.argsort(-finds.reshape(len(finds), -1), axis=1, kind="stable")

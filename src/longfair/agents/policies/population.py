@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.learning.adam import Adam
+from longfair.agents.policies.notions import NOTIONS, Notion
 from longfair.agents.policies.policy import Policy
 from longfair.settings import (
     Count,
@@ -38,16 +39,6 @@ from longfair.settings import (
 )
 
 FloatArray = NDArray[np.float64]
-
-NOTIONS = {
-    "demographic-parity": 0,
-    "equal-opportunity": 1,
-    "equalised-odds": 2,
-    "qualification": 3,
-}
-"""Squared gaps and where they stand in what the population tells."""
-
-Notion = Annotated[str, OneOf(*NOTIONS)]
 
 _BLOCK = 2_000_000
 """Pairs of state and action looked at together; more would leave the processor's cache and memory.

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.spaces import Batch
-from longfair.agents.policies.population import NOTIONS
+from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.cells import Cells
 from longfair.agents.ucbfair.features import Features, RadialFeatures, features_from_saved

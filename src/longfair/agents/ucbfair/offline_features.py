@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from longfair.agents.policies.population import NOTIONS, Notion
+from longfair.agents.policies.notions import NOTIONS, Notion
 from longfair.agents.ucbfair.features import LearnedFeatures
 from longfair.settings import Count, Positive, validate
 

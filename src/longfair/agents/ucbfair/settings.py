@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from longfair.agents.policies.population import Notion
+from longfair.agents.policies.notions import Notion
 from longfair.settings import Count, NonNegative, OneOf, Positive, Probability, validate
 
 

@@ -40,7 +40,7 @@ from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.agents.learning.spaces import Batch
-from longfair.agents.policies.population import NOTIONS
+from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.td3_settings import Inherited, RTD3Settings
 from longfair.errors import UsageError

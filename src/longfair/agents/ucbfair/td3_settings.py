@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, TypedDict
 
-from longfair.agents.policies.population import Notion
+from longfair.agents.policies.notions import Notion
 from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
 
 

@@ -6,7 +6,6 @@ import math
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.envs.parameters import chosen_params
@@ -36,6 +35,8 @@ def tabular(
         When the problem is too large. The number of states is 2^P times the number of ways to hand
         out up to `episode_length` doughnuts: 3640 for the preset `tabular`.
     """
+    from scipy.sparse import csr_array  # longer to import than all environments
+
     chosen = chosen_params(DoughnutParams, preset, params, episode_length)
     presence, length = np.array(chosen.presence_probability), chosen.episode_length
     people = len(presence)

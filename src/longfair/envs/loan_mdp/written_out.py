@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.envs.loan_mdp.params import LoanMDPParams
@@ -17,6 +17,9 @@ from longfair.envs.vector import (
     IntArray,
 )
 from longfair.settings import Count, validated
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @validated
@@ -142,6 +145,8 @@ def _lent(parts: list[_GroupPart]) -> FloatArray:
 
 def _sparse_rows(targets: IntArray, chances: FloatArray, size: int) -> csr_array:
     """Return (S * 2, S): a row per state and action."""
+    from scipy.sparse import coo_array, csr_array  # longer to import than all environments
+
     rows = np.repeat(np.arange(2 * size), 2)
     matrix = csr_array(coo_array((chances.ravel(), (rows, targets.ravel())), (2 * size, size)))
     matrix.eliminate_zeros()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.envs.parameters import chosen_params
@@ -59,6 +58,8 @@ _WRITTEN_LENGTH = 4
 
 
 def _written_out(params: LoanPoolParams) -> TabularModel:
+    from scipy.sparse import csr_array  # longer to import than all environments
+
     people = len(params.groups)
     requests = np.array(params.request_probability)
     patterns = np.arange(2**people)[:, None] >> np.arange(people) & 1

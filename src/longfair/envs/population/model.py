@@ -10,7 +10,6 @@ from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from longfair.envs.population.params import GROUPS, SCORES, PopulationParams
 from longfair.envs.vector import FloatArray
@@ -46,6 +45,8 @@ class GaussianAcceptance:
 
     def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return acceptance shares; they do not depend on the qualification rates."""
+        from scipy.special import ndtr  # a tenth of a second, which parameters need not wait for
+
         shares: FloatArray = ndtr(_LABEL_MEANS - thresholds[..., None])
         return shares
 

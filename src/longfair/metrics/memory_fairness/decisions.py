@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from longfair.errors import UsageError, near_misses
 from longfair.metrics._arrays import FloatArray, finite
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def received_by(actions: ArrayLike, there: ArrayLike) -> FloatArray:

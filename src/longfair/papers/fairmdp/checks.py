@@ -18,7 +18,7 @@ from longfair.agents.finite import column_generation, lagrangian, linear_program
 from longfair.agents.finite.problem import FiniteProblem
 from longfair.agents.finite.solution import NoFairPolicyError
 from longfair.papers.fairmdp.exact import best_in_episode, discounted_steps, finite_problem, program
-from longfair.papers.fairmdp.loans import Rates
+from longfair.papers.fairmdp.notions import Rates
 from longfair.runs.claims import CheckResult
 
 ROUNDING = 1e-8

@@ -14,7 +14,8 @@ from longfair.agents.finite import lagrangian
 from longfair.agents.finite.problem import FiniteProblem, FloatArray, IntArray
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp.exploration import COIN
-from longfair.papers.fairmdp.loans import LoanEpisode, Notion, Rates, loan_episode
+from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode
+from longfair.papers.fairmdp.notions import Notion, Rates
 from longfair.papers.protocol import Act, Snapshots
 from longfair.papers.untrained import params
 

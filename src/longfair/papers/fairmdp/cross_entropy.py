@@ -10,7 +10,8 @@ from dataclasses import replace
 from longfair.agents.fair_mdp.baselines import ConstantPolicy, Constraint
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
-from longfair.papers.fairmdp.searching import Exactly, Sampling, Searching, Wanted
+from longfair.papers.fairmdp.exactly import Exactly
+from longfair.papers.fairmdp.searching import Sampling, Searching, Wanted
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, World
 from longfair.runs.experiment import Arm, Experiment
@@ -92,7 +93,7 @@ def setting_of(method: str, variant: str, profile: str, tolerance: float = 0.1) 
 
 def searching(wanted: Wanted, how: Searching) -> Setting:
     """Return the settings of a search on the loan problem."""
-    return Setting(World("longfair/LoanMDP-v0"), wanted, how, Exactly())
+    return Setting(World("longfair/LoanMDP-v0"), wanted, how, Exactly(measure="searched-lending"))
 
 
 _PUBLISHED = {

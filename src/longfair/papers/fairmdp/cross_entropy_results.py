@@ -22,8 +22,9 @@ from longfair.papers.fairmdp.cross_entropy import (
     setting_of,
 )
 from longfair.papers.fairmdp.exact_results import best_points
-from longfair.papers.fairmdp.loans import Notion, Rates, loan_problem
+from longfair.papers.fairmdp.loans import loan_problem
 from longfair.papers.fairmdp.measured import quantities
+from longfair.papers.fairmdp.notions import Notion, Rates
 from longfair.papers.live import live_runs
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.seed_figures import interval_in_words, middles

@@ -23,14 +23,13 @@ from longfair.agents.finite.solution import FairSolution
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.papers.fairmdp.loans import (
     LoanEpisode,
-    Notion,
-    Rates,
     finite_loan_problem,
     loan_episode,
     measures,
     offset_total,
     qualified,
 )
+from longfair.papers.fairmdp.notions import Notion, Rates
 
 TOLERANCES = (0.0, 0.01, 0.025, 0.05, 0.1, 0.2, None)
 """Tolerances of the tables; None for no constraint."""

@@ -25,7 +25,8 @@ from longfair.papers.fairmdp.exact import (
     episode_problem,
     finite_problem,
 )
-from longfair.papers.fairmdp.loans import Notion, Rates, finite_loan_problem, offset_total
+from longfair.papers.fairmdp.loans import finite_loan_problem, offset_total
+from longfair.papers.fairmdp.notions import Notion, Rates
 from longfair.runs.store import Store
 
 NOTIONS: dict[Notion, str] = {"dp": "demographic parity", "eo": "equal opportunity"}

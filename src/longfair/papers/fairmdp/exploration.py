@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from longfair.errors import UsageError
-from longfair.papers.fairmdp.loans import Notion
+from longfair.papers.fairmdp.notions import Notion
 from longfair.papers.protocol import Snapshots, train_and_evaluate
 from longfair.papers.setting import Evaluating, Setting, World
 from longfair.runs.experiment import Arm, Experiment

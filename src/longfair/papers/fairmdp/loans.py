@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,9 +25,7 @@ from longfair.agents.finite.problem import FiniteProblem, occupancy
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel, tabular
 from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.envs.tabular import TabularModel
-
-Notion = Literal["dp", "eo"]
-Rates = Literal["as_coded", "discounted", "first_step"]
+from longfair.papers.fairmdp.notions import Notion, Rates
 
 GAPS: dict[str, tuple[Notion, Rates]] = {
     "gap_dp": ("dp", "as_coded"),

@@ -7,25 +7,19 @@ experience that the learners of the ELBERT paper have, and at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-
-from longfair.agents.fair_mdp.memory_q_learning import Books, Memory, MemoryQLearning, QLearning
+from longfair.agents.fair_mdp.memory_q_learning import Books, Memory, QLearning
 from longfair.envs.loan_mdp import LoanMDPParams
-from longfair.errors import UsageError
-from longfair.papers.fairmdp.loans import Rates, loan_problem, step_weights
-from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
-from longfair.papers.protocol import Act, Evaluation, Snapshots, train_and_evaluate
+from longfair.papers.fairmdp.notions import Rates
+from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, Setting, World
-from longfair.runs.experiment import Arm, Experiment, protocol
+from longfair.runs.experiment import Arm, Experiment
 from longfair.settings import Count, Natural, validate
 
 if TYPE_CHECKING:
+    from longfair.papers.protocol import Snapshots
     from longfair.runs.checkpoints import Checkpoint
 
 
@@ -36,6 +30,10 @@ class Bank:
     rates: Rates
     """How loans count in the lending rate."""
     books: Books
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
 
 @dataclass(frozen=True)
@@ -69,23 +67,10 @@ class Meeting:
     def train(
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
     ) -> Snapshots:
-        """Learn from applicants, and keep the bank at every checkpoint. A step is one decision."""
-        problem, bank = loan_problem(), setting.method
-        weights = step_weights(LoanMDPParams.fico(), bank.rates)
-        agent = MemoryQLearning(problem, weights, bank.books, self.settings, seed)
-        kept, met = [], 0
-        for applicants in self.checkpoints:
-            agent.learn(applicants - met)
-            met = applicants
-            kept.append(deepcopy(agent))
-        return Snapshots([met * problem.decisions for met in self.checkpoints], _in_turn, kept)
+        """Learn; see `longfair.papers.fairmdp.memory_training.train`."""
+        from longfair.papers.fairmdp.memory_training import train
 
-
-def _in_turn(which: Sequence[int], episodes: int, seed: int | None) -> Act:
-    raise UsageError(
-        "its balance goes from one applicant to the next, so episodes side by side have no meaning "
-        "for this bank: use the measure 'settled-lending'"
-    )
+        return train(self, setting, seed)
 
 
 @dataclass(frozen=True)
@@ -101,37 +86,6 @@ class Settled(Evaluating):
     def shortened(self) -> Settled:
         """Return the same for a few applicants."""
         return replace(self, judged_on=2_000, judged_on_curve=1_000)
-
-
-@protocol("settled-lending")
-def settled_lending(evaluation: Evaluation) -> pd.DataFrame:
-    """Measure a bank along the way, and at the end.
-
-    `price` is what a loan to the group that is ahead costs, on average over applicants. Metrics
-    with `_early` were measured after `early` applicants. The applicants on whom readings are
-    counted are of another stream than those of training, and the same for all methods.
-    """
-    learning: Meeting = evaluation.setting.learning
-    evaluating: Any = evaluation.setting.evaluating
-    prices = evaluation.setting.method.books.prices
-    parts, early = [], {}
-    for step, met, agent in zip(
-        evaluation.snapshots.steps,
-        learning.checkpoints,
-        evaluation.snapshots.policies,
-        strict=True,
-    ):
-        reported = met in (learning.early, learning.checkpoints[-1])
-        judged_on = evaluating.judged_on if reported else evaluating.judged_on_curve
-        readings = agent.readings(judged_on, np.random.default_rng(evaluation.seed))
-        outcome = agent.outcome(readings)
-        found = mean_quantities(outcome) | {"price": float(readings @ prices)}
-        parts.append(table("curve", step, found))
-        if met == learning.early:
-            early = {f"{name}_early": value for name, value in found.items()}
-    parts.append(table("final", step, found | early))
-    parts.append(placed(mean_rates(outcome), "final", step))
-    return pd.concat(parts, ignore_index=True)
 
 
 TOLERANCE = 0.098

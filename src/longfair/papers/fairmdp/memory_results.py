@@ -14,8 +14,8 @@ from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.figures import Figure, LineStyle, Words, drawing
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE
 from longfair.papers.fairmdp.exact_results import NOTIONS, RATES, in_words, optima_table
-from longfair.papers.fairmdp.loans import Rates
 from longfair.papers.fairmdp.memory_learner import Meeting
+from longfair.papers.fairmdp.notions import Rates
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import final, of_arm, written

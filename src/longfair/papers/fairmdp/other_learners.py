@@ -6,15 +6,15 @@ the environment reports. What they learn is evaluated exactly, beside the exact 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.envs.loan_mdp import LoanMDPParams
+from longfair.papers.fairmdp.exactly import Exactly
 from longfair.papers.four_methods import four_methods
-from longfair.papers.setting import PPO, Evaluating, Methods, Problem, World, Wrapper
+from longfair.papers.setting import PPO, Methods, Problem, World, Wrapper
 
 TOLERANCE = 0.1
 """Disparity that R-PPO and A-PPO leave alone: the tolerance of the problem."""
@@ -38,19 +38,6 @@ METHODS: Methods = {
 
 Disparities are those within an episode.
 """
-
-
-@dataclass(frozen=True)
-class Exactly(Evaluating):
-    """Every policy evaluated exactly, ten times along the way and at the end."""
-
-    measure: str = "exact-lending"
-
-    rollouts: ClassVar[int] = 10
-
-    def shortened(self) -> Exactly:
-        """Return the same, once every rollout."""
-        return replace(self, every=1)
 
 
 _LEARNING = PPO(

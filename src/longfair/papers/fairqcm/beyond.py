@@ -19,7 +19,7 @@ from longfair.papers.fairqcm.deep import (
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, World, Wrapper
 from longfair.runs.experiment import Arm, Experiment
-from longfair.settings import Count
+from longfair.settings import Count, validate
 
 if TYPE_CHECKING:
     from longfair.papers.protocol import Snapshots
@@ -41,6 +41,10 @@ class LedgerLearning:
     copies: Count = COPIES
     """Episodes that are played side by side. The policy then reached plays as many greedily."""
 
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
     def train(
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
     ) -> Snapshots:
@@ -59,6 +63,10 @@ class Searching:
     """In how many episodes a search tries weights; the rest says its `WeightSearch`."""
 
     episodes: Count = 1000
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def train(
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None

@@ -10,7 +10,7 @@ from longfair.agents.fairqcm.presets import LEARNING, Learning, Switches
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, References, Setting, Untrained, World, Wrapper
 from longfair.runs.experiment import Arm, Experiment
-from longfair.settings import Count
+from longfair.settings import Count, validate
 
 if TYPE_CHECKING:
     from longfair.papers.protocol import Snapshots
@@ -25,6 +25,10 @@ class DeepQ:
     """Whether memories that did not occur are learned from: FairQCM."""
     switches: Switches = field(default_factory=Switches)
 
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
+
 
 @dataclass(frozen=True)
 class DeepLearning:
@@ -33,6 +37,10 @@ class DeepLearning:
     settings: Learning
     episodes: Count = 1000
     """Training episodes, each followed by one greedy evaluation episode."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def train(
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from longfair.agents.ppo.massaging.lending import NEEDS, gaps_of_decisions, massaged
+from longfair.agents.ppo.massaging.lending import NEEDS
+from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.fppo.methods import VARIANTS
 

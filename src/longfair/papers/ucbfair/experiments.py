@@ -26,7 +26,7 @@ from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, Setting, Untrained, World, Wrapper
 from longfair.papers.ucbfair.learning import TD3Learning, UCBLearning
 from longfair.runs.experiment import Arm, Experiment
-from longfair.settings import Count, OneOf
+from longfair.settings import Count, OneOf, validate
 
 HERE = "longfair.papers.ucbfair"
 
@@ -56,9 +56,13 @@ class Profile:
 
     ucb: UCBLearning
     td3: TD3Learning
-    gradient_steps: int
-    episode_length: int | None
+    gradient_steps: Count
+    episode_length: Count | None
     """Steps of an episode; the preset's if None."""
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
 
 SHORT = 6
@@ -85,10 +89,14 @@ class Problem:
     """A preset of the population and a disparity."""
 
     preset: str
-    notion: str
+    notion: Annotated[str, OneOf(*FULL_NAMES)]
     constant: float
     """The best constant threshold of those that were tried, on the scale of the feature."""
     changes: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        validate(self)
 
     def world(self, profile: str, wrappers: tuple[Wrapper, ...] = TIMED) -> World:
         """Return where one acts."""

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
 
-from longfair.agents.policies.population import NOTIONS
+from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.papers.setting import Setting
