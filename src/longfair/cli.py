@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import importlib.util
 import io
 import json
 import os
@@ -119,10 +120,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raise SystemExit(code)
 
 
+_OF_THE_AGENTS = ("torch", "numba", "stable_baselines3")
+"""Packages that come with the extra `agents`."""
+
+
+def _require_agents() -> None:
+    """Refuse at once what every run would fail at."""
+    for package in _OF_THE_AGENTS:
+        if importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+
 def _missing(error: ModuleNotFoundError) -> int:
     """Say how to install what agents need; raise if it is something else that is missing."""
     package = (error.name or "").partition(".")[0]
-    if package not in {"torch", "numba", "stable_baselines3"}:
+    if package not in _OF_THE_AGENTS:
         raise error
     _say(f"this needs the agents, and {package} is missing: pip install '.[agents]' in a clone")
     return 1
@@ -264,6 +276,7 @@ def run(
     from longfair.runs.runner import run_all
     from longfair.runs.store import Store
 
+    _require_agents()
     runs: list[Run] = []
     for name in dict.fromkeys(experiments):
         runs += plan(
@@ -424,6 +437,7 @@ def rerun_claim(
     folder = _existing(store)
     if into is not None and into.resolve() == folder.root.resolve():
         raise UsageError(f"--into {into} is the store itself: give another folder")
+    _require_agents()
     sound = check_again(chosen, _line)
     if chosen.experiment is not None:
         runs = stored_runs(chosen, folder)
