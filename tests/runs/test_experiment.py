@@ -111,7 +111,7 @@ def test_work_of_the_script_that_is_run_is_refused(monkeypatch: pytest.MonkeyPat
     ):
         Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]  # returns nothing
     monkeypatch.setattr(work, "__module__", "a_module")
-    Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]
+    Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]  # returns nothing
 
 
 def test_a_run_needs_a_seed_that_is_not_negative() -> None:

@@ -152,7 +152,7 @@ def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
     worse = ("fair", [0.1, 0.11] * 3), ("greedy", [0.2, 0.21] * 3)
     (claim,) = claims_with(tmp_path, **rule, at_worst={"as_coded": "not reproduced"})
     assert word_of(claim, *worse) == "not reproduced"
-    for wrong in ({"as_told": "not reproduced"}, {"as_coded": "bad"}, "bad", {}, None):
+    for wrong in ({"as_told": "not reproduced"}, {"as_coded": "bad"}, "bad", {}, None, [1]):
         with pytest.raises(UsageError, match="at_worst"):
             claims_with(tmp_path, **rule, at_worst=wrong)
     both = replace(claim, rule=replace(claim.rule, worst={"as_told": "not reproduced"}))

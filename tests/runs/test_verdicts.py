@@ -705,7 +705,7 @@ def test_the_sentences_about_a_question_speak_in_answers() -> None:
     dear = asked_here(guarded, fair, rows("greedy", high), *rewards)
     assert dear.answer == "in part"
     assert "but its price is not excluded, no: reward of fair" in dear.detail
-    lifted = asked_here(AtWorst(lowest(), "not reproduced"), fair, low)
+    lifted = asked_here(AtWorst(lowest(), {"": "not reproduced"}), fair, low)
     assert (lifted.word, lifted.answer) == ("not reproduced", "no")
     assert lifted.detail.endswith("claimed more than 0")
 

@@ -206,7 +206,8 @@ class AtWorst(Rule):
     """
 
     rule: Rule
-    worst: Word | Mapping[str, Word]
+    worst: Mapping[str, Word]
+    """By variant; under an empty name for all variants."""
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
@@ -231,17 +232,13 @@ class AtWorst(Rule):
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and how bad its word can be."""
-        if isinstance(self.worst, str):
-            return f"{self.rule.words(measure)} (if not: {self.worst} at worst)"
-        words = (f"{word} at worst {plain(variant)}" for variant, word in self.worst.items())
+        words = (f"{word} at worst {variant}".rstrip() for variant, word in self.worst.items())
         return f"{self.rule.words(measure)} (if not: {listed(tuple(words))})"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge by the rule, and lift a word that is too bad."""
         verdict = self.rule.judge(case, name)
-        worst = self.worst
-        if not isinstance(worst, str):
-            worst = worst.get(case.blank.variant, verdict.word)
+        worst = self.worst.get(case.blank.variant, self.worst.get("", verdict.word))
         if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(worst):
             return verdict
         lifted = replace(verdict, word=worst)
@@ -299,15 +296,15 @@ class RuleFields(Fields):
         about = self.measures, self.reported, self.about_metrics, self.variants
         return RuleFields(content, where, *about).rule()
 
-    def worst(self) -> Word | dict[str, Word]:
-        """Read ``at_worst``: a word, or a word for each of some variants."""
-        worst: Any = self.take("at_worst")
-        words = worst if isinstance(worst, dict) else {"": worst}
-        known = isinstance(worst, str) or (words and set(words) <= set(self.variants))
-        if not known or not set(words.values()) <= set(FROM_WEAK_TO_STRONG):
+    def worst(self) -> dict[str, Word]:
+        """Read ``at_worst``: a word for all variants, or one for each of some."""
+        given = self.take("at_worst")
+        found: dict[str, Word] = given if isinstance(given, dict) else {"": given}
+        known = {*self.variants} if found is given else {""}
+        words = all(word in FROM_WEAK_TO_STRONG for word in found.values())
+        if not found or not found.keys() <= known or not words:
             wanted = f"one of {list(FROM_WEAK_TO_STRONG)}, or one for each of {list(self.variants)}"
-            raise self.wrong("at_worst", worst, wanted)
-        found: Word | dict[str, Word] = worst
+            raise self.wrong("at_worst", given, wanted)
         return found
 
     def method(self) -> str:
