@@ -580,6 +580,44 @@ def test_killed_in_the_middle_nothing_finished_is_lost(
     assert not list(store.root.rglob("*.tmp"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_request_to_stop_that_python_swallows_is_heard_all_the_same(
+    store: Store, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Destroyed:
+        """Python only reports what is raised while an object is destroyed."""
+
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    class Unlucky(Reporter):
+        def finished(self, run: Run, seconds: float) -> None:
+            Destroyed()
+
+    runs = plan(toy_experiment(), "smoke", seeds=4)
+    swallowed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(runs, store, Unlucky())
+    assert swallowed
+    assert 1 <= len(finished_files(store)) < len(runs)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_is_ignored_stays_ignored(store: Store, number: signal.Signals) -> None:
+    class Nohup(Reporter):
+        def finished(self, run: Run, seconds: float) -> None:
+            signal.raise_signal(number)
+
+    runs = plan(toy_experiment(), "smoke", seeds=2)
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        summary = in_threads(runs, store, Nohup())
+    finally:
+        signal.signal(number, before)
+    assert len(summary.finished) == len(runs)
+
+
 def test_two_runners_share_a_store_without_doing_anything_twice(store: Store, diary: Path) -> None:
     drivers = [start_driver(store, diary, 0.1, 5, workers=1) for _ in range(2)]
     for driver in drivers:

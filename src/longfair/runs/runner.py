@@ -127,15 +127,15 @@ def run_all(
     if not session.queue:
         session.reporter.start([], len(session.summary.kept), 0)
         return session.summary
-    with _signals_as_interrupt():
+    with _signals_as_interrupt() as stops:
         if cluster is not None:
             with cluster_pool(cluster, workers) as pool:
-                session.work_off(pool)
+                session.work_off(pool, stops)
         elif executor is not None and workers is not None:
-            session.work_off(ExternalPool(executor, workers))
+            session.work_off(ExternalPool(executor, workers), stops)
         else:
             number = min(workers or default_workers(), len(session.queue))
-            session.work_off(LocalPool(number))
+            session.work_off(LocalPool(number), stops)
     return session.summary
 
 
@@ -211,12 +211,13 @@ class _Session:
         self.store.failure_path(run).unlink(missing_ok=True)
         self.store.checkpoint(run).remove()
 
-    def work_off(self, pool: Pool) -> None:
+    def work_off(self, pool: Pool, stops: _Stops) -> None:
         """Execute until nothing is left, and leave no worker and no lock behind."""
         interrupted = True
         self.reporter.start(list(self.queue), len(self.summary.kept), pool.capacity)
         try:
             while self.queue or self.suspects or self.elsewhere or self.flights:
+                stops.raise_again()
                 self._launch_all(pool)
                 self._collect(pool)
             interrupted = False
@@ -423,26 +424,50 @@ class Stopped(KeyboardInterrupt):
     """A request to stop that came as a signal, whose number is the argument."""
 
 
+class _Stops:
+    """Requests to stop that arrived as signals.
+
+    A request is raised where the main thread happens to be. Python swallows what is raised while
+    it destroys an object, so the request is kept, too, and asked for again.
+    """
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        self.first = self.first or number
+        raise Stopped(number)
+
+    def raise_again(self) -> None:
+        """Raise a request whose exception got lost."""
+        if self.first is not None:
+            raise Stopped(self.first)
+
+
 @contextlib.contextmanager
-def _signals_as_interrupt() -> Iterator[None]:
+def _signals_as_interrupt() -> Iterator[_Stops]:
     """Turn a request to terminate, or a closed terminal, into what Ctrl-C raises.
 
-    Only the main thread may set a signal handler; elsewhere nothing changes.
+    A signal that this process was told to ignore, as ``nohup`` does, stays ignored. Only the main
+    thread may set a signal handler; elsewhere nothing changes.
     """
+    stops = _Stops()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stops
         return
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, _interrupt) for number in numbers}
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {
+        number: signal.signal(number, stops)
+        for number in numbers
+        if signal.getsignal(number) not in (signal.SIG_IGN, None)
+    }
     try:
-        yield
+        yield stops
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)
 
 
 def _release(lock: FileLock) -> None:
