@@ -41,11 +41,8 @@ authors = page.of("elbert/lending", "paper", lending.LOOK)
 ours = page.of("elbert/lending")
 published = page.of("elbert/lending", look=lending.APART)
 lengths_of_training = page.of("elbert/episodes-lending")
-searched = page.of("elbert/details-lending")
 elbert_po, g_ppo = ("elbert-po", "as_coded"), ("g-ppo", "as_coded")
 best_pair, searched_pair = ("threshold-2-1", "reference"), ("static-optimum", "reference")
-best_thresholds = lending.best_thresholds(searched)
-with_searched = lending.with_best_thresholds(authors, searched)
 names = ours.look.names
 
 # %% [markdown]
@@ -60,7 +57,7 @@ names = ours.look.names
 static = [lender for lender in REFERENCES if lender != "accept-half"]
 profitable = list(lending.LOOK.beside or ())
 authors.show(
-    authors.scatter_figure("as_coded", beside=profitable, points=best_thresholds),
+    authors.scatter_figure("as_coded", beside=profitable),
     "Reward against bias of the last policies, trained with the authors' settings and the "
     "computations of their code. The best corner is the upper left. Large marks are means with "
     "95 % intervals, small ones single runs. Policies that need no training carry their names; "
@@ -77,8 +74,8 @@ authors.say(
     f"It earns {authors.less('reward', best_pair, elbert_po, 4)} less than the rule, with "
     f"{authors.less('bias', best_pair, elbert_po, 4)} less bias on average.",
     "Two real thresholds, found by search, have "
-    f"{with_searched.less('reward', searched_pair, elbert_po, 4)} more reward and "
-    f"{with_searched.less('bias', elbert_po, searched_pair, 4)} less bias.",
+    f"{authors.less('reward', searched_pair, elbert_po, 4)} more reward and "
+    f"{authors.less('bias', elbert_po, searched_pair, 4)} less bias.",
 )
 
 # %% [markdown]

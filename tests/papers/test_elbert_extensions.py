@@ -146,7 +146,7 @@ def test_extensions_run(name: str) -> None:
 
 
 def test_the_static_lender_is_fair_and_earns() -> None:
-    static = arms("details-lending", "book")["static-optimum"]
+    static = arms("lending", "book")["static-optimum"]
     values = final(static.work(static.config, 0))
     assert values["bias", -1] < 0.02
     assert values["reward", -1] > 0.18

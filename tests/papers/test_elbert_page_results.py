@@ -314,22 +314,6 @@ def test_the_added_one_is_told_by_method() -> None:
     )
 
 
-def test_the_best_thresholds_are_a_point_beside_the_runs() -> None:
-    runs = runs_of(
-        "elbert/details-lending",
-        results_of({("static-optimum", "reference"): [rates(0.186, 0.004)]}),
-    )
-    (point,) = lending.best_thresholds(runs).to_dict("records")
-    assert point == {"method": "static-optimum", "reward": 0.186, "bias": 0.004}
-    assert "static-optimum" in lending.LOOK.styles
-    learned = runs_of("elbert/lending", results_of({("g-ppo", "as_coded"): [rates(0.15, 0.1)]}))
-    together = lending.with_best_thresholds(learned, runs)
-    assert together.less("reward", ("g-ppo", "as_coded"), ("static-optimum", "reference")) == (
-        "-0.036"
-    )
-    assert lending.best_thresholds(EMPTY).empty
-
-
 def test_small_histories_are_told_apart_by_sums_of_rates_only() -> None:
     pair = two_trajectories(crowd=5)
     table = histories.as_table(pair)

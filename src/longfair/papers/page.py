@@ -371,7 +371,6 @@ class Runs:
         methods: Sequence[str] = (),
         across: tuple[str, str] | None = None,
         beside: Sequence[str] = (),
-        points: pd.DataFrame | None = None,
     ) -> Figure | None:
         """Draw one metric against another; None without runs.
 
@@ -385,8 +384,6 @@ class Runs:
             The metrics, in place of the look's.
         beside
             Policies without training that are drawn as points with names.
-        points
-            Columns method, reward, bias: further points with names.
         """
         up, right = across or self.look.across
         chosen = self.results[self.results["variant"].isin(list(variants))]
@@ -395,8 +392,6 @@ class Runs:
             return None
         named = [tidy.references(self.results, metric, beside) for metric in (up, right)]
         references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
-        if points is not None:
-            references = pd.concat([references, points]) if len(references) else points
         return reward_against_bias(
             chosen,
             reward=up,

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
 from longfair.papers.elbert import attention, infectious, lending
 from longfair.papers.protocol import train_and_evaluate
-from longfair.papers.setting import PPO, Problem, References, Setting
+from longfair.papers.setting import PPO, Problem, Setting
 from longfair.runs.experiment import Arm, Experiment
 
 AS_CODED = "as_coded"
@@ -272,20 +271,10 @@ def lender_on_short_episodes(profile: str) -> tuple[Arm, ...]:
     return (Arm("static-optimum-short", "reference", setting, train_and_evaluate, description),)
 
 
-STATIC_LENDER: References = {
-    "static-optimum": (
-        lending.STATIC_OPTIMUM,
-        "accepts from a real score on, one per group, the best ones for ELBERT's objective",
-    )
-}
-"""The lender whose two thresholds a search has found."""
-
-
 def _over_details(
     name: str,
     elbert_po: ElbertPO,
     r_ppo: RPPO,
-    references: References = MappingProxyType({}),
     methods: tuple[str, ...] = (),
 ) -> Experiment:
     """Make an experiment of all details, or of those of some methods."""
@@ -299,7 +288,6 @@ def _over_details(
         f"Habits of the authors' code changed one at a time, {name.replace('-', ' ')}",
         chosen,
         SEEDS,
-        lambda profile: PROBLEMS[name].arms({}, references, profile),
     )
 
 
@@ -316,7 +304,6 @@ ABLATIONS = (
         "lending",
         ElbertPO.as_coded(lending.ALPHA),
         lending.METHODS["r-ppo", AS_CODED][0],
-        STATIC_LENDER,
     ),
     _over_details(
         "attention-harder",

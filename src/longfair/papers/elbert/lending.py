@@ -20,6 +20,12 @@ from longfair.papers.setting import (
 WORLD = World("longfair/Lending-v0", {"preset": "elbert"}, wrappers=(Wrapper("running-rates"),))
 """Agents see score, group, and the running true positive rate of each group."""
 
+STATIC_OPTIMUM = Untrained("real-thresholds", {"limits": (1.99, 1.58)})
+"""The best real thresholds for ELBERT's objective, one per group.
+
+Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
+"""
+
 REFERENCES: References = {
     "reject-all": (Untrained("accept-with-chance", {"chance": 0.0}), "refuses everybody"),
     "accept-all": (Untrained("accept-with-chance", {"chance": 1.0}), "accepts everybody"),
@@ -43,18 +49,16 @@ REFERENCES: References = {
         Untrained("thresholds", {"limits": (2, 1)}),
         "accepts group 0 from score 2 on, group 1 from score 1 on",
     ),
+    "static-optimum": (
+        STATIC_OPTIMUM,
+        "accepts from a real score on, one per group, the best ones for ELBERT's objective",
+    ),
     "equal-opportunity": (
         Untrained("equal-opportunity"),
         "best profit now under equal true positive rates, knowing the scores",
     ),
 }
 """Policies that need no training."""
-
-STATIC_OPTIMUM = Untrained("real-thresholds", {"limits": (1.99, 1.58)})
-"""The best real thresholds for ELBERT's objective, one per group.
-
-Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
-"""
 
 ALPHA = 2e5
 """ELBERT-PO's weight of the squared bias, in paper and code."""

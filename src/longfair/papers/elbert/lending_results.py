@@ -74,7 +74,7 @@ LOOK = Look(
         "static-optimum": LineStyle("best thresholds", GREEN, "X", ":"),
     },
     variants={"ablation": "ablation"},
-    beside=("threshold-3-3", "threshold-2-1", "equal-opportunity"),
+    beside=("threshold-3-3", "threshold-2-1", "static-optimum", "equal-opportunity"),
 )
 """How runs in lending appear."""
 
@@ -208,38 +208,6 @@ def biases_beside_poster(runs: Runs) -> str:
         for row in rows
     ]
     return ", ".join(parts)
-
-
-def with_best_thresholds(runs: Runs, details: Runs) -> Runs:
-    """Put the lender with the best two real thresholds among runs of the lending experiment.
-
-    Lenders that need no training meet the same applicants whatever the profile, so the differences
-    are paired.
-
-    Parameters
-    ----------
-    runs
-        Runs of the lending experiment.
-    details
-        Runs of `elbert/details-lending`.
-    """
-    lender = details.only("static-optimum").results
-    return runs.showing(pd.concat([runs.results, lender], ignore_index=True))
-
-
-def best_thresholds(details: Runs) -> pd.DataFrame:
-    """Return the lender with the best two real thresholds as a point to draw; no rows without.
-
-    Parameters
-    ----------
-    details
-        Runs of `elbert/details-lending`.
-    """
-    lender = "static-optimum"
-    if not details.has((lender, "reference")):
-        return pd.DataFrame(columns=["method", *POSTER])
-    point = {metric: details.mean(metric, lender) for metric in POSTER}
-    return pd.DataFrame([{"method": lender} | point])
 
 
 def group_bars(runs: Runs, variant: str) -> Figure | None:
