@@ -46,6 +46,7 @@ REASONS = {
 }
 """Why a word can have changed, in the order in which a table names them."""
 
+_CUT_SHORT = re.compile(r"steps of [\d,]+ cannot (refute|say no)")
 _SOFTENED = "contradicted was possible"
 _LITERAL = "as published, searches weighed elites"
 _NOT_ABOUT_THE_RULE = (
@@ -80,7 +81,7 @@ def reasons(then: Row, now: Row) -> list[str]:
     rules = [words for words in was if not words.startswith(_NOT_ABOUT_THE_RULE)]
     same = _same(then["estimate"], now["estimate"])
     literal = now["paper"] == "elbert" or any(words.startswith(_LITERAL) for words in was)
-    short = "cannot refute" in now["detail"] and now["verdict"] == "inconclusive"
+    short = now["verdict"] == "inconclusive" and _CUT_SHORT.search(now["detail"]) is not None
     softened = any(words.startswith(_SOFTENED) for words in was)
     told = {
         RULE: bool(rules),

@@ -43,6 +43,7 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
         (changed("from ten runs") | {"estimate": 0.2}, [RUNS]),
         (changed("as published, searches weighed elites by reward"), [INTERVAL]),
         ({"detail": "10 steps of 20 cannot refute"}, [SHORT]),
+        ({"detail": "1,000 steps of 2,000 cannot say no"}, [SHORT]),
         ({"settings": "authors", "profile": "paper", "estimate": 0.3}, [SETTINGS]),
         ({"settings": "authors", "estimate": 0.3}, [RUNS]),
         (

@@ -752,6 +752,12 @@ def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, w
     (verdict,) = judge(claim, with_settings(results, "ours"), profile="book")
     assert verdict.word == word
     assert ("100 steps of 1,000 cannot refute" in verdict.detail) == (horizon == 1000)
+    question = replace(claim, asked="here")
+    (told,) = judge(question, with_settings(results, "ours"), profile="book")
+    assert ("100 steps of 1,000 cannot say no" in told.detail) == (horizon == 1000)
+    assert ", claimed more than 0" in verdict.detail
+    assert ", asked for: more than 0" in told.detail
+    assert "claimed" not in told.detail
     (theirs,) = judge(claim, with_settings(results, "authors"), profile="book")
     assert theirs.word == "contradicted"
     (other,) = judge(replace(claim, rule=lowest()), with_settings(results, "ours"), profile="book")

@@ -12,7 +12,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity, Rule
-from longfair.runs.rules.words import AGAINST, Word, answer
+from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, Word, answer, sentence
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -172,7 +172,8 @@ class Case:
             enough = _enough(finding.estimate, word_of)
             if word in AGAINST and self._is_short(steps):
                 word, enough = "inconclusive", None
-                detail = f"{detail}; {steps:,} steps of {self.blank.claim.horizon:,} cannot refute"
+                of = f"{steps:,} steps of {self.blank.claim.horizon:,}"
+                detail = f"{detail}; {of} {CANNOT_REFUTE}"
         return replace(
             self.blank,
             word=word,
@@ -185,7 +186,7 @@ class Case:
             two_kinds=finding.estimate.two_kinds,
             better=finding.better,
             enough_seeds=enough if word == "inconclusive" else None,
-            detail=detail,
+            detail=sentence(detail, self.blank.claim.asked),
             missing=finding.missing,
         )
 

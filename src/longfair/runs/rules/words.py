@@ -58,6 +58,10 @@ IN_FAVOUR: tuple[Word, ...] = ("reproduced", "direction only")
 """Words of runs that speak for a claim."""
 
 
+CANNOT_REFUTE = "cannot refute"
+"""What is said of runs that end before the moment a claim is about."""
+
+
 def weakest(words: Sequence[Word]) -> Word:
     """Return the verdict of a conjunction."""
     return min(words, key=FROM_WEAK_TO_STRONG.index)
@@ -66,6 +70,13 @@ def weakest(words: Sequence[Word]) -> Word:
 def answer(word: Word, asked: Asked) -> str:
     """Return what a reader sees for a word: an answer to a question of ours, or the word itself."""
     return ANSWERS[word] if asked == "here" else word
+
+
+def sentence(detail: str, asked: Asked) -> str:
+    """Return what a reader sees for a rule's sentence: of a question, what is asked for."""
+    if asked == "paper":
+        return detail
+    return detail.replace(", claimed ", ", asked for: ").replace(CANNOT_REFUTE, "cannot say no")
 
 
 def within(low: float, high: float, lowest: float, highest: float) -> Word:
