@@ -11,8 +11,9 @@ import hypothesis
 import pytest
 
 # Before numpy and torch are imported: one thread is faster here and gives the same bits each time.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# A package with parallel code of Numba, as quantecon is, else hands Numba's threads to torch.
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 
 # A deadline fails on a busy machine; random examples fail on somebody else's.

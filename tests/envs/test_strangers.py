@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -85,9 +87,17 @@ def played(env: Any, actions: list[Any], manual: bool = False) -> list[Any]:
 # Stable-Baselines3 -------------------------------------------------------------------------------
 
 
+def test_torch_keeps_to_one_thread_beside_other_packages() -> None:
+    """With more, small networks wait for threads that have no core, several times as long."""
+    program = "import torch; torch.get_num_threads(); import quantecon; print(torch.get_num_threads())"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "1"
+
+
 @every_environment
 def test_stable_baselines_opens_the_id(name: str) -> None:
-    torch.set_num_threads(1)
     model = stable_baselines3.PPO(
         "MlpPolicy", environment_id(name), n_steps=8, batch_size=8, n_epochs=1, seed=0
     )
