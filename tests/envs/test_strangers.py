@@ -89,7 +89,8 @@ def played(env: Any, actions: list[Any], manual: bool = False) -> list[Any]:
 
 def test_torch_keeps_to_one_thread_beside_other_packages() -> None:
     """With more, small networks wait for threads that have no core, several times as long."""
-    program = "import torch; torch.get_num_threads(); import quantecon; print(torch.get_num_threads())"
+    look = "torch.get_num_threads()"
+    program = f"import torch; {look}; import quantecon; print({look})"
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
