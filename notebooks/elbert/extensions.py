@@ -60,7 +60,7 @@ fair.show(
 # %% tags=["nbval-check-output", "remove-input"]
 lasting.say(
     "With our settings the gaps of equal opportunity, equalised odds and demographic parity are "
-    "closed; that of accuracy is not, but in lending there is hardly one to close.",
+    "smaller than PPO's; that of accuracy is not, but in lending there is hardly one to close.",
     "Equalised odds costs nearly all of the profit, "
     f"{fair.number('reward', 'elbert-po-equalised-odds', 'as_coded')} after "
     f"{fair.number('reward', 'g-ppo', 'as_coded')} under PPO.",

@@ -684,7 +684,7 @@ pd.DataFrame(rows).T.rename_axis("chance of group 1").round(3)
 
 # %% [markdown]
 # The reward rises all the way to a chance of one, where group 0 gets nothing. Fairness has a price
-# here, unlike in lending, and the table is its list.
+# here, which in lending two thresholds hardly pay, and the table is its list.
 #
 # ```{solution-end}
 # ```

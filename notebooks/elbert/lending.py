@@ -173,8 +173,8 @@ authors.say(
 )
 
 # %% [markdown]
-# A bias of zero is free: refuse everybody, or accept everybody. A bias means nothing without the
-# reward beside it. And threshold 2 / 1 is the bar for everything that follows.
+# A bias of zero takes no skill: refuse everybody, or accept everybody. A bias means nothing without
+# the reward beside it. And threshold 2 / 1 is the bar for everything that follows.
 
 # %% [markdown]
 # ## The idea
@@ -816,9 +816,9 @@ ours.scatter(
 # ## What it means
 #
 # ELBERT-PO does what it is made for: it has the lowest bias of the four learners, and in this world
-# it pays next to nothing for it. Two numbers, chosen with some thought, do as well on short
-# episodes and earn a little more on long ones, because lending with two groups and one score is
-# kind to static lenders; and equal rates say nothing about how many people are left to be served.
+# it pays next to nothing for it. Two numbers, found by search, earn a little more on long episodes,
+# with less bias; on short ones neither is clearly ahead. Lending with two groups and one score is
+# kind to static lenders, and equal rates say nothing about how many people are left to be served.
 # What would change our mind:
 #
 # - **Longer runs with the authors' settings** that end elsewhere. Our ten stop at two million
