@@ -216,8 +216,9 @@ worlds.lost_table(forms["alpha-attention-harder"])
 # Among the runs that keep all sites, the bias falls from one weight to the next, to about what the
 # poster shows, and from 5000 to 20,000 there is little left to gain. That selects on the result.
 # Over all runs `elbert-11` finds less bias with 5000 than with 1000, and cannot tell the rest. A
-# larger weight starts more slowly, too, from 1000 on. After two of the paper's five million steps it
-# does not earn more yet. Up to 5000 all weights earn about the same, and 20,000 earns less, as it does on the poster; `elbert-11` looks at the bias alone.
+# larger weight starts more slowly, too, from 1000 on. After two of the paper's five million steps
+# it does not earn more yet. Up to 5000 all weights earn about the same, and 20,000 earns less, as
+# it does on the poster; `elbert-11` looks at the bias alone.
 #
 # What neither paper nor poster shows is what the large weights risk. Only with 5000 and 20,000 is a
 # site lost, and the second is the authors' own. Whether 5000 is safer than 20,000 ten runs cannot

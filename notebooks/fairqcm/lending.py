@@ -341,8 +341,7 @@ runs.say(
 
 # %% [markdown]
 # Every method earns the margin on average, as the paper says, and so does lending to anybody at
-# random. A possible reason why learning does not help, not tested here: who keeps returning to the
-# same customers depends on their luck.
+# random.
 #
 # ### Beside an independent rerun
 #

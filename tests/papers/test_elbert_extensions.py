@@ -25,6 +25,7 @@ from longfair.papers.elbert.attention import ATTENTION_HARDER
 from longfair.papers.elbert.bellman import no_bellman_equation, rate
 from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
 from longfair.papers.elbert.lending import PROBLEM, WORLD
+from longfair.papers.elbert.lending import LENDING
 from longfair.papers.elbert.measures import measured_by_notion
 from longfair.papers.elbert.notion_wrappers import NOTIONS, AllNotions, SomeNotions
 from longfair.papers.elbert.notions import EXTENSIONS
@@ -146,7 +147,7 @@ def test_extensions_run(name: str) -> None:
 
 
 def test_the_static_lender_is_fair_and_earns() -> None:
-    static = arms("lending", "book")["static-optimum"]
+    static = next(arm for arm in LENDING.arms["book"] if arm.method == "static-optimum")
     values = final(static.work(static.config, 0))
     assert values["bias", -1] < 0.02
     assert values["reward", -1] > 0.18

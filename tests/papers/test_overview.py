@@ -91,7 +91,7 @@ def test_two_thresholds_that_a_search_found_are_fairer_and_earn_more() -> None:
     """The number is the one that the linked claim was judged by."""
     (finding,) = (f for f in overview.findings() if f.claim.startswith("elbert"))
     (claim,) = (claim for claim in registry.claims() if claim.id == finding.claim)
-    (verdict,) = judge_all([claim], Store(), "book", {})
+    (verdict,) = judge_all([claim], Store(), "paper", {})
     less_reward, more_bias = verdict.parts
     assert verdict.word == less_reward.word == more_bias.word == "contradicted"
     assert less_reward.estimate is not None

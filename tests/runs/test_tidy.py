@@ -293,11 +293,11 @@ def test_the_same_arms_stand_side_by_side_and_say_whether_their_intervals_meet()
         {"ours": ours, "theirs": theirs}, {"reward": ("reward", 2), "bias": ("bias", 1)}
     )
     assert list(table.index) == [GREEDY, FAIR]
-    assert list(table["reward"].columns) == ["ours", "theirs", "meet"]
+    assert list(table["reward"].columns) == ["ours", "theirs", "intervals meet"]
     assert table.loc[FAIR, ("reward", "theirs")] == "0.41"
     assert table.loc[FAIR, ("reward", "ours")].startswith("0.40 [0.2")
-    assert list(table["reward", "meet"]) == [False, True]
-    assert list(table["bias", "meet"]) == [False, True]
+    assert list(table["reward", "intervals meet"]) == ["no", "yes"]
+    assert list(table["bias", "intervals meet"]) == ["no", "yes"]
     assert tidy.side_by_side({"ours": ours, "none": NOTHING}, {"reward": ("reward", 2)}).empty
     assert tidy.side_by_side(
         {"ours": ours, "static": RESULTS[RESULTS["variant"] == "reference"]},
@@ -311,7 +311,7 @@ def test_runs_of_two_kinds_stand_side_by_side_without_an_interval() -> None:
     table = tidy.side_by_side({"ours": apart, "theirs": one_kind}, {"reward": ("reward", 2)})
     assert table.loc[FAIR, ("reward", "ours")] == "0.54 (0.50 to 9.00), two kinds"
     assert table.loc[FAIR, ("reward", "theirs")].startswith("0.54 [0.5")
-    assert table.loc[FAIR, ("reward", "meet")] == "two kinds"
+    assert table.loc[FAIR, ("reward", "intervals meet")] == "two kinds"
 
 
 def test_rows_are_written_in_a_format_and_one_seed_without_an_interval() -> None:

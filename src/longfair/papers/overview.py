@@ -168,9 +168,9 @@ def _with_memory() -> Iterator[Finding]:
     if doughnuts.has(("fairqcm", "as_coded"), rule) and tables.has(("fairqcm", "as_published")):
         yield Finding(
             "FairQCM, which remembers who had the last doughnuts, learns fastest of its paper's "
-            "methods with tables, as the paper says, but with networks it does worse, by "
-            f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} in return, than giving "
-            "them at random to whoever is there.",
+            "methods with tables, as the paper says, but with networks, as coded, it ends worse, "
+            f"by {doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} in return, than "
+            "giving them at random to whoever is there.",
             "fairqcm/doughnuts",
             "fairqcm-doughnuts-memoryless",
         )
@@ -190,8 +190,8 @@ def _on_adult() -> Iterator[Finding]:
         drawn, learned = ("random", REFERENCE), ("l-ucbfair", "as_published")
         yield Finding(
             "On Adult L-UCBFair, with the numbers of its theorem, loses less than every "
-            "short-sighted rule, as its paper says, and "
-            f"{adult.less('loss', drawn, learned, 4)} less than thresholds drawn at random.",
+            "short-sighted rule, as its paper says, and about as much as thresholds drawn at "
+            f"random: the difference is {adult.less('loss', drawn, learned, 4)}.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",
         )

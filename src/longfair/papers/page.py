@@ -264,7 +264,9 @@ class Runs:
 
     def beside(self, other: Runs, quantities: Quantities) -> pd.DataFrame | Words:
         """Hold the learned arms of two profiles against each other; see `tidy.side_by_side`."""
-        found = tidy.side_by_side({one.profile: one.results for one in (self, other)}, quantities)
+        named = {"book": "our settings", "paper": "the authors'"}
+        results = {named.get(one.profile, one.profile): one.results for one in (self, other)}
+        found = tidy.side_by_side(results, quantities)
         return self.labelled(found) if len(found) else other.missing
 
     def cost(self, in_all: Literal["minutes", "hours"] = "hours") -> pd.DataFrame | Words:
@@ -371,6 +373,7 @@ class Runs:
         methods: Sequence[str] = (),
         across: tuple[str, str] | None = None,
         beside: Sequence[str] = (),
+        points: pd.DataFrame | None = None,
     ) -> Figure | None:
         """Draw one metric against another; None without runs.
 
@@ -384,6 +387,8 @@ class Runs:
             The metrics, in place of the look's.
         beside
             Policies without training that are drawn as points with names.
+        points
+            Columns method, reward, bias: further points with names.
         """
         up, right = across or self.look.across
         chosen = self.results[self.results["variant"].isin(list(variants))]
@@ -392,6 +397,8 @@ class Runs:
             return None
         named = [tidy.references(self.results, metric, beside) for metric in (up, right)]
         references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
+        if points is not None:
+            references = pd.concat([references, points]) if len(references) else points
         return reward_against_bias(
             chosen,
             reward=up,

@@ -435,9 +435,9 @@ def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) ->
     -------
     pandas.DataFrame
         Index `method`, `variant`: the learned arms that were run under every heading. Columns:
-        quantity and heading, each written as in `final_table`; at last, per quantity, whether the
-        intervals `meet`, or that runs are of two kinds, which leaves no interval to trust. A single
-        seed counts as an interval without width. No rows if no arm is shared.
+        quantity and heading, each written as in `final_table`; at last, per quantity, whether
+        `intervals meet`, yes or no, or that runs are of two kinds, which leaves no interval to
+        trust. A single seed counts as an interval without width. No rows if no arm is shared.
     """
     runs: dict[tuple[str, str], dict[ArmName, pd.Series[float]]] = {}
     for heading, table in results.items():
@@ -456,15 +456,16 @@ def side_by_side(results: Mapping[str, pd.DataFrame], quantities: Quantities) ->
             for heading, part, one in zip(results, parts, found, strict=True):
                 text = _of_one_kind(one, part[arm], digits)
                 columns.setdefault((title, heading), {})[arm] = text
-            columns.setdefault((title, "meet"), {})[arm] = _meet(found)
+            columns.setdefault((title, "intervals meet"), {})[arm] = _meet(found)
     return pd.DataFrame(columns).rename_axis(ARM) if columns else pd.DataFrame()
 
 
-def _meet(found: Sequence[Estimate]) -> bool | str:
+def _meet(found: Sequence[Estimate]) -> str:
     if any(one.two_kinds for one in found):
         return "two kinds"
     ends = [one.interval or (one.value, one.value) for one in found]
-    return max(low for low, _ in ends) <= min(high for _, high in ends)
+    met = max(low for low, _ in ends) <= min(high for _, high in ends)
+    return "yes" if met else "no"
 
 
 def trade_off_summary(

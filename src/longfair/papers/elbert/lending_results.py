@@ -24,6 +24,7 @@ from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, WORLD
 from longfair.papers.elbert.measures import measured
 from longfair.papers.page import Look, Runs
+from longfair.papers.protocol import two_seeds
 from longfair.papers.seed_figures import interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
@@ -341,7 +342,7 @@ def play_reference(policy: str, episodes: int, episode_length: int, seed: int) -
     EpisodeTotals
         Sums over each episode.
     """
-    for_agent, for_env = _two_seeds(seed)
+    for_agent, for_env = two_seeds(seed)
     act = acting(REFERENCES[policy][0].make(WORLD, for_agent))
     return play_episodes(act, _lending(episodes, episode_length), for_env)
 
@@ -378,7 +379,7 @@ def score_history(
     distributions
         Shape (T, G, C): mean share of every score in every group.
     """
-    for_agent, for_env = _two_seeds(seed)
+    for_agent, for_env = two_seeds(seed)
     act = acting(REFERENCES[policy][0].make(WORLD, for_agent))
     env = _lending(copies, episode_length)
     observation, info = env.reset(seed=for_env)
@@ -459,12 +460,6 @@ def resampled_bias(
     chosen = generator.integers(len(totals.steps), size=(draws, episodes))
     supply, demand = totals.supply[chosen].sum(axis=1), totals.demand[chosen].sum(axis=1)
     return bias(benefit_rate(supply, demand, offset=float(episodes)))
-
-
-def _two_seeds(seed: int) -> tuple[int, int]:
-    """Return unrelated seeds: an agent must not draw the numbers that draw the applicants."""
-    first, second = np.random.SeedSequence(seed).generate_state(2)
-    return int(first), int(second)
 
 
 def _lending(copies: int, episode_length: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
