@@ -14,6 +14,7 @@ from longfair.agents.evaluation import EpisodeTotals
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.metrics.supply_demand import accuracy_parity, demographic_parity, equalised_odds
+from longfair.papers import registry
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.ablations import (
     ABLATIONS,
@@ -25,7 +26,6 @@ from longfair.papers.elbert.attention import ATTENTION_HARDER
 from longfair.papers.elbert.bellman import no_bellman_equation, rate
 from longfair.papers.elbert.infectious import INFECTIOUS_HARDER
 from longfair.papers.elbert.lending import PROBLEM, WORLD
-from longfair.papers.elbert.lending import LENDING
 from longfair.papers.elbert.measures import measured_by_notion
 from longfair.papers.elbert.notion_wrappers import NOTIONS, AllNotions, SomeNotions
 from longfair.papers.elbert.notions import EXTENSIONS
@@ -147,7 +147,8 @@ def test_extensions_run(name: str) -> None:
 
 
 def test_the_static_lender_is_fair_and_earns() -> None:
-    static = next(arm for arm in LENDING.arms["book"] if arm.method == "static-optimum")
+    arms = registry.experiment("elbert/lending").arms["book"]
+    static = next(arm for arm in arms if arm.method == "static-optimum")
     values = final(static.work(static.config, 0))
     assert values["bias", -1] < 0.02
     assert values["reward", -1] > 0.18
