@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Attention allocation
+# # Attention allocation with F-PPO
 #
 # *Six inspectors, five sites, and a reward for every incident that is found.*
 
