@@ -17,7 +17,7 @@ import longfair
 from longfair.errors import UsageError
 from longfair.runs import files, manifest
 from longfair.runs.experiment import Run, plan
-from longfair.runs.files import DamagedResultError, read
+from longfair.runs.files import DamagedResultError, examined, read
 from longfair.runs.keys import run_key
 from longfair.runs.store import State, Store, default_root
 from longfair.runs.tables import SCHEMA
@@ -70,6 +70,26 @@ def test_load_selects(store: Store) -> None:
     nothing = store.load(experiment="toy/lending", profile="book")
     assert nothing.empty
     assert list(nothing.columns) == list(chosen.columns)
+
+
+def test_bytes_are_examined_once_and_a_result_that_took_their_place_is_examined_anew(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other = runs_of(seeds=2)[:2]
+    path = write(store, run)
+    sound = hashlib.sha256(path.read_bytes()).hexdigest()
+    seen: list[Path] = []
+    monkeypatch.setattr(
+        files, "examined", lambda path, content: (seen.append(path), examined(path, content))[1]
+    )
+    assert files.read_table(path, sound).equals(read(path)[0])
+    assert seen == [path]  # by `read`
+    store.load(experiment="toy/lending")
+    store.load(experiment="toy/lending")
+    assert seen == [path]
+    path.write_bytes(write(store, other).read_bytes())
+    with pytest.raises(DamagedResultError, match="it holds the result of"):
+        files.read_table(path, sound)
 
 
 def test_load_names_the_near_miss(store: Store) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 import longfair
@@ -348,15 +349,23 @@ class Store:
         UsageError
             If the experiment has no result at all, or a file is damaged.
         """
-        tables = []
-        for entry in self._select(experiment, profile, methods, variants, seeds):
-            table, _ = files.read(entry.path)
-            for position, name in enumerate(_LOADED):
-                value = split_id(experiment)[0] if name == "paper" else getattr(entry, name)
-                column = pa.repeat(pa.scalar(value), table.num_rows)
-                table = table.add_column(position, name, column)
-            tables.append(table)
-        return pa.concat_tables(tables).to_pandas() if tables else no_results()
+        selected = self._select(experiment, profile, methods, variants, seeds)
+        if not selected:
+            return no_results()
+        sound = {one.path: one.file for one in self.index.entries(experiment) if not one.problem}
+        names = [entry.path.relative_to(self.root).as_posix() for entry in selected]
+        tables = [
+            files.read_table(entry.path, sound.get(name, ""))
+            for entry, name in zip(selected, names, strict=True)
+        ]
+        found = pa.concat_tables(tables)
+        rows = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
+        paper = split_id(experiment)[0]
+        for position, name in enumerate(_LOADED):
+            values = [paper if name == "paper" else getattr(entry, name) for entry in selected]
+            found = found.add_column(position, name, pa.array(values).take(pa.array(rows)))
+        frame: pd.DataFrame = found.to_pandas()
+        return frame
 
     def provenance(
         self,
