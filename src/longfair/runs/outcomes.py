@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -86,24 +87,24 @@ class Arm:
     numbers: dict[str, Array]
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Training steps of its runs. Curves may go over other things, such as evaluation steps."""
         phase, steps = self.columns["phase"], self.numbers["step"]
         final = phase.codes == phase.entries.get("final", -1)
         return int(steps[final].max() if final.any() else steps.max())
 
-    @property
+    @cached_property
     def profiles(self) -> list[str]:
         """Profiles that its runs belong to."""
         return sorted(set(self.numbers.get("profile", ())))
 
-    @property
+    @cached_property
     def settings(self) -> Settings | Literal[""]:
         """Whose settings all of its runs have; empty if that is not known."""
         return farthest(self.numbers.get("settings", ()))
 
-    @property
+    @cached_property
     def stale(self) -> int:
         """How many of its runs are stale."""
         stale = self.numbers.get("stale")

@@ -107,8 +107,7 @@ class GainRule(PairedRule):
 
     def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
         """Judge the smallest gain."""
-        method = paired.method
-        effects = {other: self.effect(method, array) for other, array in paired.others.items()}
+        effects, middle = case.once(self, "effects", lambda: self._effects(paired))
         for other, effect in effects.items():
             if not np.isfinite(effect.value):
                 return case.undecided(
@@ -118,17 +117,22 @@ class GainRule(PairedRule):
                 )
         worst = min(effects, key=lambda other: effects[other].value)
         found = case.smallest(list(effects.values()))
-        middle = min(self.middle(method, array) for array in paired.others.values())
         finding = Finding(
             estimate=found,
             measured=self.measured(case, worst),
             detail=self.sentence(case.metric(self.quantity), found, worst) + paired.left_out,
             seeds=paired.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
-            better=_better(effects[worst]),
+            better=case.once(self, "better", lambda: _better(effects[worst])),
             missing=paired.missing,
         )
         return case.decided(finding, self.method, self.word)
+
+    def _effects(self, paired: Paired) -> tuple[dict[str, Effect], float]:
+        """Return the effect by each other method, and the smallest with interquartile means."""
+        method, others = paired.method, paired.others
+        effects = {other: self.effect(method, array) for other, array in others.items()}
+        return effects, min(self.middle(method, array) for array in others.values())
 
 
 def _better(effect: Effect) -> tuple[float, float, float]:

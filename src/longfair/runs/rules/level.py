@@ -62,12 +62,13 @@ class LevelRule(Rule):
         numbers: Floats = np.asarray(values, dtype=np.float64)
         ends = self.quantity.possible.get(case.metric(self.quantity), EVERYWHERE)
         found = within_ends(case.smallest([mean_effect(numbers)]), *ends)
+        middle = case.once(self, "middle", lambda: float(interquartile_mean(numbers)))
         finding = Finding(
             estimate=found,
             measured=f"{case.measured(self.quantity)}, {plain(self.method)}",
             detail=f"{case.metric(self.quantity)} of {self.method} is {found}, {self.claimed()}",
             seeds=values.index.tolist(),
-            interquartile_mean=float(interquartile_mean(numbers)),
+            interquartile_mean=middle,
         )
         return case.decided(finding, self.method, self.word)
 
