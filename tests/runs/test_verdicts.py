@@ -707,7 +707,7 @@ def test_the_sentences_about_a_question_speak_in_answers() -> None:
     assert "but its price is not excluded, no: reward of fair" in dear.detail
     lifted = asked_here(AtWorst(lowest(), {"": "not reproduced"}), fair, low)
     assert (lifted.word, lifted.answer) == ("not reproduced", "no")
-    assert lifted.detail.endswith("claimed more than 0")
+    assert lifted.detail.endswith(", asked for: more than 0")
 
 
 # --- settings and steps -----------------------------------------------------------------------
