@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -244,6 +245,24 @@ def test_claims_say_that_a_result_is_not_that_of_the_manifest(
         assert f"{path} missing, or not the file that it names" in one_line(err)
 
 
+@pytest.mark.usefixtures("book_runs")
+def test_list_says_that_results_are_not_those_of_the_manifest(
+    command: Command, tmp_path: Path
+) -> None:
+    assert command("list")[2] == ""
+    paths = sorted(tmp_path.rglob("book/fair.as_coded.*.parquet"))[:2]
+    for path in paths:
+        table, provenance = files.read(path)
+        values = pa.array(3.0 * table.column("value").to_numpy())
+        files.write(path, table.set_column(4, table.schema.field(4), values), provenance)
+    for arguments in (["list"], ["list", "toy"], ["list", "toy/lending", "--json"]):
+        code, _, err = command(*arguments)
+        assert code == 0
+        assert f"2 results are not those of the manifest, first: {paths[0]};" in one_line(err)
+    command("verify", "--write")
+    assert command("list")[2] == ""
+
+
 # --- bad input: one line, exit code 2 ---------------------------------------------------------
 
 
@@ -257,6 +276,8 @@ def test_claims_say_that_a_result_is_not_that_of_the_manifest(
         (["run", "toy/lending", "--seeds", "0"], "seeds is 0: at least 1 is needed"),
         (["run", "toy/lending", "--seeds", "-2"], "seeds is -2: at least 1 is needed"),
         (["run", "toy/lending", "--first-seed", "-1"], "first seed is -1"),
+        (["run", "toy/lending", "--first-seed", "9" * 20], "first seed is 9{20}: .*4294967295"),
+        (["run", "toy/lending", "--seeds", "9" * 20], "last of the seeds is 9{19}8: .*4294967295"),
         (["run", "toy/lending", "--workers", "0"], "workers is 0: at least 1 is needed"),
         (["claims", "toy-3"], "unknown claim 'toy-3': did you mean 'toy-"),
         (["claims", "--paper", "tyo"], "unknown paper 'tyo': did you mean 'toy'"),
@@ -429,8 +450,6 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert "6 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
     assert out.count("every bit agrees") == 2
     assert "no probe" not in out
-    ledger.add(tmp_path / "results", ledger.Proof("abcdef012", "", "", 0, "", [["old", "new"]]))
-    assert "no probe: the ledger's line against abcdef01 pairs the digests" in command("verify")[1]
     (path,) = tmp_path.rglob("smoke/fair.as_coded.001.parquet")
     path.unlink()
     code, out, err = command("verify")
@@ -445,6 +464,43 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     code, _, err = command("verify")
     assert code == 1
     assert f"{table} is not the file in the manifest" in one_line(err)
+
+
+def test_verify_refuses_lines_of_the_ledger_without_probes(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "results"
+    root.mkdir()
+    proof = ledger.Proof("abcdef012", "", "", 0, "", [["old", "new"]])
+    ledger.add(root, proof)
+    code, out, err = command("verify")
+    assert code == 1
+    assert "1 lines of the ledger (first: against abcdef01) have no probe" in one_line(err)
+    assert "no probe" not in out
+    monkeypatch.setattr(ledger, "BRIDGE", hashlib.sha256(proof.line().encode()).hexdigest())
+    code, out, err = command("verify")
+    assert (code, err) == (0, "")
+    assert "no probe: the ledger's line against abcdef01 pairs the digests" in out
+
+
+@pytest.mark.usefixtures("book_runs")
+def test_verify_tells_of_results_whose_code_no_commit_shows(
+    command: Command, tmp_path: Path
+) -> None:
+    paths = sorted(tmp_path.rglob("book/*.parquet"))
+    for path in paths:
+        table, provenance = files.read(path)
+        files.write(path, table, provenance | {"commit": None, "dirty": False})
+    command("verify", "--write")
+    code, out, err = command("verify")
+    assert (code, err) == (0, "")
+    assert "vouches" not in out
+    table, provenance = files.read(paths[0])
+    files.write(paths[0], table, provenance | {"commit": None, "dirty": True})
+    command("verify", "--write")
+    code, out, err = command("verify")
+    assert (code, err) == (0, "")
+    assert "results stored 1 from a tree with changes that were not committed: only" in out
 
 
 @pytest.mark.usefixtures("book_runs")
@@ -576,6 +632,20 @@ def test_a_full_or_closed_output_ends_in_one_line_or_none(tmp_path: Path) -> Non
         closed.stdout.close()
         assert closed.stderr.read() == ""
     assert closed.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["nonsense"], ["list", "--store", "/nowhere/at/all"]])
+def test_a_full_or_closed_error_output_leaves_the_exit_code(arguments: list[str]) -> None:
+    called = [sys.executable, "-m", "longfair", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            called, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=120
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    closed = ["sh", "-c", '"$@" 2>&-', "sh", *called]
+    done = subprocess.run(closed, stdout=subprocess.PIPE, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_help_is_quick_and_does_not_load_torch() -> None:

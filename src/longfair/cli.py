@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -29,7 +29,7 @@ from longfair.errors import FaultError, UsageError
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
-    from longfair.runs.experiment import Run
+    from longfair.runs.experiment import Experiment, Run
     from longfair.runs.store import Store
     from longfair.runs.verdicts import Verdict
 
@@ -132,19 +132,19 @@ def _require_agents() -> None:
 
 
 def _missing(error: ModuleNotFoundError) -> int:
-    """Say how to install what agents need; raise if it is something else that is missing."""
+    """Say how to install what agents need; tell the rest as `_of_another_package` does."""
     package = (error.name or "").partition(".")[0]
     if package not in _OF_THE_AGENTS:
-        raise error
+        return _of_another_package(error)
     _say(f"this needs the agents, and {package} is missing: pip install '.[agents]' in a clone")
     return 1
 
 
 def _explained(error: Exception) -> int:
-    """Put what typer says of wrong arguments into one line; raise whatever is not typer's."""
+    """Put what typer says of wrong arguments into one line."""
     format_message = getattr(error, "format_message", None)
     if format_message is None:
-        raise error
+        return _of_another_package(error)
     text = " ".join(format_message().split())
     if "Usage:" in text:  # a command that was given nothing shows its help
         print(format_message())
@@ -154,14 +154,23 @@ def _explained(error: Exception) -> int:
     return 2
 
 
+def _of_another_package(error: Exception) -> int:
+    """Say in one line which package that extends the library is broken; raise if it is none."""
+    from longfair.papers.outside import blamed
+
+    told = blamed(error)
+    if told is None:
+        raise error
+    _say(" ".join(str(told).split()))
+    return 2
+
+
 def _blamed(error: OSError) -> int:
     """Say in one line what the system refused; nothing when the reader of a pipe has left."""
     if not isinstance(error, BrokenPipeError):
-        with contextlib.suppress(OSError):
-            _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-    # What is still in the buffer must not be tried once more when the interpreter ends.
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    if sys.stdout is not None:
+        _give_up(sys.stdout)
     return 1
 
 
@@ -198,24 +207,41 @@ def list_experiments(
     names = names or []
     require_names(names, registry.experiments())
     folder = _existing(store)
+    chosen = [
+        experiment
+        for experiment in registry.experiments().values()
+        if not names or {experiment.id, experiment.paper} & set(names)
+    ]
     if as_json:
-        _print_json(_all_profiles(names, folder))
-        return
-    for table in tables(names, folder, registry.experiments()):
-        _print_table(table.title, table.rows)
-    more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
-    _line(f"fresh runs of all that are declared; store: {folder.root}{more}")
+        _print_json(_all_profiles(chosen, folder))
+    else:
+        for table in tables(names, folder, registry.experiments()):
+            _print_table(table.title, table.rows)
+        more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
+        _line(f"fresh runs of all that are declared; store: {folder.root}{more}")
+    _say_what_was_replaced(chosen, folder)
 
 
-def _all_profiles(names: Sequence[str], folder: Store) -> list[dict[str, Any]]:
-    """Return one row for every profile of the experiments that names choose."""
-    from longfair.papers import registry
+def _say_what_was_replaced(chosen: Sequence[Experiment], folder: Store) -> None:
+    """Say in one line, if any, how many results are other files than the manifest lists."""
+    from longfair.runs import manifest
+
+    # The index has just looked at these files.
+    held = folder.index.digests()
+    names = manifest.replaced(folder.root, held, {experiment.id for experiment in chosen})
+    if names:
+        _say(
+            f"{len(names):,} results are not those of the manifest, first: "
+            f"{folder.root / names[0]}; 'longfair verify' says what to do"
+        )
+
+
+def _all_profiles(chosen: Sequence[Experiment], folder: Store) -> list[dict[str, Any]]:
+    """Return one row for every profile of experiments."""
     from longfair.runs.experiment import plan
 
     rows = []
-    for experiment in registry.experiments().values():
-        if names and not {experiment.id, experiment.id.partition("/")[0]} & set(names):
-            continue
+    for experiment in chosen:
         for profile in experiment.arms:
             states = folder.states_of(plan(experiment, profile))
             counts = Counter(state.status for _, state in states)
@@ -560,12 +586,20 @@ def _verify_store(folder: Store) -> bool:
         _say(line)
     if len(wrong) > _SHOWN:
         _say(f"... and {len(wrong) - _SHOWN} more like these")
-    for proof in ledger.read(folder.root):
+    proofs = ledger.read(folder.root)
+    for proof in proofs:
         if proof.is_bridge:
             _line(
                 f"no probe: the ledger's line against {proof.against[:8]} pairs the digests of "
                 f"{len(proof.same)} pieces of code before and after the digest was defined anew"
             )
+    baseless = [proof for proof in proofs if proof.is_baseless]
+    if baseless:
+        _say(
+            f"{len(baseless)} lines of the ledger (first: against {baseless[0].against[:8]}) have "
+            f"no probe and prove nothing: restore {folder.root / ledger.FILE} from git"
+        )
+    _say_what_vouches(folder)
     changed = unproven(folder, registry.experiments)
     if changed:
         _say(
@@ -577,7 +611,24 @@ def _verify_store(folder: Store) -> bool:
         f"{len(folder.result_paths()):,} results, {len(wrong)} damaged or not in the manifest; "
         f"code of {len(changed)} arms not proven; store: {folder.root}"
     )
-    return not wrong and not changed
+    return not wrong and not changed and not baseless
+
+
+def _say_what_vouches(folder: Store) -> None:
+    """Say in one line, if there are any, how many results have code that no commit shows."""
+    from longfair.runs.verify import unseen_code
+
+    unseen = unseen_code(folder, Path(__file__).parent)
+    parts = []
+    if unseen.uncommitted:
+        parts.append(f"{unseen.uncommitted:,} from a tree with changes that were not committed")
+    if unseen.unknown:
+        parts.append(f"{unseen.unknown:,} from a commit that this repository does not have")
+    if parts:
+        _line(
+            f"results stored {', '.join(parts)}: only the proof of their code, the ledger, vouches "
+            "for these"
+        )
 
 
 def _verify_sample(folder: Store, number: int, turn: str, seconds: float) -> bool:
@@ -810,7 +861,19 @@ def _out() -> Console:
 
 
 def _say(line: str) -> None:
-    print(f"longfair: {line}", file=sys.stderr)
+    """Print a line to standard error; where that cannot be written the exit code must do."""
+    if sys.stderr is None:  # where the shell has closed it
+        return
+    try:
+        print(f"longfair: {line}", file=sys.stderr, flush=True)
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Keep what is in a stream's buffer from being tried once more when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

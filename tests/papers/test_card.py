@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,12 @@ number = 3.0
 
 def maker():
     return Same()
+
+def with_argument(observation):
+    return observation
+
+def raising():
+    raise OSError("no weights")
 
 class Broken:
     def predict(self, observation, state=None, episode_start=None, deterministic=False):
@@ -129,11 +136,42 @@ def test_objects_classes_and_makers_are_policies(given: str, name: str) -> None:
         ("no_such_module_at_all:x", "cannot be imported"),
         ("{}:nothing", "cannot be imported"),
         ("{}:number", "'predict'"),
+        (
+            "{}:with_argument",
+            r"calling with_argument\(\) failed: TypeError: .* missing 1 required .* 'observation'",
+        ),
+        ("{}:raising", r"calling raising\(\) failed: OSError: no weights"),
     ],
 )
 def test_what_is_no_policy_is_refused(given: str, place: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         policy_at(place.format(given))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def (", r"SyntaxError: .* line 1"),
+        ("raise SystemExit('gone')", "SystemExit: gone"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_in_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    word: str,
+) -> None:
+    name = f"broken_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", f"{name}:policy"])
+    assert left.value.code == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert re.search(f"importing {name} failed: {word}", shown), shown
 
 
 def test_policies_are_refused_where_they_cannot_act(given: str) -> None:

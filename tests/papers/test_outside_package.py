@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,15 +106,19 @@ def outside(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def longfair(outside: Path, *arguments: str) -> str:
+def process(outside: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(outside), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "longfair", *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
         check=False,
     )
+
+
+def longfair(outside: Path, *arguments: str) -> str:
+    done = process(outside, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -145,3 +150,58 @@ def test_nothing_in_the_project_s_own_store_goes_stale(outside: Path) -> None:
     rows = json.loads(longfair(outside, "list", "--json"))
     assert sum(row["fresh"] for row in rows if row["profile"] == "book") > 1000
     assert sum(row["stale"] + row["damaged"] for row in rows) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("1 / 0", "importing it raised ZeroDivisionError: division by zero"),
+        ("import nowhere_at_all", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("def (", r"SyntaxError: .*__init__\.py, line 1"),
+        ("raise SystemExit('gone')", "SystemExit: gone"),
+        ("EXPERIMENTS = 5", "EXPERIMENTS is 5, not a tuple of Experiment"),
+        ("EXPERIMENTS = (5,)", "EXPERIMENTS holds 5, which is no Experiment"),
+        ("CHECKS = 5", "CHECKS is 5, not a mapping"),
+        ("CHECKS = {'one': 1}", "the check 'one' is 1, not a function"),
+    ],
+)
+def test_a_broken_paper_is_named_in_one_line(outside: Path, text: str, why: str) -> None:
+    (outside / "outside_paper" / "__init__.py").write_text(text)
+    refused(outside, r"'outside' \(longfair\.papers\) of outside-paper 1\.0 .*" + why, "list")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import nowhere_at_all", "No module named 'nowhere_at_all'"),
+        ("def (", r"SyntaxError: .*agents\.py, line 1"),
+    ],
+)
+def test_broken_agents_are_named_in_one_line(outside: Path, text: str, why: str) -> None:
+    (outside / "outside_paper" / "__init__.py").write_text("")
+    (outside / "outside_paper" / "agents.py").write_text(text)
+    refused(outside, r"'outside' \(longfair\.agents\) of outside-paper 1\.0 .*" + why, "agents")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("1 / 0", "line 1.* raised ZeroDivisionError"), ("def (", "line 1.* raised SyntaxError")],
+)
+def test_a_part_that_is_imported_late_is_named_in_one_line(
+    outside: Path, text: str, why: str
+) -> None:
+    package = outside / "outside_paper" / "__init__.py"
+    measured = "Evaluating(1, 1, 2, 2048, measure='outside_paper.proofs:measure')"
+    package.write_text(PACKAGE.replace("Evaluating(1, 1, 2, 2048)", measured))
+    (outside / "outside_paper" / "proofs.py").write_text(text)
+    refused(outside, rf"of outside-paper 1\.0 .* its code \(.*proofs\.py, {why}", "list")
+
+
+def refused(outside: Path, message: str, *arguments: str) -> None:
+    """Require one line that names the package and what to do, and exit code 2."""
+    done = process(outside, *arguments, *(["--store", str(outside)] if "list" in arguments else []))
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert re.search(message, done.stderr), done.stderr
+    assert done.stderr.endswith("; repair outside-paper or uninstall it\n")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from toy_experiment import ToySettings, toy_experiment, toy_work
@@ -46,6 +47,10 @@ def test_plan_selects_methods_and_variants() -> None:
         ({"seeds": 0}, "seeds is 0: at least 1"),
         ({"seeds": -3}, "seeds is -3: at least 1"),
         ({"first_seed": -1}, "first seed is -1"),
+        ({"first_seed": 2**32}, "first seed is 4294967296"),
+        ({"first_seed": 0.0}, "first seed is 0.0"),
+        ({"first_seed": 2**32 - 2, "seeds": 3}, "last of the seeds is 4294967296"),
+        ({"seeds": 2.5}, "seeds is 2.5: at least 1"),
         ({"methods": ["fair"], "variants": ["reference"]}, "no arm with method"),
     ],
 )
@@ -114,9 +119,12 @@ def test_work_of_the_script_that_is_run_is_refused(monkeypatch: pytest.MonkeyPat
     Arm("fair", "as_coded", ToySettings(), work)  # type: ignore[arg-type]  # returns nothing
 
 
-def test_a_run_needs_a_seed_that_is_not_negative() -> None:
-    with pytest.raises(UsageError, match="seed -1"):
-        Run("toy/lending", "smoke", toy_experiment().arms["smoke"][0], -1)
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, 1.0, True, float("nan"), "x", None])
+def test_a_run_needs_a_seed_that_generators_take(seed: Any) -> None:
+    arm = toy_experiment().arms["smoke"][0]
+    with pytest.raises(UsageError, match=r"^seed is .*: give a whole number from 0 to 4294967295$"):
+        Run("toy/lending", "smoke", arm, seed)
+    assert Run("toy/lending", "smoke", arm, 2**32 - 1).name.endswith(".4294967295")
 
 
 def test_an_experiment_cannot_be_changed_after_the_fact() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -183,10 +185,55 @@ def test_changed_code_is_unproven_until_the_ledger_says_otherwise(
     assert [proof.against for proof in ledger.read(store.root)] == ["abc", "abc"]
 
 
-def test_a_line_without_probes_is_a_bridge() -> None:
-    bridge = ledger.Proof("abc", "2026-01-31", "x", 0, "", [["old", "new"]])
+@pytest.mark.parametrize("probes", [0, -1, None, True, "1"])
+def test_a_line_without_probes_proves_nothing(probes: Any) -> None:
+    proof = ledger.Proof("abc", "2026-01-31", "x", 1, "", [["old", "new"]])
+    assert not proof.is_baseless
+    assert ledger.proven([proof], "old") == {"old", "new"}
+    baseless = replace(proof, probes=probes)
+    assert baseless.is_baseless
+    assert ledger.proven([baseless], "old") == {"old"}
+
+
+def test_one_line_without_probes_is_the_bridge() -> None:
+    proofs = ledger.read(Path(__file__).parents[2] / "results")
+    (bridge,) = (proof for proof in proofs if proof.probes == 0)
     assert bridge.is_bridge
-    assert not replace(bridge, probes=1).is_bridge
+    assert not any(proof.is_baseless for proof in proofs)
+    assert set(bridge.same[0]) <= ledger.proven([bridge], bridge.same[0][0])
+    forged = replace(bridge, same=[*bridge.same, ["old", "new"]])
+    assert forged.is_baseless
+    assert not forged.is_bridge
+
+
+def test_results_whose_code_no_commit_shows_are_counted(store: Store, tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+        return subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "-m", "first")
+    known = git("rev-parse", "HEAD")
+    paths = sorted(store.root.rglob("*.parquet"))
+    for path in paths:
+        rewrite(path, commit=known, dirty=False)
+    assert list(store.entries())
+    assert verify.unseen_code(store, repository) == (0, 0)
+    rewrite(paths[0], dirty=True)
+    rewrite(paths[1], commit="0" * 40)
+    rewrite(paths[2], commit="HEAD", dirty=True)
+    rewrite(paths[3], commit=None, dirty=None)
+    assert list(store.entries())
+    assert verify.unseen_code(store, repository) == (2, 2)
+    first = next(iter(store.index.entries()))
+    words = json.dumps(store.index.provenance(first) | {"note": float("nan")})
+    store.index.enter({first: words})  # what SQLite cannot read
+    assert verify.unseen_code(store, repository) == (2, 2)
+    assert verify.unseen_code(store, Path("/")) == (2, 0)
 
 
 def test_a_damaged_ledger_is_explained(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ one that is known without learning, on the same episodes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -204,19 +205,36 @@ def policy_at(place: str) -> Any:
     Raises
     ------
     UsageError
-        If nothing is there, or it has no `predict`.
+        If nothing is there, it has no `predict`, or importing or making it fails.
     """
-    if not all(place.partition(":")):
+    module, _, name = place.partition(":")
+    if not (module and name):
         raise UsageError(f"policy {place!r}: give 'module:name', such as 'my_policies:generous'")
-    found = resolved("policy", place, {})
+    with _told(f"policy {place!r}: importing {module} failed"):
+        found = resolved("policy", place, {})
     ready = hasattr(found, "predict") and not inspect.isclass(found)
-    made = found if ready or not callable(found) else found()
+    if ready or not callable(found):
+        made = found
+    else:
+        with _told(f"policy {place!r} is no object with 'predict', and calling {name}() failed"):
+            made = found()
     if not callable(getattr(made, "predict", None)):
         raise UsageError(
             f"policy {place!r} has no method 'predict': it should take observations and return a "
             "pair, the actions and a state or None"
         )
     return made
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Say in one line what a stranger's code raised."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def card(

@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import reprlib
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import longfair.papers
 from longfair.errors import UsageError, near_misses
+from longfair.papers import outside
 from longfair.papers.setting import resolved
 from longfair.runs.experiment import Experiment, require_known
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Check, CheckResult, Claim
-
-GROUP = "longfair.papers"
-"""Entry-point group in which other packages name their papers."""
 
 
 def papers() -> tuple[str, ...]:
@@ -51,7 +51,8 @@ def experiments() -> dict[str, Experiment]:
     Raises
     ------
     UsageError
-        If an experiment belongs to another paper than its package, or an id is used twice.
+        If a package of another distribution is broken, an experiment belongs to another paper than
+        its package, or an id is used twice.
     """
     found: dict[str, Experiment] = {}
     for paper, package in _packages().items():
@@ -171,34 +172,53 @@ def select_claims(names: list[str] | None = None, paper: str | None = None) -> l
     ]
 
 
-def _modules() -> dict[str, str]:
-    """Return where the package of every paper is, by paper."""
+def _modules() -> dict[str, EntryPoint]:
+    """Return where the package of every paper is, by paper; those of the library stand first."""
     found = {
-        module.name: f"longfair.papers.{module.name}"
+        module.name: EntryPoint(module.name, f"longfair.papers.{module.name}", outside.PAPERS)
         for module in pkgutil.iter_modules(longfair.papers.__path__)
         if module.ispkg
     }
-    for entry in entry_points(group=GROUP):
-        if found.setdefault(entry.name, entry.value) != entry.value:
+    for entry in entry_points(group=outside.PAPERS):
+        if found.setdefault(entry.name, entry).value != entry.value:
             raise UsageError(
-                f"paper {entry.name!r} of {entry.value} exists already in {found[entry.name]}: "
-                "rename the entry point"
+                f"paper {entry.name!r} of {entry.value} exists already in "
+                f"{found[entry.name].value}: rename the entry point"
             )
     return found
 
 
 def _packages() -> dict[str, ModuleType]:
     """Import the packages of all papers, sorted by paper."""
-    return {paper: _package(paper, place) for paper, place in sorted(_modules().items())}
+    return {paper: _package(point) for paper, point in sorted(_modules().items())}
 
 
-def _package(paper: str, place: str) -> ModuleType:
-    try:
-        return importlib.import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-            raise
-        raise UsageError(f"paper {paper!r}: there is no package {place}") from error
+def _package(point: EntryPoint) -> ModuleType:
+    """Import the package of a paper; one of another distribution must also be what is wanted."""
+    if point.dist is None:
+        return importlib.import_module(point.module)
+    package = outside.load(point)
+    wrong = _misdeclared(package)
+    if wrong:
+        raise outside.broken(point, wrong)
+    return package
+
+
+def _misdeclared(package: ModuleType) -> str:
+    """Say what a package declares that is not what it should be; empty if all is well."""
+    experiments: Any = getattr(package, "EXPERIMENTS", ())
+    if not isinstance(experiments, Sequence) or isinstance(experiments, str):
+        return f"EXPERIMENTS is {reprlib.repr(experiments)}, not a tuple of Experiment"
+    for experiment in experiments:
+        if not isinstance(experiment, Experiment):
+            return f"EXPERIMENTS holds {reprlib.repr(experiment)}, which is no Experiment"
+    checks: Any = getattr(package, "CHECKS", {})
+    if not isinstance(checks, Mapping):
+        return f"CHECKS is {reprlib.repr(checks)}, not a mapping of names to functions"
+    for name, check in checks.items():
+        if not isinstance(check, str) and not callable(check):
+            return f"the check {name!r} is {reprlib.repr(check)}, not a function or its place"
+    return ""
 
 
 def _lazily(name: str, place: str) -> Check:

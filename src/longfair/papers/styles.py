@@ -5,7 +5,6 @@ Styles of agents come from their register; those of policies that several pages 
 
 from __future__ import annotations
 
-from longfair.agents.register import agents
 from longfair.figures.style import (
     BLACK,
     GREEN,
@@ -15,6 +14,7 @@ from longfair.figures.style import (
     LineStyle,
     introduce,
 )
+from longfair.papers.outside import agents
 
 __all__ = ["METHODS"]
 

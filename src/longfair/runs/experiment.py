@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
+LAST_SEED = 2**32 - 1
+"""The largest seed: NumPy's global generator, which libraries of agents seed, takes no larger."""
+
 Work = Callable[..., "pandas.DataFrame"]
 """A module-level function of ``(config, seed)`` that returns the result table of one run.
 
@@ -221,7 +224,12 @@ class Run:
     arm
         Method, variant, settings and work.
     seed
-        Non-negative seed, given to the work.
+        Whole number from 0 to `LAST_SEED`, given to the work.
+
+    Raises
+    ------
+    UsageError
+        If a name is malformed or the seed is no such number.
     """
 
     experiment: str
@@ -233,8 +241,7 @@ class Run:
         """Check the parts."""
         split_id(self.experiment)
         require_name("profile", self.profile)
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed} is negative: use 0 or more")
+        _require_seed("seed", self.seed)
 
     @property
     def name(self) -> str:
@@ -312,10 +319,10 @@ def plan(
     """
     require_known("profile", profile, experiment.arms, f"experiment {experiment.id}")
     number = experiment.seeds[profile] if seeds is None else seeds
-    if number < 1:
-        raise UsageError(f"seeds is {number}: at least 1 is needed")
-    if first_seed < 0:
-        raise UsageError(f"first seed is {first_seed}: use 0 or more")
+    if type(number) is not int or number < 1:
+        raise UsageError(f"seeds is {number!r}: at least 1 is needed, a whole number")
+    _require_seed("first seed", first_seed)
+    _require_seed("the last of the seeds", first_seed + number - 1)
     where = f"experiment {experiment.id}, profile {profile}"
     for method in methods or ():
         require_known("method", method, experiment.methods(profile), where)
@@ -360,6 +367,11 @@ def require_known(what: str, name: str, allowed: Collection[str], of: str) -> No
     """
     if name not in allowed:
         raise UsageError(f"unknown {what} {name!r} of {of}: {near_misses(name, allowed)}")
+
+
+def _require_seed(what: str, seed: Any) -> None:
+    if type(seed) is not int or not 0 <= seed <= LAST_SEED:
+        raise UsageError(f"{what} is {seed!r}: give a whole number from 0 to {LAST_SEED}")
 
 
 def _require_frozen(config: Any, what: str) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,6 +116,20 @@ class Index:
         self._many(f"insert or replace into files values ({places})", list(fresh))
         words = [(entry.path, words) for entry, words in fresh.items()]
         self._many("insert or replace into provenances values (?, ?)", words)
+
+    def digests(self) -> dict[str, str]:
+        """Return the remembered digests of the files that can be trusted; no file is looked at."""
+        return dict(self._all("select path, file from files where problem = ''"))
+
+    def counts_by_commit(self) -> Counter[tuple[str | None, bool]]:
+        """Count the results by the commit they name, and by whether its tree had changes."""
+        fields = "json_extract(words, '$.commit'), json_extract(words, '$.dirty')"
+        try:
+            rows = self._open().execute(f"select {fields} from provenances").fetchall()
+        except sqlite3.Error:  # words that Python's JSON allows and SQLite's does not, as NaN
+            known = (json.loads(words) for (words,) in self._all("select words from provenances"))
+            rows = [(one.get("commit"), one.get("dirty")) for one in known]
+        return Counter((None if name is None else str(name), bool(dirty)) for name, dirty in rows)
 
     def provenance(self, entry: Entry) -> dict[str, Any]:
         """Return how a result came to be, if its file can be trusted."""

@@ -9,11 +9,13 @@ anew, the same code has another digest, so every arm's old digest is paired with
 is one, against commit 20ea1069: after it the methods ``shortened``, which say how an arm is probed,
 no longer count in the digest (see `longfair.runs.sources`). Between the two states only these
 methods and the machinery of probes changed. As the two probe with other settings, their probes
-could not be compared. `longfair verify` names bridges.
+could not be compared. `longfair verify` names it, and refuses any other line without probes, which
+proves nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable
@@ -23,6 +25,9 @@ from pathlib import Path
 from longfair.errors import UsageError
 
 FILE = "ledger.jsonl"
+
+BRIDGE = "4d0e1db240634590f4acd2265551f2d906fa0d9ed728ec8866476271382b1f62"
+"""SHA-256 of the line of the one bridge."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Proof:
     processor_class
         Where both were run.
     probes
-        Number of probes that were run in both; none in a bridge.
+        Number of probes that were run in both; none in the bridge.
     bits
         Digest over the digests of all their tables.
     same
@@ -54,8 +59,17 @@ class Proof:
 
     @property
     def is_bridge(self) -> bool:
-        """Whether it pairs two digests of the same code, and nothing was run."""
-        return self.probes == 0
+        """Whether it is the one line that pairs digests of the same code, and nothing was run."""
+        return hashlib.sha256(self.line().encode()).hexdigest() == BRIDGE
+
+    @property
+    def is_baseless(self) -> bool:
+        """Whether nothing was run, and it is not the bridge: then it proves nothing."""
+        return not (type(self.probes) is int and self.probes > 0) and not self.is_bridge
+
+    def line(self) -> str:
+        """Return it as the ledger writes it, without the end of the line."""
+        return json.dumps(asdict(self), sort_keys=True)
 
 
 def read(root: Path) -> list[Proof]:
@@ -85,13 +99,15 @@ def add(root: Path, proof: Proof) -> None:
     if proof in read(root):
         return
     with (root / FILE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(proof), sort_keys=True) + "\n")
+        file.write(f"{proof.line()}\n")
 
 
 def proven(proofs: Iterable[Proof], older: str) -> set[str]:
-    """Return the digests that a digest leads to, itself included."""
+    """Return the digests that a digest leads to, itself included; baseless lines do not count."""
     steps: dict[str, set[str]] = defaultdict(set)
     for proof in proofs:
+        if proof.is_baseless:
+            continue
         for before, after in proof.same:
             steps[before].add(after)
     found: set[str] = set()

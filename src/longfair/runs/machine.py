@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -37,6 +38,8 @@ _FEATURES_OF_MODELS = {
     "Intel(R) Xeon(R) Processor": "Intel avx512",
 }
 """For results made before features were recorded: reruns of samples gave the bits of these."""
+
+_NAME_OF_A_COMMIT = re.compile("[0-9a-f]{40}([0-9a-f]{24})?")
 
 _VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
@@ -207,6 +210,29 @@ def commit_of(directory: Path) -> Commit:
     return Commit(name, bool(changes))
 
 
+def unknown_commits(directory: Path, names: Collection[str]) -> set[str]:
+    """Return which commits the repository that contains a directory does not have.
+
+    Parameters
+    ----------
+    directory
+        Any directory.
+    names
+        Full names of commits.
+
+    Returns
+    -------
+    set of str
+        Empty if there is no repository, or no git.
+    """
+    listed = sorted({name for name in names if _NAME_OF_A_COMMIT.fullmatch(name)})
+    told = git(directory, "cat-file", "--batch-check", words="\n".join(listed))
+    if told is None:
+        return set()
+    had = {line.split()[0] for line in told.splitlines() if not line.endswith(" missing")}
+    return set(names) - had
+
+
 @cache
 def _processor_facts() -> dict[str, str]:
     """Read what Linux says of the first core; nothing elsewhere."""
@@ -218,11 +244,22 @@ def _processor_facts() -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def git(directory: Path, *arguments: str) -> str | None:
-    """Return what git prints about a directory; None where there is no git, or no repository."""
+def git(directory: Path, *arguments: str, words: str = "") -> str | None:
+    """Return what git prints about a directory; None where there is no git, or no repository.
+
+    Parameters
+    ----------
+    directory
+        Any directory.
+    *arguments
+        Of git.
+    words
+        What git reads from its standard input.
+    """
     try:
         done = subprocess.run(
             ["git", "-C", str(directory), *arguments],
+            input=words,
             capture_output=True,
             text=True,
             check=True,

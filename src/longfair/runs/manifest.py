@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,6 +101,31 @@ def read(root: Path) -> dict[str, Line]:
             )
         found[parts[0]] = Line(*parts[1:])
     return found
+
+
+def replaced(root: Path, digests: Mapping[str, str], experiments: Collection[str]) -> list[str]:
+    """Name the results of experiments that are other files than the manifest lists.
+
+    Parameters
+    ----------
+    root
+        Folder of the store.
+    digests
+        Digests of files by path relative to it, as from `longfair.runs.index.Index.digests`.
+    experiments
+        Ids of experiments.
+
+    Returns
+    -------
+    list of str
+        Paths relative to the store, sorted.
+    """
+    listed = read(root)
+    return sorted(
+        name
+        for name, digest in digests.items()
+        if name in listed and listed[name].file != digest and name.rsplit("/", 2)[0] in experiments
+    )
 
 
 def add(root: Path, name: str, line: Line) -> None:

@@ -18,6 +18,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from longfair.runs.experiment import Arm, Experiment, Run
 from longfair.runs.files import ENDING
 from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, revisions_of
-from longfair.runs.machine import class_of, this_machine
+from longfair.runs.machine import class_of, this_machine, unknown_commits
 from longfair.runs.sources import arm_digest, library_stamp
 from longfair.runs.store import Store
 from longfair.runs.tables import ALL_GROUPS, SCHEMA, checked
@@ -191,6 +192,34 @@ def _digests(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) 
         known = {name: arm_digest(arm) for name, arm in arms_by_name(experiments()).items()}
         store.index.remember({question: known})
     return dict(known)
+
+
+class Unseen(NamedTuple):
+    """How many results were computed with code that no commit shows."""
+
+    uncommitted: int
+    """From a tree with changes that were not committed."""
+    unknown: int
+    """From a commit that the repository does not have; none where there is no repository."""
+
+
+def unseen_code(store: Store, directory: Path) -> Unseen:
+    """Count the results whose code cannot be looked up, as the index knows them.
+
+    Parameters
+    ----------
+    store
+        The store.
+    directory
+        Any directory of the repository.
+    """
+    counts = store.index.counts_by_commit()
+    names = {name for name, _ in counts if name is not None}
+    missing = unknown_commits(directory, names)
+    return Unseen(
+        sum(number for (_, dirty), number in counts.items() if dirty),
+        sum(number for (name, _), number in counts.items() if name in missing),
+    )
 
 
 # Does a run come out again? ---------------------------------------------------------------------
