@@ -237,6 +237,7 @@ def group_bars(runs: Runs, variant: str) -> Figure | None:
         quantities=PANELS,
         interval=interval_in_words(rows),
         group_names=["group 0 (starts higher)", "group 1"],
+        styles=runs.look.styles,
     )
 
 
