@@ -75,8 +75,8 @@ authors_steps.say(
     f"{worlds.lost_in_words(authors_steps.results, 'elbert-po')} within the first of five million "
     "steps; where advantages are combined before they are standardised, "
     f"{worlds.lost_in_words(authors_steps.results, combined)}.",
-    "With our settings a weight of 5000 buys less bias there than one of 1000, as the paper says. "
-    "Whether the main one of 20,000 buys more cannot be told: with it "
+    "With our settings a weight of 5000 buys less bias there than one of 1000, as the paper says; "
+    "whether the main one of 20,000 buys more cannot be told, because with it "
     f"{worlds.lost_in_words(by_weight.results, largest)}, which the paper does not say.",
     "Elsewhere ten times the paper's weight costs reward, in lending by lending to nearly "
     "everybody, and R-PPO with its printed sign opens the gap that it is meant to close.",
