@@ -223,12 +223,10 @@ def list_experiments(
 
 
 def _say_what_was_replaced(chosen: Sequence[Experiment], folder: Store) -> None:
-    """Say in one line, if any, how many results are other files than the manifest lists."""
-    from longfair.runs import manifest
+    """Say in one line, if any, how many results are not those that the manifest lists."""
+    from longfair.runs.manifest import differing
 
-    # The index has just looked at these files.
-    held = folder.index.digests()
-    names = manifest.replaced(folder.root, held, {experiment.id for experiment in chosen})
+    names = differing(folder, {experiment.id for experiment in chosen})
     if names:
         _say(
             f"{len(names):,} results are not those of the manifest, first: "
@@ -750,7 +748,7 @@ def _stale_lines(verdicts: Sequence[Verdict], folder: Store) -> list[str]:
 def _differing_lines(chosen: Sequence[Claim], folder: Store) -> list[str]:
     """Say in one line, if any, which files that verdicts rest on are not those of the manifest."""
     from longfair.runs import check_memory
-    from longfair.runs.verify import differing
+    from longfair.runs.manifest import differing
 
     parts = {claim.experiment for claim in chosen if claim.experiment}
     if any(claim.rule.checks for claim in chosen):

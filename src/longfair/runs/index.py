@@ -117,10 +117,6 @@ class Index:
         words = [(entry.path, words) for entry, words in fresh.items()]
         self._many("insert or replace into provenances values (?, ?)", words)
 
-    def digests(self) -> dict[str, str]:
-        """Return the remembered digests of the files that can be trusted; no file is looked at."""
-        return dict(self._all("select path, file from files where problem = ''"))
-
     def counts_by_commit(self) -> Counter[tuple[str | None, bool]]:
         """Count the results by the commit they name, and by whether its tree had changes."""
         fields = "json_extract(words, '$.commit'), json_extract(words, '$.dirty')"

@@ -14,12 +14,15 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock
 
 from longfair.errors import UsageError
 from longfair.runs.index import Entry
+
+if TYPE_CHECKING:
+    from longfair.runs.store import Store
 
 FILE = "MANIFEST"
 TABLES = ("benchmarks", "exact")
@@ -103,28 +106,31 @@ def read(root: Path) -> dict[str, Line]:
     return found
 
 
-def replaced(root: Path, digests: Mapping[str, str], experiments: Collection[str]) -> list[str]:
-    """Name the results of experiments that are other files than the manifest lists.
+def differing(store: Store, parts: Collection[str]) -> list[str]:
+    """Name the files of parts of a store that are not those of the manifest.
+
+    What the index knows of unchanged files is believed, so that this is quick;
+    `longfair.runs.verify.problems` opens every file.
 
     Parameters
     ----------
-    root
-        Folder of the store.
-    digests
-        Digests of files by path relative to it, as from `longfair.runs.index.Index.digests`.
-    experiments
-        Ids of experiments.
+    store
+        The store.
+    parts
+        Ids of experiments, and paths of tables relative to the store.
 
     Returns
     -------
     list of str
-        Paths relative to the store, sorted.
+        Paths relative to the store, sorted: of files that are missing, too many, or others.
     """
-    listed = read(root)
+    listed, held = read(store.root), tables(store.root)
+    for part in parts:
+        held |= {entry.path: line_of(entry) for entry in store.entries(part)}
     return sorted(
         name
-        for name, digest in digests.items()
-        if name in listed and listed[name].file != digest and name.rsplit("/", 2)[0] in experiments
+        for name in listed.keys() | held.keys()
+        if "/".join(name.split("/")[:2]) in parts and listed.get(name) != held.get(name)
     )
 
 

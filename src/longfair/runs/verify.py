@@ -104,34 +104,6 @@ def write_manifest(store: Store) -> int:
     return len(lines)
 
 
-def differing(store: Store, parts: Collection[str]) -> list[str]:
-    """Name the files of parts of a store that are not those of the manifest.
-
-    What the index knows of unchanged files is believed, so that this is quick; `problems` opens
-    every file.
-
-    Parameters
-    ----------
-    store
-        The store.
-    parts
-        Ids of experiments, and paths of tables relative to the store.
-
-    Returns
-    -------
-    list of str
-        Paths relative to the store, sorted: of files that are missing, too many, or others.
-    """
-    listed, held = manifest.read(store.root), manifest.tables(store.root)
-    for part in parts:
-        held |= {entry.path: manifest.line_of(entry) for entry in store.entries(part)}
-    return sorted(
-        name
-        for name in listed.keys() | held.keys()
-        if "/".join(name.split("/")[:2]) in parts and listed.get(name) != held.get(name)
-    )
-
-
 class _Held(NamedTuple):
     """What the store holds in one place."""
 
