@@ -156,7 +156,7 @@ def _explained(error: Exception) -> int:
 
 def _of_another_package(error: Exception) -> int:
     """Say in one line which package that extends the library is broken; raise if it is none."""
-    from longfair.papers.outside import blamed
+    from longfair.outside import blamed
 
     told = blamed(error)
     if told is None:

@@ -217,6 +217,32 @@ def test_the_state_is_saved_and_logged(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again.strategy_state["rates"], model.strategy_state["rates"])
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"rates": np.zeros(2)},
+        {"multiplier": np.array(1.0), "rates": np.zeros(3)},
+        {"multiplier": np.array(1), "rates": np.zeros(2)},
+        {"multiplier": np.array(1.0), "rates": np.zeros(2), "more": np.zeros(1)},
+    ],
+)
+def test_a_state_keeps_its_names_shapes_and_types(
+    after: Arrays, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what is saved could not be loaded, or would be rounded on the way."""
+    monkeypatch.setattr(Lagrangian, "next_state", lambda *_: after)
+    told = r"next_state of ppo-lagrangian returned .*was multiplier float64\(\), rates float64"
+    with pytest.raises(UsageError, match=told):
+        learner(Lagrangian(alpha=10.0)).learn(2 * EPISODE)
+
+
+@pytest.mark.parametrize("argument", [{"strategy": ElbertPO()}, {"policy": "FairMlpPolicy"}])
+def test_what_was_saved_is_not_replaced(argument: dict[str, Any], tmp_path: Path) -> None:
+    learner(Lagrangian(alpha=10.0)).save(tmp_path / "model")
+    with pytest.raises(UsageError, match=f"{next(iter(argument))} is what was saved: to go on"):
+        FairPPO.load(tmp_path / "model", **argument)
+
+
 def test_training_goes_on_with_the_state() -> None:
     whole, first = (learner(Lagrangian(alpha=10.0)) for _ in range(2))
     whole.learn(4 * 2 * EPISODE)

@@ -93,6 +93,73 @@ def test_a_name_belongs_to_one_class_and_a_revision_is_declared_anew() -> None:
 
 
 @pytest.mark.parametrize(
+    ("details", "message"),
+    [
+        ({"colour": "red"}, "an agent has no 'colour' in the register"),
+        ({"stlye": None}, "no 'stlye' in the register: did you mean 'style'"),
+        ({"style": ("red", "o")}, "style=.*: give a Style"),
+        ({"actions": ("contiguous",)}, r"actions\[0\]='contiguous': did you mean 'continuous'"),
+        ({"needs": "supply"}, "needs='supply': give a sequence"),
+        ({"place": 1.5}, "place=1.5: give an integer"),
+        ({"label": 3}, "label=3: give text"),
+    ],
+)
+def test_what_is_told_of_an_agent_is_of_its_kind(details: dict[str, Any], message: str) -> None:
+    @dataclass(frozen=True)
+    class Told(Strategy):
+        name: ClassVar[str] = "told"
+        revision: ClassVar[int] = 1
+
+    with pytest.raises(UsageError, match=message):
+        register.register(**{"label": "Told", **details})(Told)
+    assert register.known("told") is None
+
+
+def test_an_agent_has_a_name_and_a_style_words() -> None:
+    with pytest.raises(UsageError, match="name=None: give text"):
+        register.register("nameless")(type("Nameless", (), {"revision": 1}))
+    with pytest.raises(UsageError, match="marker=4: give text"):
+        register.Style("red", 4)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("argument", ["learning_rate", "clip_range"])
+@pytest.mark.parametrize("value", [float("nan"), -1.0, "much", None])
+@pytest.mark.parametrize("early", [True, False])
+def test_schedules_give_numbers_to_learn_with(argument: str, value: Any, early: bool) -> None:
+    """At the start when the model is made, later before anything is learned with it."""
+
+    def schedule(remaining: float) -> Any:
+        return value if early == (remaining == 1.0) else 0.01
+
+    def learn() -> None:
+        env = gymnasium.make(environment_id("Lending"), episode_length=8)
+        model = FairPPO(env=env, batch_size=8, n_epochs=1, **{argument: schedule})
+        assert not early
+        model.learn(8)
+
+    moment = 1 if early else 0
+    with pytest.raises(UsageError, match=rf"{argument}\({moment}\)={value!r}: give a finite numb"):
+        learn()
+
+
+def test_a_schedule_may_end_at_zero() -> None:
+    env = gymnasium.make(environment_id("Lending"), episode_length=8)
+    model = FairPPO(env=env, batch_size=8, n_epochs=1, learning_rate=lambda left: 0.01 * left)
+    model.learn(8)
+    assert model.logger.name_to_value["train/learning_rate"] == 0.0
+
+
+def test_a_limit_of_gymnasium_is_the_length_of_an_episode() -> None:
+    identity = environment_id("Lending")
+    limited = gymnasium.make(identity, max_episode_steps=20)
+    assert FairPPO(env=limited, batch_size=20).n_steps == 20
+    wrapped = gymnasium.wrappers.TimeLimit(gymnasium.make(identity), 25)
+    assert FairPPO(env=wrapped, batch_size=25).n_steps == 25
+    with pytest.raises(UsageError, match="n_steps=30 cuts episodes of 20 steps"):
+        FairPPO(env=limited, n_steps=30)
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         {"learning_rate": float("nan")},

@@ -85,9 +85,11 @@ def test_no_demand_is_an_error_unless_named() -> None:
     [
         ({"axis": 2}, "axis 2 does not fit an array of 2 axes; use -2 to 1"),
         ({"axis": (0, -2)}, "names the same axis twice"),
-        ({"axis": 0, "discount": 0.0}, "discount must lie in"),
-        ({"axis": 0, "discount": 1.01}, "discount must lie in"),
-        ({"axis": 0, "offset": -1.0}, "offset must be finite and not negative"),
+        ({"axis": 0, "discount": 0.0}, r"discount=0.0: give a finite number in \(0, 1\]"),
+        ({"axis": "time"}, "axis='time': give an integer or a sequence"),
+        ({"axis": (0, 1.5)}, r"axis=\(0, 1.5\): give an integer"),
+        ({"axis": 0, "discount": "one"}, "discount='one': give a finite number in"),
+        ({"axis": 0, "offset": -1.0}, "offset=-1.0: give a finite number of at least 0"),
     ],
 )
 def test_bad_settings_are_named(keywords: dict[str, Any], message: str) -> None:
@@ -176,9 +178,9 @@ def test_soft_bias_gradient_is_the_derivative(beta: float) -> None:
     np.testing.assert_allclose(soft_bias_gradient(RATES, beta), numeric, atol=1e-8)
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf])
-def test_bad_sharpness_is_named(beta: float) -> None:
-    with pytest.raises(UsageError, match="beta must be finite and positive"):
+@pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf, "steep", None])
+def test_bad_sharpness_is_named(beta: Any) -> None:
+    with pytest.raises(UsageError, match=f"beta={beta!r}: give a finite number above 0"):
         soft_bias(RATES, beta)
 
 

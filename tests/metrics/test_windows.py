@@ -88,8 +88,9 @@ def test_windowed_distribution_without_any_count() -> None:
 
 
 def test_bad_windows_are_named() -> None:
-    with pytest.raises(UsageError, match="window must be at least 1 step; given 0"):
-        windowed_sum(SUPPLY, 0)
+    for window in (0, 2.5, "wide"):
+        with pytest.raises(UsageError, match=f"window={window!r}: give an integer of at least 1"):
+            windowed_sum(SUPPLY, window)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="the last axis, which holds the groups"):
         windowed_gap(SUPPLY, DEMAND, 3, axis=-1)
     with pytest.raises(UsageError, match="demand must not be negative"):

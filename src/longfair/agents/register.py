@@ -21,18 +21,17 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from gymnasium import spaces
 
 from longfair.errors import UsageError, near_misses
-
-GROUP = "longfair.agents"
-"""Entry-point group in which packages outside this one name modules with agents."""
+from longfair.outside import AGENTS, load
+from longfair.settings import OneOf, validate
 
 FAIR_PPO = "longfair.agents.ppo.fair_ppo:FairPPO"
 """What learns with a strategy of the PPO family, and loads what it has saved."""
@@ -40,16 +39,24 @@ FAIR_PPO = "longfair.agents.ppo.fair_ppo:FairPPO"
 LAST = 1000
 """Place of agents that do not say where they stand."""
 
+KINDS = ("discrete", "continuous")
+"""Kinds of action spaces."""
+
 ANY = ("supply", "demand")
 """What all environments of the library tell in every step's `info`."""
 
 
-class Style(NamedTuple):
+@dataclass(frozen=True)
+class Style:
     """How an agent is drawn wherever it appears, in Matplotlib's terms."""
 
     colour: str
     marker: str
     line: Any = "-"
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for values of another kind."""
+        validate(self)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class Entry:
     needs
         Info arrays of the environment that it reads.
     actions
-        Kinds of action spaces: ``"discrete"``, ``"continuous"``.
+        The `KINDS` of actions that it can choose.
     environments
         Ids of the environments that it knows the rules of; None: any.
     rates_within_episode
@@ -86,10 +93,14 @@ class Entry:
     style: Style | None = None
     loaded_by: str = ""
     needs: tuple[str, ...] = ANY
-    actions: tuple[str, ...] = ("discrete", "continuous")
+    actions: tuple[Annotated[str, OneOf(*KINDS)], ...] = KINDS
     environments: tuple[str, ...] | None = None
     rates_within_episode: bool = False
     place: int = LAST
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for values of another kind."""
+        validate(self)
 
     @property
     def revision(self) -> int:
@@ -105,15 +116,15 @@ class Entry:
             A single environment, a batch, or a vector environment of Stable-Baselines3, possibly
             wrapped.
         """
-        spec = _attribute(env, "spec", None)
+        spec = attribute(env, "spec", None)
         identity = str(env) if spec is None else spec.id
         if self.environments is not None and identity not in self.environments:
             return f"it knows the rules of {', '.join(self.environments)} only"
         space = getattr(env, "single_action_space", env.action_space)
-        kind = "discrete" if isinstance(space, spaces.Discrete) else "continuous"
+        kind = KINDS[0] if isinstance(space, spaces.Discrete) else KINDS[1]
         if kind not in self.actions:
             return f"its actions are {' or '.join(self.actions)}, those of {identity} {kind}"
-        if self.rates_within_episode and not _attribute(env, "rates_within_episode", True):
+        if self.rates_within_episode and not attribute(env, "rates_within_episode", True):
             return (
                 f"it compares the groups' rates within an episode, and an episode of {identity} "
                 "does not serve all groups"
@@ -143,11 +154,17 @@ def register(label: str, **details: Any) -> Callable[[Agent], Agent]:
     Raises
     ------
     UsageError
-        If another class has the name, or the class declares no revision of its own.
+        If another class has the name, the class declares no name or no revision of its own, or
+        what is told of it is unknown or of another kind.
     """
+    known_details = {field.name for field in fields(Entry)} - {"agent", "name", "label"}
+    for detail in set(details) - known_details:
+        raise UsageError(
+            f"an agent has no {detail!r} in the register: {near_misses(detail, known_details)}"
+        )
 
     def entered(agent: Agent) -> Agent:
-        entry = Entry(agent, agent.name, label, **details)
+        entry = Entry(agent, getattr(agent, "name", None), label, **details)  # type: ignore[arg-type]  # what has no name is refused
         other = _ENTRIES.get(entry.name)
         if other is not None and _defined_in(other.agent) != _defined_in(agent):
             raise UsageError(
@@ -171,7 +188,7 @@ def agents() -> Mapping[str, Entry]:
     Raises
     ------
     UsageError
-        If a module that an entry point names cannot be imported.
+        If a module that an entry point names cannot be imported; the message names its package.
     """
     _import_all()
     return {entry.name: entry for entry in sorted(_ENTRIES.values(), key=_order)}
@@ -194,7 +211,7 @@ def find(name: str) -> Entry:
     if name not in everything:
         raise UsageError(
             f"unknown agent {name!r}: {near_misses(name, everything)}; one of another package is "
-            f"known by an entry point in {GROUP!r}, or when its module is imported"
+            f"known by an entry point in {AGENTS!r}, or when its module is imported"
         )
     return everything[name]
 
@@ -203,11 +220,8 @@ def find(name: str) -> Entry:
 def _import_all() -> None:
     for module in _own_modules():
         importlib.import_module(module)
-    for point in entry_points(group=GROUP):
-        try:
-            importlib.import_module(point.module)
-        except ImportError as error:
-            raise UsageError(f"agents of {point.value} cannot be imported: {error}") from error
+    for point in entry_points(group=AGENTS):
+        load(point)
 
 
 def _own_modules() -> list[str]:
@@ -216,11 +230,12 @@ def _own_modules() -> list[str]:
     Importing all modules to find them would import what no agent needs.
     """
     folder = Path(__file__).parent
-    return [
-        ".".join([GROUP, *path.relative_to(folder).with_suffix("").parts]).removesuffix(".__init__")
+    parts = (
+        path.relative_to(folder).with_suffix("").parts
         for path in sorted(folder.rglob("*.py"))
         if _REGISTERS.search(path.read_text(encoding="utf-8"))
-    ]
+    )
+    return [".".join([__package__, *names]).removesuffix(".__init__") for names in parts]
 
 
 def _order(entry: Entry) -> tuple[int, str]:
@@ -231,7 +246,7 @@ def _defined_in(agent: type[Any]) -> str:
     return f"{agent.__module__}.{agent.__qualname__}"
 
 
-def _attribute(env: Any, name: str, default: Any) -> Any:
+def attribute(env: Any, name: str, default: Any) -> Any:
     """Read an attribute of an environment, a batch, or a vector environment, below wrappers too."""
     try:
         if hasattr(env, "env_is_wrapped"):  # Stable-Baselines3

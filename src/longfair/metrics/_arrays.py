@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import checked
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -51,6 +52,7 @@ def with_groups(values: ArrayLike, name: str) -> FloatArray:
 
 def axes_of(axis: int | tuple[int, ...], dimensions: int) -> tuple[int, ...]:
     """Return `axis` as a tuple of non-negative axis numbers; refuse unknown or repeated ones."""
+    axis = checked("axis", axis, int | tuple[int, ...])
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if not axes or any(not -dimensions <= entry < dimensions for entry in axes):
         allowed = f"{-dimensions} to {dimensions - 1}" if dimensions else "none"

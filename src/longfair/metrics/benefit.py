@@ -39,7 +39,6 @@ Xu et al. (2024), *Adapting Static Fairness to Sequential Decision-Making*, Defi
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +53,7 @@ from longfair.metrics._arrays import (
     same_shape,
     with_groups,
 )
+from longfair.settings import NonNegative, Positive, Share, checked
 
 
 class SquaredBiasGradient(NamedTuple):
@@ -98,8 +98,7 @@ def cumulative(
     """
     array = finite(signal, "signal")
     axes = axes_of(axis, array.ndim)
-    if not 0.0 < discount <= 1.0:
-        raise UsageError(f"discount must lie in (0, 1]; given {discount}")
+    discount = checked("discount", discount, Share)
     if discount < 1.0:
         time = axes[0]
         weights = discount ** np.arange(array.shape[time])
@@ -143,9 +142,8 @@ def benefit_rate(
     """
     numerator, base = finite(supply, "supply"), non_negative(demand, "demand")
     same_shape(numerator, base, "supply and demand")
-    if not (math.isfinite(offset) and offset >= 0.0):
-        raise UsageError(f"offset must be finite and not negative; given {offset}")
-    denominator = base + offset
+    no_demand = checked("no_demand", no_demand, float | None)
+    denominator = base + checked("offset", offset, NonNegative)
     empty = denominator == 0.0
     if no_demand is None and empty.any():
         raise UsageError(
@@ -369,9 +367,7 @@ def squared_bias_gradient(
 
 def _scaled(rates: ArrayLike, beta: float) -> FloatArray:
     array = with_groups(rates, "rates")
-    if not (math.isfinite(beta) and beta > 0.0):
-        raise UsageError(f"beta must be finite and positive; given {beta}")
-    return beta * array
+    return float(checked("beta", beta, Positive)) * array
 
 
 def _log_sum_exp(values: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from longfair.errors import UsageError
 from longfair.metrics._arrays import FloatArray, axes_of, finite, non_negative
 from longfair.metrics.benefit import benefit_rate, bias
+from longfair.settings import Count, checked
 
 
 def windowed_sum(signal: ArrayLike, window: int, *, axis: int = 0) -> FloatArray:
@@ -48,8 +49,7 @@ def windowed_sum(signal: ArrayLike, window: int, *, axis: int = 0) -> FloatArray
     """
     array = finite(signal, "signal")
     (time,) = axes_of(axis, array.ndim)
-    if window < 1:
-        raise UsageError(f"window must be at least 1 step; given {window}")
+    window = checked("window", window, Count)
     totals = np.moveaxis(array, time, 0).cumsum(axis=0)
     totals[window:] = totals[window:] - totals[:-window]
     return np.moveaxis(totals, 0, time)

@@ -25,8 +25,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import longfair.papers
+from longfair import outside
 from longfair.errors import UsageError, near_misses
-from longfair.papers import outside
 from longfair.papers.setting import resolved
 from longfair.runs.experiment import Experiment, require_known
 

@@ -5,6 +5,9 @@ Styles of agents come from their register; those of policies that several pages 
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
+from longfair.agents.register import agents
 from longfair.figures.style import (
     BLACK,
     GREEN,
@@ -14,7 +17,6 @@ from longfair.figures.style import (
     LineStyle,
     introduce,
 )
-from longfair.papers.outside import agents
 
 __all__ = ["METHODS"]
 
@@ -31,7 +33,7 @@ WITHOUT_TRAINING = {
 
 introduce(
     {
-        entry.name: LineStyle(entry.label, *entry.style)
+        entry.name: LineStyle(entry.label, *astuple(entry.style))
         for entry in agents().values()
         if entry.style is not None
     }

@@ -6,8 +6,8 @@ from typing import Any
 
 import gymnasium
 
+from longfair.agents.register import agents
 from longfair.envs import NAMES, environment_id
-from longfair.papers.outside import agents
 
 
 def who_acts_where() -> list[dict[str, Any]]:

@@ -242,3 +242,18 @@ def test_large_problems_go_to_column_generation(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(linear_program, "solve", None)
     monkeypatch.setattr(finite_problem, "LARGEST_DIRECT", 11)
     assert fair_mdp.solve(problem, 0.6).value.reward == pytest.approx(small, abs=1e-10)
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.1])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_problem_that_never_ends_is_not_called_infeasible(
+    solver: ModuleType, tolerance: float | None
+) -> None:
+    """What helps is a horizon or a discount, and the error says how to give either."""
+    problem = problem_of(0)
+    endless = replace(problem, continuation=csr_array(problem.continuation / 0.8))
+    with pytest.raises(UsageError, match=r"unrolled\(steps\), or a discount with discounted\(fac"):
+        solver.solve(endless, tolerance)
+    with pytest.raises(UsageError, match="episodes of this problem need not end"):
+        endless.evaluate(np.full((endless.states, endless.actions), 0.5))
+    assert endless.unrolled(3).solve(tolerance).value.reward < np.inf

@@ -12,9 +12,10 @@ Libraries that have the method (OmniSafe, FSRL) bring loops and environments of 
 releases of Gymnasium, and tens of packages beside torch. What is needed of it is this folder.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longfair.agents.cpo.settings import CPOSettings
+from longfair.lazy import names_from
 
 if TYPE_CHECKING:
     from longfair.agents.cpo.cpo import CPO
@@ -22,10 +23,5 @@ if TYPE_CHECKING:
 __all__ = ["CPO", "CPOSettings"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the algorithm, and with it torch, when somebody asks for it."""
-    if name != "CPO":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from longfair.agents.cpo.cpo import CPO
-
-    return CPO
+# The algorithm brings torch.
+__getattr__ = names_from(__name__, {"CPO": "longfair.agents.cpo.cpo"})

@@ -44,6 +44,7 @@ from longfair.agents.cpo.trust_region import (
 from longfair.agents.learning import saving
 from longfair.agents.learning.seeding import NetworkSeed, seeded
 from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo.f_ppo import WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
@@ -210,7 +211,7 @@ class CPO(saving.Saved):
         progress_bar: bool = False,
         reset_num_timesteps: bool = True,
     ) -> Self:
-        """Play and learn.
+        """Play and learn, on one thread.
 
         Parameters
         ----------
@@ -223,12 +224,18 @@ class CPO(saving.Saved):
         reset_num_timesteps
             Count steps from zero; else go on.
         """
-        from rich.progress import Progress
-
         torch.set_flush_denormal(True)
         if reset_num_timesteps:
             self.num_timesteps = 0
-        last = self.num_timesteps + total_timesteps
+        with one_thread():
+            self._go_on(self.num_timesteps + total_timesteps, callback, progress_bar)
+        return self
+
+    def _go_on(self, last: int, callback: Callback | None, progress_bar: bool) -> None:
+        """Play and learn until `last` steps have been taken, or the callback returns False."""
+        from rich.progress import Progress
+
+        total_timesteps = last - self.num_timesteps
         with Progress(disable=not progress_bar) as progress:
             bar = progress.add_task("Learning", total=total_timesteps)
             while self.num_timesteps < last:
@@ -238,7 +245,6 @@ class CPO(saving.Saved):
                 progress.advance(bar, played.rewards.size)
                 if callback is not None and callback(self) is False:
                     break
-        return self
 
     def _play(self) -> Played:
         """Play one episode in every copy with the present policy."""

@@ -6,8 +6,9 @@ what is fair in it, and the result, a `FiniteProblem`, finds the best fair polic
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from longfair.lazy import names_from
 
 if TYPE_CHECKING:
     from longfair.agents.fair_mdp.batch_decisions import batch_problem
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
         occupancy,
     )
 
+# What solves brings scipy.
 _PLACES = {
+    "FairSolution": "longfair.agents.finite",
+    "FiniteProblem": "longfair.agents.finite",
+    "NoFairPolicyError": "longfair.agents.finite",
+    "PolicyValue": "longfair.agents.finite",
     "SeparableMDP": "longfair.agents.fair_mdp.model",
     "batch_problem": "longfair.agents.fair_mdp.batch_decisions",
     "demographic_parity": "longfair.agents.fair_mdp.model",
     "equal_opportunity": "longfair.agents.fair_mdp.model",
+    "evaluate": "longfair.agents.finite",
+    "occupancy": "longfair.agents.finite",
 }
 
 
@@ -52,9 +60,4 @@ __all__ = [
     "solve",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import what solves, and with it scipy, when somebody asks for it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES.get(name, "longfair.agents.finite")), name)
+__getattr__ = names_from(__name__, _PLACES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from longfair.agents.finite.linear_systems import fixed_point
+from longfair.agents.finite.linear_systems import fixed_point, require_end
 from longfair.agents.finite.problem import (
     FiniteProblem,
     FloatArray,
@@ -60,6 +60,7 @@ def _policy_iteration(problem: FiniteProblem, reward: FloatArray) -> IntArray:
     actions: IntArray = reward.argmax(axis=1)
     while True:
         moved = policy_rows(problem.continuation, deterministic(problem, actions))
+        require_end(moved)
         values = fixed_point(moved, reward[states, actions])
         worth = reward + (problem.continuation @ values).reshape(reward.shape)
         rounding = _ROUNDING * max(1.0, float(np.abs(values).max()))

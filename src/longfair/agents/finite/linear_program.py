@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
+from longfair.agents.finite.linear_systems import ENDLESS
 from longfair.agents.finite.problem import FiniteProblem, FloatArray
 from longfair.agents.finite.solution import (
     SMALLEST_OCCUPANCY,
@@ -116,6 +117,8 @@ def _optimum(
 
 
 def _require_optimal(found: OptimizeResult) -> None:
+    if found.status == _INFEASIBLE:
+        raise UsageError(ENDLESS)
     if found.status != _OPTIMAL:
         raise UsageError(
             f"the linear program was not solved: {' '.join(str(found.message).split())}; "

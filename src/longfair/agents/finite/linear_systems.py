@@ -14,11 +14,41 @@ FloatArray = NDArray[np.float64]
 LARGEST_FACTORISED = 5000
 """Systems with more unknowns are iterated: their factors could fill the memory."""
 
+ENDLESS = (
+    "episodes of this problem need not end: give it a horizon with unrolled(steps), or a discount "
+    "with discounted(factor), and ask what that returns"
+)
+"""What is said where sums over all steps have no finite value."""
+
+_CERTAIN = 1e-12
+"""How far chances that sum to one may miss it by rounding."""
+
 _SETTLED = 1e-14
 """Relative change after which an iteration has settled."""
 
 _LONGEST = 100_000
 """Iterations after which a system is given up."""
+
+
+def require_end(moved: csr_array) -> None:
+    """Refuse a policy under which episodes may go on for ever: its sums have no finite value.
+
+    Parameters
+    ----------
+    moved
+        Shape (S, S): chance to go from every state to every other, discounted.
+
+    Raises
+    ------
+    UsageError
+        Saying what gives such a problem an end.
+    """
+    ends = moved.sum(axis=1) < 1.0 - _CERTAIN
+    while not ends.all():
+        before = ends
+        ends = before | (moved @ before > 0.0)
+        if (ends == before).all():
+            raise UsageError(ENDLESS)
 
 
 def fixed_point(matrix: csr_array, constant: FloatArray) -> FloatArray:

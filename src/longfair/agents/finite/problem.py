@@ -64,7 +64,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from longfair.agents.finite.linear_systems import fixed_point
+from longfair.agents.finite.linear_systems import fixed_point, require_end
 from longfair.errors import UsageError
 from longfair.settings import Count, Discount, Probability, shortened, validated
 
@@ -427,6 +427,7 @@ def occupancy(problem: FiniteProblem, policy: ArrayLike) -> FloatArray:
     if problem.stages is not None:
         return _occupancy_of_episode(problem, chances)
     moved = policy_rows(problem.continuation, chances)
+    require_end(moved)
     visits = fixed_point(csr_array(moved.T), problem.inflow)
     visited: FloatArray = visits[:, None] * chances
     return visited

@@ -73,3 +73,20 @@ def schedule_from_json(name: str, content: Any) -> float | Schedule:
     if isinstance(content, dict) and content.get("name") == Annealed.name:
         return Annealed(content["start"])
     return float(checked(name, content, NonNegative))
+
+
+def value_of(name: str, schedule: Schedule, remaining: float) -> float:
+    """Return what a schedule gives where `remaining` of the training is still to come.
+
+    Parameters
+    ----------
+    name
+        What the error calls the setting.
+
+    Raises
+    ------
+    UsageError
+        If it is no finite number of at least 0, with which learning would go astray in silence.
+    """
+    value = getattr(schedule, "value_schedule", schedule)(remaining)  # FloatSchedule
+    return float(checked(f"{name}({remaining:.3g})", value, NonNegative))

@@ -12,12 +12,13 @@
 ============== ==========================================================
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.r_ppo import RPPO
 from longfair.agents.ppo.strategy import Strategy
+from longfair.lazy import names_from
 
 if TYPE_CHECKING:
     from longfair.agents.ppo.fair_ppo import FairPPO
@@ -25,10 +26,5 @@ if TYPE_CHECKING:
 __all__ = ["APPO", "RPPO", "ElbertPO", "FairPPO", "Strategy"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the algorithm, and with it torch, when somebody asks for it."""
-    if name != "FairPPO":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from longfair.agents.ppo.fair_ppo import FairPPO
-
-    return FairPPO
+# The algorithm brings torch.
+__getattr__ = names_from(__name__, {"FairPPO": "longfair.agents.ppo.fair_ppo"})

@@ -11,6 +11,8 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
+from longfair.agents import register
+from longfair.agents.learning.schedules import value_of
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.errors import UsageError
 from longfair.settings import (
@@ -75,8 +77,24 @@ class Inherited(TypedDict, total=False):
     device: Annotated[str, Only("cpu", "the update is compiled for the processor")]
 
 
+LIMIT = "max_episode_steps"
+"""What Gymnasium calls the limit of an episode."""
+
 DEFAULT_STEPS = 2048
 """Steps of a rollout where the environment does not say how long an episode is."""
+
+
+def require_rates(**rates: Rate | None) -> None:
+    """Refuse schedules whose first value is no number to learn with.
+
+    Raises
+    ------
+    UsageError
+        With the name of the first.
+    """
+    for name, rate in rates.items():
+        if callable(rate):
+            value_of(name, rate, 1.0)
 
 
 def vectorised(env: Any) -> Any:
@@ -140,7 +158,7 @@ def rollout_steps(env: VecEnv | None, n_steps: int | None, whole_episodes: bool)
 
 
 def _episode_length(env: VecEnv) -> int | None:
-    try:
-        return int(env.get_attr("episode_length")[0])
-    except (AttributeError, TypeError):
-        return None
+    """Return the steps of an episode, which a limit of Gymnasium's may cut shorter."""
+    spec = register.attribute(env, "spec", None)
+    lengths = [register.attribute(env, "episode_length", None), getattr(spec, LIMIT, None)]
+    return min((int(length) for length in lengths if length is not None), default=None)

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
-from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json
+from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json, value_of
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo import logs, parameters
@@ -29,6 +29,7 @@ from longfair.agents.ppo.arguments import (
     Inherited,
     Layers,
     Rate,
+    require_rates,
     rollout_steps,
     vectorised,
 )
@@ -114,6 +115,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         n_steps: Count | None = None,
         **kwargs: Unpack[Inherited],
     ) -> None:
+        require_rates(learning_rate=learning_rate, clip_range=kwargs.get("clip_range"))
         opened = vectorised(env)
         self.strategy = strategy or Strategy()
         parts.require_meaning(self.strategy, opened)
@@ -227,7 +229,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             buffer.info,
             self.strategy_state,
         )
-        self.strategy_state = dict(self.strategy.next_state(rollout))
+        self.strategy_state = parts.next_state(self.strategy, rollout)
         rollout = rollout._replace(state=self.strategy_state)
         self._log_rollout(rollout)
         plan = self.strategy.plan(rollout)
@@ -322,10 +324,11 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         started = time.perf_counter()
         torch.set_flush_denormal(True)
         self.policy.set_training_mode(True)
-        learning_rate = self.lr_schedule(self._current_progress_remaining)
+        remaining = self._current_progress_remaining
+        learning_rate = value_of("learning_rate", self.lr_schedule, remaining)
         self.policy.optimizer.learning_rate = learning_rate
         self.logger.record("train/learning_rate", learning_rate)
-        clip_range = self.clip_range(self._current_progress_remaining)  # type: ignore[operator]
+        clip_range = value_of("clip_range", self.clip_range, remaining)  # type: ignore[arg-type]
         for _ in range(self.n_epochs):
             if not self._train_epoch(clip_range):
                 break
@@ -477,6 +480,11 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
     ) -> FairPPO:
         env = vectorised(env)
+        for name in {"policy", "strategy"} & set(kwargs):
+            raise UsageError(
+                f"{name} is what was saved: to go on with another, make a FairPPO with it, and "
+                "give the file to its set_parameters"
+            )
         settings = dict(settings)
         strategy = parts.strategy_from_json(settings.pop("strategy"))
         policy = parts.policy_of(settings.pop("policy"))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents import register
-from longfair.agents.ppo.strategy import Arrays, Strategy
+from longfair.agents.ppo.strategy import Arrays, Rollout, Strategy
 from longfair.errors import UsageError, near_misses
 
 
@@ -45,6 +45,29 @@ STATE = "strategy state "
 def stored(state: Arrays) -> dict[str, NDArray[Any]]:
     """Name the arrays of a strategy's state apart from all others."""
     return {STATE + name: np.array(array) for name, array in state.items()}
+
+
+def next_state(strategy: Strategy, rollout: Rollout) -> dict[str, NDArray[Any]]:
+    """Return a strategy's state after a rollout: arrays like those before, which can be saved.
+
+    Raises
+    ------
+    UsageError
+        If names, shapes or types of the arrays are others than before.
+    """
+    after = {name: np.asarray(array) for name, array in strategy.next_state(rollout).items()}
+    kept, given = _described(rollout.state), _described(after)
+    if given != kept:
+        raise UsageError(
+            f"next_state of {strategy.name} returned {given or 'nothing'}, where its state was "
+            f"{kept or 'nothing'}: keep names, shapes and types as in initial_state"
+        )
+    return after
+
+
+def _described(state: Arrays) -> str:
+    arrays = {name: np.asarray(array) for name, array in sorted(state.items())}
+    return ", ".join(f"{name} {array.dtype}{array.shape}" for name, array in arrays.items())
 
 
 def by_object(arrays: Arrays) -> dict[str, dict[str, NDArray[Any]]]:

@@ -5,10 +5,10 @@ actions, and a price on unfairness. `features` and `offline_features` are what i
 `td3` is R-TD3, Stable-Baselines3's TD3 with a reward whose weight on fairness grows with time.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.lazy import names_from
 
 if TYPE_CHECKING:
     from longfair.agents.ucbfair.cells import Cells
@@ -17,16 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "LUCBFair", "LUCBFairSettings", "LearnedFeatures", "RadialFeatures"]
 
+# What learns brings scipy.
 _PLACES = {
     "Cells": "longfair.agents.ucbfair.cells",
     "LUCBFair": "longfair.agents.ucbfair.learner",
     "LearnedFeatures": "longfair.agents.ucbfair.features",
     "RadialFeatures": "longfair.agents.ucbfair.features",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import what learns, and with it scipy, when somebody asks for it."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+__getattr__ = names_from(__name__, _PLACES)

@@ -9,36 +9,16 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from longfair.errors import UsageError
-
-if TYPE_CHECKING:
-    from longfair.agents.register import Entry
 
 PAPERS = "longfair.papers"
 """Entry-point group in which other packages name their papers."""
 AGENTS = "longfair.agents"
 """Entry-point group in which they name their modules with agents."""
-
-
-def agents() -> Mapping[str, Entry]:
-    """Return all agents by name, as `longfair.agents.register.agents` does.
-
-    Raises
-    ------
-    UsageError
-        If a module of another package cannot be imported; the message names the package.
-    """
-    from longfair.agents import register
-
-    for point in entry_points(group=AGENTS):
-        load(point)
-    return register.agents()
 
 
 def load(point: EntryPoint) -> ModuleType:
