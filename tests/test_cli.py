@@ -475,7 +475,7 @@ def test_verify_refuses_lines_of_the_ledger_without_probes(
     ledger.add(root, proof)
     code, out, err = command("verify")
     assert code == 1
-    assert "1 lines of the ledger (first: against abcdef01) have no probe" in one_line(err)
+    assert "lines of the ledger without a probe: 1 (first: against abcdef01)" in one_line(err)
     assert "no probe" not in out
     monkeypatch.setattr(ledger, "BRIDGE", hashlib.sha256(proof.line().encode()).hexdigest())
     code, out, err = command("verify")

@@ -594,8 +594,9 @@ def _verify_store(folder: Store) -> bool:
     baseless = [proof for proof in proofs if proof.is_baseless]
     if baseless:
         _say(
-            f"{len(baseless)} lines of the ledger (first: against {baseless[0].against[:8]}) have "
-            f"no probe and prove nothing: restore {folder.root / ledger.FILE} from git"
+            f"lines of the ledger without a probe: {len(baseless)} (first: against "
+            f"{baseless[0].against[:8]}): they prove nothing, restore {folder.root / ledger.FILE} "
+            "from git"
         )
     _say_what_vouches(folder)
     changed = unproven(folder, registry.experiments)

@@ -44,6 +44,14 @@ def raising():
 class Broken:
     def predict(self, observation, state=None, episode_start=None, deterministic=False):
         raise ValueError("no idea\\nat all")
+
+class Tiring(Same):
+    calls = 0
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        self.calls += 1
+        if self.calls > 3:
+            raise ValueError("tired")
+        return super().predict(observation)
 """
 
 
@@ -181,6 +189,12 @@ def test_policies_are_refused_where_they_cannot_act(given: str) -> None:
     assert set(found.refused.values()) == {"ValueError: no idea at all"}
     shapes = card(f"{given}:generous", 1, ["elbert/attention"]).refused
     assert shapes == {"elbert/attention": "its actions have shape (2,), not (2, 5)"}
+
+
+def test_a_policy_that_fails_while_it_plays_is_told_in_one_line(given: str) -> None:
+    found = card(f"{given}:Tiring", seeds=1, experiments=["elbert/lending"])
+    told = {"elbert/lending": "its predict failed while it played: ValueError: tired"}
+    assert found == cards.Card([], told)
 
 
 def test_agents_are_asked_what_they_see(given: str) -> None:

@@ -189,7 +189,21 @@ def given(world: World | None, seed: int | None, place: str) -> Any:
     place
         As in `policy_at`.
     """
-    return policy_at(place)
+    return _Watched(policy_at(place))
+
+
+class _Watched:
+    """A stranger's policy, whose errors while it plays are told in one line."""
+
+    def __init__(self, policy: Any) -> None:
+        self._policy = policy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._policy, name)
+
+    def predict(self, *arguments: Any, **named: Any) -> Any:
+        with _told("its predict failed while it played"):
+            return self._policy.predict(*arguments, **named)
 
 
 @functools.cache
@@ -279,7 +293,11 @@ def card(
             continue
         tell(name)
         fitting = reasons.index("")
-        lines = _lines(course, setting, worlds[fitting], place, seeds)
+        try:
+            lines = _lines(course, setting, worlds[fitting], place, seeds)
+        except UsageError as error:
+            found.refused[name] = str(error)
+            continue
         found.played.append(Played(course, bool(fitting), lines))
     return found
 
