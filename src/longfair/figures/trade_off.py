@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from longfair.figures._frames import arms, require, several_variants
 from longfair.figures.display import Figure, drawing
@@ -194,16 +193,16 @@ def _write_names(
     axes.margins(0.12)
     figure.draw_without_rendering()  # from here on the panel keeps its place
     points = pd.concat([frame[["bias", "reward"]] for frame in (references, *obstacles)])
-    taken = [
-        Bbox.from_bounds(x - 7, y - 7, 14, 14)
-        for x, y in axes.transData.transform(np.asarray(points, dtype=float))
-    ]
+    centres = axes.transData.transform(np.asarray(points, dtype=float))
+    taken = [*np.hstack([centres - 7, centres + 7])]
     for _, row in references.iterrows():
         style = method_style(str(row["method"]), "", styles)
         taken.append(_write(axes, style.label, (row["bias"], row["reward"]), taken))
 
 
-def _write(axes: Axes, name: str, point: tuple[float, float], taken: Sequence[Bbox]) -> Bbox:
+def _write(
+    axes: Axes, name: str, point: tuple[float, float], taken: Sequence[np.ndarray]
+) -> np.ndarray:
     """Try places around the point, nearest first; keep the one that covers least."""
     text = axes.annotate(
         name,
@@ -219,37 +218,33 @@ def _write(axes: Axes, name: str, point: tuple[float, float], taken: Sequence[Bb
     text.set_in_layout(False)  # else the words would move the panel they were placed in
     size = Text.get_window_extent(text)
     frame, origin = axes.get_window_extent(), axes.transData.transform(point)
-    best = min(
-        (
-            _box(origin, size, across * reach, up * reach)
-            for reach in (10, 16, 24, 36, 50, 70, 95)
-            for across, up in _DIRECTIONS
-        ),
-        key=lambda box: (
-            sum(_shared(box, other) for other in taken)
-            + 20 * _outside(box, frame)
-            + 0.5 * float(np.hypot(*(np.mean(box.get_points(), axis=0) - origin)))
-        ),
-    )
-    middle = np.mean(best.get_points(), axis=0)
-    text.set_position((middle - origin) * 72 / PIXELS_PER_INCH)
-    return best
+    places = _places(origin, np.array([size.width, size.height]))
+    middles = (places[:, :2] + places[:, 2:]) / 2
+    cost = sum(_shared(places, other) for other in taken)
+    cost = cost + 20 * (_shared(places, places) - _shared(places, np.array(frame.extents)))
+    best = int(np.argmin(cost + 0.5 * np.hypot(*(middles - origin).T)))
+    text.set_position((middles[best] - origin) * 72 / PIXELS_PER_INCH)
+    written: np.ndarray = places[best]
+    return written
 
 
-def _box(origin: np.ndarray, size: Bbox, across: float, up: float) -> Bbox:
-    """Rectangle of the words when their nearest edge is that far from the point, in pixels."""
-    left = origin[0] + across + size.width / 2 * (np.sign(across) - 1)
-    bottom = origin[1] + up + size.height / 2 * (np.sign(up) - 1)
-    return Bbox.from_bounds(left, bottom, size.width, size.height)
+def _places(origin: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return rectangles (K, 4) for words around a point, all in pixels.
+
+    A rectangle is left, bottom, right, top. Its nearest edge lies where the place is.
+    """
+    reaches = (10, 16, 24, 36, 50, 70, 95)
+    away = np.array([np.multiply(way, reach) for reach in reaches for way in _DIRECTIONS])
+    corners = origin + away + size / 2 * (np.sign(away) - 1)
+    return np.hstack([corners, corners + size])
 
 
-def _shared(first: Bbox, second: Bbox) -> float:
-    common = Bbox.intersection(first, second)
-    return 0.0 if common is None else float(common.width * common.height)
-
-
-def _outside(box: Bbox, frame: Bbox) -> float:
-    return float(box.width * box.height - _shared(box, frame))
+def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the areas (K,) that rectangles (K, 4) share with others, or with one of them."""
+    low = np.maximum(first[..., :2], second[..., :2])
+    high = np.minimum(first[..., 2:], second[..., 2:])
+    areas: np.ndarray = np.maximum(high - low, 0.0).prod(axis=-1)
+    return areas
 
 
 def _describe(
