@@ -190,7 +190,8 @@ NAMES = (
 
 
 def test_every_figure_is_named() -> None:
-    assert tuple(every_figure()) == NAMES
+    assert FIGURES[NAMES[0]]
+    assert tuple(FIGURES) == NAMES
 
 
 def words(figure: Figure) -> list[Text]:
@@ -266,7 +267,7 @@ def test_no_title_is_embedded_and_labels_are_lower_case(name: str) -> None:
             assert text == text.lower()
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_words_say_of_axes_what_the_axes_show(name: str) -> None:
     shown = shown_axes(FIGURES[name].figure)
     assert shown or name == "bars"

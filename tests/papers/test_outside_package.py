@@ -44,9 +44,9 @@ gymnasium.register("outside/Lending-v0", vector_entry_point="outside_paper:make"
 PROBLEM = Problem(
     World("outside/Lending-v0", wrappers=(Wrapper("running-rates"),)),
     {"smoke": PPO(copies=2, minibatch=50, epochs=1, learning_rate=0.001, hidden=(8,),
-                  total_steps=4096)},
-    {"smoke": Evaluating(1, 1, 2, 2048)},
-    {"smoke": 2048},
+                  total_steps=512)},
+    {"smoke": Evaluating(1, 1, 2, 256)},
+    {"smoke": 256},
 )
 EXPERIMENTS = (
     PROBLEM.experiment(
@@ -80,7 +80,7 @@ claims:
     source: here
     statement: The method has a bias of about a half.
     experiment: outside/tiny
-    horizon: 4096
+    horizon: 512
     seeds: 2
     variants: [as_published]
     reported: {value: 0.5, how: text, error: 1.0}
@@ -126,7 +126,18 @@ def longfair(outside: Path, *arguments: str) -> str:
 def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
     store = ["--store", str(outside / "results")]
     (outside / "results").mkdir()
-    longfair(outside, "run", "elbert/lending", "--methods", "reject-all", "--seeds", "1", *store)
+    longfair(
+        outside,
+        "run",
+        "elbert/lending",
+        "--methods",
+        "reject-all",
+        "--seeds",
+        "1",
+        "--workers",
+        "1",
+        *store,
+    )
     longfair(outside, "run", "outside/tiny", "--workers", "1", *store)
     rows = json.loads(longfair(outside, "list", "--json", *store))
     assert not any(row["stale"] or row["damaged"] for row in rows)
@@ -192,10 +203,11 @@ def test_a_part_that_is_imported_late_is_named_in_one_line(
     outside: Path, text: str, why: str
 ) -> None:
     package = outside / "outside_paper" / "__init__.py"
-    measured = "Evaluating(1, 1, 2, 2048, measure='outside_paper.proofs:measure')"
-    package.write_text(PACKAGE.replace("Evaluating(1, 1, 2, 2048)", measured))
+    measured = "Evaluating(1, 1, 2, 256, measure='outside_paper.proofs:measure')"
+    assert "Evaluating(1, 1, 2, 256)" in PACKAGE
+    package.write_text(PACKAGE.replace("Evaluating(1, 1, 2, 256)", measured))
     (outside / "outside_paper" / "proofs.py").write_text(text)
-    refused(outside, rf"of outside-paper 1\.0 .* its code \(.*proofs\.py, {why}", "list")
+    refused(outside, rf"of outside-paper 1\.0 .* its code \(.*proofs\.py, {why}", "list", "outside")
 
 
 def refused(outside: Path, message: str, *arguments: str) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
+import hashlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from longfair.runs import index
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,19 +62,25 @@ def test_continuous_integration_calls_the_readme_commands() -> None:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean clone of what is committed, with what Numba has compiled of the same files."""
+    """A clean clone of what is committed, with what was compiled and read of the same files."""
     folder = tmp_path_factory.mktemp("clone") / "longfair"
     subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, folder], check=True)
     bring_compiled(ROOT / "src", folder / "src")
+    bring_index(ROOT / "results", folder / "results")
     return folder
 
 
 def bring_compiled(source: Path, target: Path) -> None:
     """Copy what Numba compiled, if all files are the same, so that nothing is compiled twice.
 
-    Numba tells by the time of a file whether what it made of it still holds.
+    Numba tells by the time of a file whether what it made of it still holds; the index of a store
+    tells by the times of all files whether they worked out what it remembers.
     """
-    files = [str(file.relative_to(source)) for file in source.rglob("*.py")]
+    files = [
+        str(file.relative_to(source))
+        for ending in ("py", "yaml", "csv")
+        for file in source.rglob(f"*.{ending}")
+    ]
     if filecmp.cmpfiles(source, target, files, shallow=False)[0] != files:
         return
     for name in files:
@@ -78,6 +89,34 @@ def bring_compiled(source: Path, target: Path) -> None:
         copy = target / made.relative_to(source)
         copy.parent.mkdir(exist_ok=True)
         shutil.copy2(made, copy)
+
+
+def bring_index(source: Path, target: Path) -> None:
+    """Copy the index of a store, so that results which are the same are not examined twice.
+
+    The index tells by size and times of a file whether what it says of it still holds, and by the
+    code whether an answer does.
+    """
+    if not (source / index.FILE).exists():
+        return
+    with (
+        contextlib.closing(sqlite3.connect(source / index.FILE)) as known,
+        contextlib.closing(sqlite3.connect(target / index.FILE)) as copy,
+        copy,
+    ):
+        known.backup(copy)
+        rows = copy.execute("select path, file from files where problem = ''").fetchall()
+        stamps = [
+            (index.stamp_of(target / path), path)
+            for path, file in rows
+            if file == digest(target / path)
+        ]
+        copy.executemany("update files set stamp = ? where path = ?", stamps)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file; empty if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 RERUNNING = [
@@ -125,13 +164,13 @@ def test_long_command_is_one_that_the_program_knows() -> None:
     (command,) = [line for line in commands("") if "longfair run" in line]
     experiment = command.split()[2]
     answer = subprocess.run(
-        [PROGRAMS / "longfair", "list", "--json"],
+        [PROGRAMS / "longfair", "list", experiment, "--json"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert experiment in {row["experiment"] for row in json.loads(answer.stdout)}
+    assert {row["experiment"] for row in json.loads(answer.stdout)} == {experiment}
 
 
 def test_python_example_runs() -> None:

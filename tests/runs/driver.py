@@ -9,10 +9,10 @@ import sys
 
 from toy_experiment import toy_experiment
 
-from longfair.cli import main
-from longfair.papers import registry
+if __name__ == "__main__":  # the workers import this file, and need none of what follows
+    from longfair.cli import main
+    from longfair.papers import registry
 
-if __name__ == "__main__":
     diary, seconds, *arguments = sys.argv[1:]
     experiment = toy_experiment(seconds=float(seconds), diary=diary)
     registry.experiments = lambda: {experiment.id: experiment}  # the papers' take a second to load

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -58,9 +59,16 @@ def with_trouble(trouble: str) -> list[Run]:
     return plan(Experiment("toy/trouble", "Trouble", {"smoke": arms}, one, one), "smoke")
 
 
-def test_runs_are_executed_once_and_then_kept(store: Store) -> None:
+@pytest.fixture(scope="module")
+def by_two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Summary]:
+    """The toy experiment as two processes executed it, and what was said of it then."""
+    store = Store(tmp_path_factory.mktemp("two") / "results")
+    return store, run_all(plan(toy_experiment(), "smoke"), store, workers=2)
+
+
+def test_runs_are_executed_once_and_then_kept(by_two: tuple[Store, Summary]) -> None:
+    store, summary = by_two
     runs = plan(toy_experiment(), "smoke")
-    summary = run_all(runs, store, workers=2)
     assert sorted(summary.finished) == sorted(run.name for run in runs)
     assert summary.exit_code == 0
     again = run_all(runs, store, workers=2)
@@ -68,16 +76,15 @@ def test_runs_are_executed_once_and_then_kept(store: Store) -> None:
     assert again.kept == [run.name for run in runs]
 
 
-def test_results_do_not_depend_on_the_executor(tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_executor(
+    tmp_path: Path, by_two: tuple[Store, Summary]
+) -> None:
     runs = plan(toy_experiment(), "smoke")
-    tables = []
-    for name, workers in (("one", 1), ("two", 2)):
-        store = Store(tmp_path / name)
-        run_all(runs, store, workers=workers)
-        tables.append(store.load(experiment="toy/lending"))
-    threads = Store(tmp_path / "threads")
+    one, threads = Store(tmp_path / "one"), Store(tmp_path / "threads")
+    run_all(runs, one, workers=1)
     in_threads(runs, threads)
-    tables.append(threads.load(experiment="toy/lending"))
+    tables = [each.load(experiment="toy/lending") for each in (one, by_two[0], threads)]
+    assert len(tables[0]) == 3 * len(runs)
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
 
@@ -117,8 +124,8 @@ def test_a_run_of_two_experiments_is_executed_once(store: Store, diary: Path) ->
     arms = tuple(replace(arm, method=f"{arm.method}-again") for arm in first.arms["smoke"])
     other = (*arms, Arm("new", "as_coded", ToySettings(bias=0.7, diary=str(diary)), toy_work))
     second = replace(first, id="toy/sweep", arms={"smoke": other, "book": other})
-    run_all(plan(first, "smoke"), store, workers=2)
-    summary = run_all(plan(second, "smoke"), store, workers=2)
+    in_threads(plan(first, "smoke"), store)
+    summary = in_threads(plan(second, "smoke"), store)
     assert len(list(diary.iterdir())) == 8
     assert sorted(summary.finished) == [f"toy/sweep/smoke/new.as_coded.00{seed}" for seed in (0, 1)]
     assert set(store.states(plan(second, "smoke"))["status"]) == {"fresh"}
@@ -401,16 +408,6 @@ def test_at_most_so_many_runs_are_in_flight(store: Store, diary: Path) -> None:
     assert max(most) == 3
 
 
-def test_the_environment_is_as_before_afterwards(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    run_all(plan(toy_experiment(), "smoke", seeds=1), store, workers=1)
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "MKL_NUM_THREADS" not in os.environ
-
-
 def threads_of_worker(settings: ToySettings, seed: int) -> object:
     import torch
     from toy_experiment import THREADS_AT_IMPORT, toy_table
@@ -418,14 +415,19 @@ def threads_of_worker(settings: ToySettings, seed: int) -> object:
     return toy_table(float(THREADS_AT_IMPORT or 0) + 10 * torch.get_num_threads())
 
 
-def test_workers_have_one_thread(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+def test_workers_have_one_thread_and_the_environment_is_as_before_afterwards(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     arm = Arm("counting", "as_coded", ToySettings(), threads_of_worker)  # type: ignore[arg-type]
     one = {"smoke": 1}
     experiment = Experiment("toy/threads", "Threads", {"smoke": (arm,)}, one, one)
     summary = run_all(plan(experiment, "smoke"), store, workers=1)
     assert summary.failed == {}
     assert store.load(experiment="toy/threads")["value"].iloc[-1] == 11.0
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
 
 
 @pytest.mark.parametrize(
@@ -571,10 +573,10 @@ def test_killed_in_the_middle_nothing_finished_is_lost(
     states = [store.status(run) for run in runs]
     assert set(states) == {"fresh", "missing"}
     kept = {path: path.stat().st_mtime_ns for path in finished_files(store)}
-    again = start_driver(store, diary, seconds, seeds)
-    output, _ = again.communicate(timeout=PATIENCE)
-    assert again.returncode == 0
-    assert f"{len(kept)} already stored and fresh" in output
+    told = io.StringIO()
+    again = in_threads(runs, store, ConsoleReporter(Console(file=told, width=200)))
+    assert again.exit_code == 0
+    assert f"{len(kept)} already stored and fresh" in told.getvalue()
     assert all(store.status(run) == "fresh" for run in runs)
     assert all(path.stat().st_mtime_ns == before for path, before in kept.items())
     assert not list(store.root.rglob("*.tmp"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from toy_experiment import toy_experiment, toy_work
 
+import longfair
 from longfair.errors import UsageError
 from longfair.runs import sources
 
@@ -168,3 +170,23 @@ def test_work_from_a_notebook_cell_is_refused() -> None:
     root = SimpleNamespace(__module__="a_notebook_cell", __qualname__="work")
     with pytest.raises(UsageError, match="not a file"):
         sources.source_digest(root)
+
+
+def test_the_stamp_is_that_of_the_library_wherever_it_stands_until_a_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stamp(library: Path) -> str:
+        monkeypatch.setattr(longfair, "__file__", str(library / "__init__.py"))
+        return sources.library_stamp.__wrapped__()
+
+    first, copy = tmp_path / "first" / "longfair", tmp_path / "second" / "longfair"
+    (first / "runs").mkdir(parents=True)
+    (first / "__init__.py").write_text("ONE = 1\n")
+    (first / "runs" / "keys.py").write_text("TWO = 2\n")
+    shutil.copytree(first, copy)
+    assert stamp(copy) == stamp(first)
+    (copy / "runs" / "keys.py").write_text("TWO = 3\n")
+    changed = stamp(copy)
+    assert changed != stamp(first)
+    (copy / "runs" / "keys.py").rename(copy / "keys.py")
+    assert stamp(copy) not in (changed, stamp(first))

@@ -170,10 +170,10 @@ def digest_of(store: Store, experiment: Experiment) -> str:
     store, experiment
         As for `Evidence.of`.
     """
-    stamps = [f"{entry.path} {entry.stamp}" for _, entry in _entries(store, experiment)]
+    held = [f"{entry.path} {entry.file}" for _, entry in _entries(store, experiment)]
     arms = (*experiment.arms.values(), experiment.authors_arms)
     declared = [(arm.name, arm.config) for several in arms for arm in several]
-    question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{stamps} {declared}')}"
+    question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{held} {declared}')}"
     known = store.index.answer(question)
     if known is None:
         known = Evidence.of(store, experiment).digest

@@ -70,7 +70,7 @@ def library_stamp(room: str = "") -> str:
     """Digest of names, sizes and times of the files of the library, and of the packages it uses.
 
     It changes with every edit, and costs a few milliseconds: what is remembered under it was
-    worked out by the very code that is installed now.
+    worked out by the very code that is installed now. A copy that keeps the times has the same.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def library_stamp(room: str = "") -> str:
     """
     roots = [Path(longfair.__file__).parent / room, *([] if room else _outside())]
     found = [
-        Path(folder) / name
+        (f"{Path(folder).relative_to(root.parent)}/{name}", Path(folder, name).stat())
         for root in roots
         for folder, _, names in os.walk(root)
         for name in names
         if name.endswith((".py", ".yaml", ".csv"))
     ]
-    stamps = (f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(found))
+    stamps = (f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in sorted(found))
     return sha256("\n".join([*stamps, str(dict(package_versions()))]))
 
 

@@ -53,7 +53,7 @@ class Target(VectorEnv[Any, Any, Any]):
         return self._observed(), -((action - 1.0) ** 2), ended & False, ended, info
 
 
-def learned(settings: CPOSettings, batches: int = 60, seed: int = 1) -> tuple[CPO, list[Any]]:
+def learned(settings: CPOSettings, batches: int = 30, seed: int = 1) -> tuple[CPO, list[Any]]:
     agent, reports = CPO(Target(), settings, seed), []
     agent.learn(batches * STEPS * COPIES, lambda agent: reports.append(agent.report))
     return agent, reports
@@ -72,7 +72,7 @@ def test_the_limit_is_sought_first_and_then_kept() -> None:
     """The spread shrinks until mean^2 + deviation^2 = 0.25 on average, as the limit wants."""
     limit = 0.25 * sum(0.9**step for step in range(STEPS))
     settings = CPOSettings(limit=limit, discount=0.9, **SMALL)
-    agent, reports = learned(settings, 120)
+    agent, reports = learned(settings, 70)
     assert reports[0].case == "recovery"
     assert {"bound"} <= {report.case for report in reports}
     costs = np.array([report.cost for report in reports])
@@ -92,7 +92,7 @@ def test_no_step_goes_beyond_the_divergence_allowed(limit: float) -> None:
 
 
 def test_as_coded_a_step_can_go_beyond() -> None:
-    _, reports = learned(CPOSettings(limit=0.0, **SMALL, as_coded=True), 30)
+    _, reports = learned(CPOSettings(limit=0.0, **SMALL, as_coded=True), 20)
     assert max(report.divergence for report in reports) > CPOSettings().max_divergence
     assert all(np.isfinite(report.reward) for report in reports)
 
