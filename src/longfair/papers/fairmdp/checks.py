@@ -13,7 +13,11 @@ from longfair.agents.fair_mdp.examples import (
     deterministic_policies,
     needs_randomness,
 )
-from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity
+from longfair.agents.fair_mdp.model import (
+    SeparableMDP,
+    demographic_parity,
+    equal_opportunity,
+)
 from longfair.agents.finite import column_generation, lagrangian, linear_program
 from longfair.agents.finite.problem import FiniteProblem
 from longfair.agents.finite.solution import NoFairPolicyError
@@ -28,6 +32,13 @@ PRINTED = 0.005
 """What rounding to two decimals hides."""
 
 RANDOM_PROBLEMS = 25
+"""With each of two notions of fairness."""
+
+QUALIFIED = [[False, True, True], [False, True, True]]
+"""Of three states of a group, in which people start qualified; shuffled for every problem."""
+
+LOANS = ("dp", "eo")
+"""Notions of fairness of the loan problem."""
 
 
 def randomness() -> CheckResult:
@@ -64,17 +75,21 @@ def linear_program_is_exact() -> CheckResult:
     """Theorem 3.1: the program's policy is fair and best, or there is no fair policy.
 
     The policy's value is computed forward. The best value comes from two other solvers: duality,
-    and generation of policies. Random problems are used, at tolerances around the smallest that can
-    be kept, and the loan problem.
+    and generation of policies. Random problems are used, with demographic parity and with equal
+    opportunity, at tolerances around the smallest that can be kept, and the loan problem with both.
 
     Returns
     -------
     CheckResult
         Computed: problems, infeasible, largest_difference (of rewards), largest_excess (of a gap
-        over its tolerance), loan_reward (of the loan problem at 0.1, as a sum).
+        over its tolerance), loan_reward (of the loan problem with parity at 0.1, as a sum).
     """
     generator = np.random.default_rng(31)
     cases = [demographic_parity(random_problem(generator)) for _ in range(RANDOM_PROBLEMS)]
+    cases += [
+        equal_opportunity(random_problem(generator), generator.permuted(QUALIFIED, axis=1).ravel())
+        for _ in range(RANDOM_PROBLEMS)
+    ]
     differences, excesses, infeasible, reported = [], [], 0, 0
     for problem in cases:
         least = linear_program.smallest_tolerance(problem)
@@ -86,13 +101,13 @@ def linear_program_is_exact() -> CheckResult:
             found = _compared(problem, tolerance)
             differences.append(found[0])
             excesses.append(found[1])
-    loans = finite_problem("dp")
-    for tolerance in (0.1, 0.01, 0.0):
-        difference, excess = _compared(loans, tolerance)
-        differences.append(difference)
-        excesses.append(excess)
+    for notion in LOANS:
+        for tolerance in (0.1, 0.01, 0.0):
+            difference, excess = _compared(finite_problem(notion), tolerance)
+            differences.append(difference)
+            excesses.append(excess)
     computed = {
-        "problems": float(len(cases) + 1),
+        "problems": float(len(cases) + len(LOANS)),
         "infeasible": float(infeasible),
         "largest_difference": max(differences),
         "largest_excess": max(excesses),
@@ -100,11 +115,11 @@ def linear_program_is_exact() -> CheckResult:
     }
     passed = reported == infeasible and max(differences) <= ROUNDING and max(excesses) <= ROUNDING
     detail = (
-        f"On {len(cases) + 1} problems the rewards of three solvers differ, and gaps exceed their "
-        f"tolerance, by at most {max(ROUNDING, *differences, *excesses):.0e}; of {infeasible} "
+        f"On {len(cases) + len(LOANS)} problems, half of them with equal opportunity, the rewards "
+        f"of three solvers differ, and gaps exceed their tolerance, by at most {max(ROUNDING, *differences, *excesses):.0e}; of {infeasible} "
         f"tolerances that cannot be kept {reported} are reported."
     )
-    return CheckResult(passed, computed, detail, instances=len(cases) + 1)
+    return CheckResult(passed, computed, detail, instances=len(cases) + len(LOANS))
 
 
 def price_as_coded() -> CheckResult:
