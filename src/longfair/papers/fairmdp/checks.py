@@ -114,10 +114,11 @@ def linear_program_is_exact() -> CheckResult:
         "loan_reward": discounted_steps() * program("dp", 0.1).value.reward,
     }
     passed = reported == infeasible and max(differences) <= ROUNDING and max(excesses) <= ROUNDING
+    most = max(ROUNDING, *differences, *excesses)
     detail = (
         f"On {len(cases) + len(LOANS)} problems, half of them with equal opportunity, the rewards "
-        f"of three solvers differ, and gaps exceed their tolerance, by at most {max(ROUNDING, *differences, *excesses):.0e}; of {infeasible} "
-        f"tolerances that cannot be kept {reported} are reported."
+        f"of three solvers differ, and gaps exceed their tolerance, by at most {most:.0e}; of "
+        f"{infeasible} tolerances that cannot be kept {reported} are reported."
     )
     return CheckResult(passed, computed, detail, instances=len(cases) + len(LOANS))
 
