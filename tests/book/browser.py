@@ -76,10 +76,15 @@ class Browser:
         """Close the tab."""
         self.page.close()
 
+    def leave(self) -> None:
+        """Show nothing, so that no page is laid out again for the window of the next."""
+        if self.page.url != "about:blank":
+            self.page.goto("about:blank")
+
     def open(self, address: str) -> None:
         """Load a page and wait until it and its mathematics are laid out."""
         # What the page before still loads, for another size of window, is no complaint of this one.
-        self.page.goto("about:blank")
+        self.leave()
         self._requests.clear()
         self._complaints.clear()
         self.page.goto(address)

@@ -46,9 +46,9 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(chromium: Any, book: Path, name: str) -> Iterator[Any]:
-    """The page of a world."""
+    """The page of a world, for tests that hold wherever its controls stand."""
     found = opened(chromium, book, name)
     yield found
     found.close()
