@@ -334,15 +334,19 @@ def test_source_folds_under_a_heading() -> None:
     )
 
 
-def test_a_table_is_offered_with_the_page(ipython: None) -> None:
+def test_tables_are_offered_with_the_page(ipython: None) -> None:
+    tables = {"a/one": FRAME, "none": FRAME.iloc[:0], "a/<two>": FRAME.iloc[:1]}
     with capture_output() as captured:
-        offer(FRAME, "All <rows>", name="all", folders=["results/a", "results/b"])
-        offer(FRAME.iloc[:0], "Nothing", name="nothing")
+        offer(tables, "All <rows>", "results/<id>")
+        offer({"none": FRAME.iloc[:0]}, "Nothing", "results")
     (output,) = captured.outputs
     page = output.data["text/html"]
-    assert 'download="all.csv"' in page
-    assert "All &lt;rows&gt; (CSV, 2 rows)</a>. The full tables are in" in page
-    assert "<code>results/a</code> and <code>results/b</code>." in page
+    assert 'download="a_one.csv"' in page
+    assert "All &lt;rows&gt; (CSV): <a " in page
+    assert ">a/one</a> (2 rows), <a " in page
+    assert ">a/&lt;two&gt;</a> (1 row). The whole is in" in page
+    assert "<code>results/&lt;id&gt;</code>" in page
+    assert output.data["text/plain"] == "All <rows>: a/one, a/<two>"
 
 
 def test_missing_runs_are_listed(ipython: None) -> None:

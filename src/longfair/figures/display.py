@@ -7,7 +7,7 @@ import html
 import importlib
 import io
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -240,26 +240,29 @@ def show(figure: Figure | None, caption: str, *, name: str = "figure", otherwise
     )
 
 
-def offer(table: pd.DataFrame, what: str, *, name: str, folders: Sequence[str] = ()) -> None:
-    """Offer a table to download in a notebook; it travels inside the page.
+def offer(tables: Mapping[str, pd.DataFrame], what: str, folders: str) -> None:
+    """Offer tables to download in a notebook; they travel inside the page.
 
     Parameters
     ----------
-    table
-        The table; nothing is offered if it is empty.
+    tables
+        By name, which is also that of the downloaded file; what is empty is not offered.
     what
-        What its rows are, as a heading; no markup.
-    name
-        Name of the downloaded file, without ending.
+        What their rows are; no markup.
     folders
-        Folders of the repository that hold the whole of it.
+        Where in the repository the whole of them is.
     """
-    if table.empty:
+    full = {name: table for name, table in tables.items() if not table.empty}
+    if not full:
         return
-    text = f"{what} (CSV, {len(table)} rows)"
-    places = " and ".join(f"<code>{html.escape(folder)}</code>" for folder in folders)
-    more = f" The full tables are in the repository under {places}." if folders else ""
-    _display_caption(f"{_link(table, text, name)}.{more}", text)
+    links = [
+        f"{_link(table, name, name.replace('/', '_'))} ({len(table)} row{'s' * (len(table) != 1)})"
+        for name, table in full.items()
+    ]
+    more = f"The whole is in the repository under <code>{html.escape(folders)}</code>."
+    _display_caption(
+        f"{html.escape(what)} (CSV): {', '.join(links)}. {more}", f"{what}: {', '.join(full)}"
+    )
 
 
 def show_missing(missing: pd.DataFrame, what: str) -> None:

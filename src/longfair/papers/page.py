@@ -545,13 +545,9 @@ class Page:
             Functions or classes whose code decides its numbers.
         """
         shown = [runs for one in self.experiments if len((runs := self.of(one.id)).results)]
-        for runs in shown:
-            offer(
-                runs.last,
-                f"All final values of {runs.experiment.id}, one row per run",
-                name=f"{runs.experiment.id.replace('/', '_')}_{self.profile}",
-                folders=[f"results/{runs.experiment.id}/{self.profile}"],
-            )
+        tables = {runs.experiment.id: runs.last for runs in shown}
+        folders = f"results/<experiment>/{self.profile}"
+        offer(tables, "All final values, one row per run, to download", folders)
         provenance = pd.concat([runs.provenance() for runs in shown]) if shown else None
         return origin(self.profile, packages, sources, provenance)
 
