@@ -121,7 +121,8 @@ class Entry:
         if self.environments is not None and identity not in self.environments:
             return f"it knows the rules of {', '.join(self.environments)} only"
         space = getattr(env, "single_action_space", env.action_space)
-        kind = KINDS[0] if isinstance(space, spaces.Discrete) else KINDS[1]
+        discrete, continuous = KINDS
+        kind = discrete if isinstance(space, spaces.Discrete) else continuous
         if kind not in self.actions:
             return f"its actions are {' or '.join(self.actions)}, those of {identity} {kind}"
         if self.rates_within_episode and not attribute(env, "rates_within_episode", True):
