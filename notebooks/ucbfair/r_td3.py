@@ -292,6 +292,21 @@ others.table(
     }
 )
 
+# %% tags=["nbval-check-output", "remove-input"]
+learners = ("g-ppo", "r-ppo", "a-ppo", "elbert-po")
+ends = (
+    f"{POPULATION.names[name]} {others.spread('loss', name, 'as_coded')}"
+    for name in learners
+    if others.has((name, "as_coded"))
+)
+others.say(
+    "Mean loss, the middle run, the lowest and the highest: " + "; ".join(ends) + f". The least "
+    f"possible is {others.mean('loss', 'optimum'):.3f}.",
+    "The squared gap in true positive rates of PPO is "
+    f"{others.spread('disparity_eop', 'g-ppo', 'as_coded')}, that of ELBERT-PO "
+    f"{others.spread('disparity_eop', 'elbert-po', 'as_coded')}.",
+)
+
 # %% [markdown]
 # ## Text against code
 #
