@@ -16,17 +16,19 @@ import longfair
 ROOT = Path(longfair.__file__).parent
 SHARED = {"compiling", "errors", "settings"}
 ARROWS: dict[str, set[str]] = {
-    "cli": {"papers", "runs"},
+    "cli": {"outside", "papers", "runs"},
     "__main__": {"cli"},
     "__init__": {"envs"},
-    "papers": {"agents", "envs", "figures", "metrics", "runs"},
-    "agents": {"metrics"},
+    "papers": {"agents", "envs", "figures", "metrics", "outside", "runs"},
+    "agents": {"lazy", "metrics", "outside"},
     "envs": set(),
     "metrics": set(),
     "figures": set(),
     "runs": set(),
     "compiling": set(),
     "errors": set(),
+    "lazy": set(),
+    "outside": set(),
     "settings": set(),
 }
 FILES = sorted(ROOT.rglob("*.py"))
