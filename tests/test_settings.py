@@ -30,6 +30,7 @@ ROOMS = ("longfair.envs", "longfair.agents", "longfair.papers")
 """Packages whose records are looked at as soon as they are held against their annotations."""
 
 UNBOUNDED = {
+    "Entry.place",
     "LoanLedger.invalid_reward",
     "LoanLedger.missed_reward",
     "LoanLedger.required_profit",
@@ -45,6 +46,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "agents.fair_mdp.memory_q_learning.Books": {"tolerance": 0.05, "steepest": 1.0},
     "agents.fairqcm.counterfactuals.DoughnutCounterfactuals": {"largest": 100},
     "agents.fairqcm.counterfactuals.LoanCounterfactuals": {"largest": 40},
+    "agents.register.Entry": {"agent": object, "name": "toy", "label": "Toy"},
+    "agents.register.Style": {"colour": "red", "marker": "o"},
     "envs.doughnut.exact.Controller": {"serving": np.full((1, 1, 2), 0.5)},
     "papers.fairmdp.memory_learner.Bank": {"rates": "as_coded", "books": Books(0.05, 1.0)},
     "papers.fairmdp.memory_learner.Meeting": {"settings": QLearning()},
