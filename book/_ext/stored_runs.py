@@ -18,6 +18,7 @@ from markdown_table import table
 LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
 LEARNERS = {
     "PPO": "PPO, a network for the policy and one for every critic",
+    "LastPolicy": "PPO whose last policy alone is kept, in an environment of another paper",
     "TrunkPPO": "PPO with layers that policy and critic share, as F-PPO's code has it",
     "EvaluatedLearning": "Q-learning of a table, as FairQCM and its rivals train",
     "CheckedLearning": "Q-learning of a table that is compared with the exact values",
@@ -32,7 +33,7 @@ LEARNERS = {
     "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
-ON_THEIR_OWN = frozenset({"PPO", "TrunkPPO"})
+ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
 
 Config = Mapping[str, Any]
@@ -245,7 +246,9 @@ def learner(config: Config, paper: str) -> tuple[str, dict[str, Any]] | None:
     if not isinstance(learning, Mapping):
         return None
     kinds = (f"{paper}/{learning['class']}", str(learning["class"]))
-    kind = next(name for name in kinds if name in LEARNERS)
+    kind = next((name for name in kinds if name in LEARNERS), "")
+    if not kind:
+        raise ValueError(f"learning settings {kinds[-1]} have no name for readers: add one here")
     own = flat(learning)
     method = config.get("method")
     if kind not in ON_THEIR_OWN and isinstance(method, Mapping):

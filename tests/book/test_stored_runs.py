@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import stored_runs
+from longfair.papers import registry
+from longfair.runs.keys import canonical_json
 
 PAPERS = {"toy": "Toys", "none": "Nothing yet"}
 RUN = {
@@ -141,3 +145,15 @@ def test_every_learner_of_the_stored_runs_has_its_hyperparameters() -> None:
     assert {title for title in stored_runs.LEARNERS.values() if f"## {title}\n" in text} == set(
         stored_runs.LEARNERS.values()
     )
+
+
+def test_every_learner_that_could_be_stored_has_a_name_for_readers() -> None:
+    """Else the first run that is stored of one would stop the build of the book."""
+    learning = 0
+    for name, experiment in registry.experiments().items():
+        for arm in (*itertools.chain(*experiment.arms.values()), *experiment.authors_arms):
+            config = json.loads(canonical_json(arm.config))
+            learning += stored_runs.learner(config, name.split("/")[0]) is not None
+    assert learning > 500
+    with pytest.raises(ValueError, match="Unheard have no name for readers"):
+        stored_runs.learner({"learning": {"class": "Unheard"}}, "toy")
