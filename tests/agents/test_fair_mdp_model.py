@@ -106,7 +106,7 @@ def test_large_systems_are_iterated_to_the_same_numbers(monkeypatch: pytest.Monk
     factorised = occupancy(problem, policy)
     monkeypatch.setattr(linear_systems, "LARGEST_FACTORISED", 0)
     np.testing.assert_allclose(occupancy(problem, policy), factorised, rtol=0, atol=1e-13)
-    lasting = replace(problem, continuation=problem.continuation / 0.9)
+    lasting = replace(problem, continuation=problem.continuation * (1.0 - 1e-8) / 0.9)
     with pytest.raises(UsageError, match="did not settle within 100,000 iterations"):
         occupancy(lasting, policy)
 

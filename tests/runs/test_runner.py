@@ -599,8 +599,13 @@ def test_a_request_to_stop_that_python_swallows_is_heard_all_the_same(
     runs = plan(toy_experiment(), "smoke", seeds=4)
     swallowed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
-    with pytest.raises(KeyboardInterrupt):
-        in_threads(runs, store, Unlucky())
+    # A shell starts what runs in the background with some signals ignored, these tests among it.
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_threads(runs, store, Unlucky())
+    finally:
+        signal.signal(number, before)
     assert swallowed
     assert 1 <= len(finished_files(store)) < len(runs)
 
