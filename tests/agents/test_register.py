@@ -118,8 +118,9 @@ def test_what_is_told_of_an_agent_is_of_its_kind(details: dict[str, Any], messag
 def test_an_agent_has_a_name_and_a_style_words() -> None:
     with pytest.raises(UsageError, match="name=None: give text"):
         register.register("nameless")(type("Nameless", (), {"revision": 1}))
+    marker: Any = 4
     with pytest.raises(UsageError, match="marker=4: give text"):
-        register.Style("red", 4)  # type: ignore[arg-type]
+        register.Style("red", marker)
 
 
 @pytest.mark.parametrize("argument", ["learning_rate", "clip_range"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -88,9 +90,10 @@ def test_windowed_distribution_without_any_count() -> None:
 
 
 def test_bad_windows_are_named() -> None:
-    for window in (0, 2.5, "wide"):
+    windows: tuple[Any, ...] = (0, 2.5, "wide")
+    for window in windows:
         with pytest.raises(UsageError, match=f"window={window!r}: give an integer of at least 1"):
-            windowed_sum(SUPPLY, window)  # type: ignore[arg-type]
+            windowed_sum(SUPPLY, window)
     with pytest.raises(UsageError, match="the last axis, which holds the groups"):
         windowed_gap(SUPPLY, DEMAND, 3, axis=-1)
     with pytest.raises(UsageError, match="demand must not be negative"):

@@ -224,19 +224,13 @@ class CPO(saving.Saved):
         reset_num_timesteps
             Count steps from zero; else go on.
         """
+        from rich.progress import Progress
+
         torch.set_flush_denormal(True)
         if reset_num_timesteps:
             self.num_timesteps = 0
-        with one_thread():
-            self._go_on(self.num_timesteps + total_timesteps, callback, progress_bar)
-        return self
-
-    def _go_on(self, last: int, callback: Callback | None, progress_bar: bool) -> None:
-        """Play and learn until `last` steps have been taken, or the callback returns False."""
-        from rich.progress import Progress
-
-        total_timesteps = last - self.num_timesteps
-        with Progress(disable=not progress_bar) as progress:
+        last = self.num_timesteps + total_timesteps
+        with one_thread(), Progress(disable=not progress_bar) as progress:
             bar = progress.add_task("Learning", total=total_timesteps)
             while self.num_timesteps < last:
                 played = self._play()
@@ -245,6 +239,7 @@ class CPO(saving.Saved):
                 progress.advance(bar, played.rewards.size)
                 if callback is not None and callback(self) is False:
                     break
+        return self
 
     def _play(self) -> Played:
         """Play one episode in every copy with the present policy."""

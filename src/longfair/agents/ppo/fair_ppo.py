@@ -328,7 +328,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         learning_rate = value_of("learning_rate", self.lr_schedule, remaining)
         self.policy.optimizer.learning_rate = learning_rate
         self.logger.record("train/learning_rate", learning_rate)
-        clip_range = value_of("clip_range", self.clip_range, remaining)  # type: ignore[arg-type]
+        clip_range = value_of("clip_range", self.clip_range, remaining)  # type: ignore[arg-type]  # a schedule by now
         for _ in range(self.n_epochs):
             if not self._train_epoch(clip_range):
                 break
