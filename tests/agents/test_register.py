@@ -10,6 +10,7 @@ import gymnasium
 import pytest
 
 from longfair.agents import register
+from longfair.agents.learning.schedules import Annealed
 from longfair.agents.ppo import FairPPO, Strategy
 from longfair.agents.ppo.a_ppo import APPO
 from longfair.agents.ppo.r_ppo import RPPO
@@ -143,11 +144,20 @@ def test_schedules_give_numbers_to_learn_with(argument: str, value: Any, early: 
         learn()
 
 
-def test_a_schedule_may_end_at_zero() -> None:
+@pytest.mark.parametrize(("steps", "last"), [(8, 0.0), (6, 0.01 * (1.0 - 8 / 6))])
+def test_a_line_may_end_at_zero_or_past_it(steps: int, last: float) -> None:
+    """A last rollout that goes past the steps asked for takes the line below zero."""
     env = gymnasium.make(environment_id("Lending"), episode_length=8)
-    model = FairPPO(env=env, batch_size=8, n_epochs=1, learning_rate=lambda left: 0.01 * left)
-    model.learn(8)
-    assert model.logger.name_to_value["train/learning_rate"] == 0.0
+    model = FairPPO(env=env, batch_size=8, n_epochs=1, learning_rate=Annealed(0.01))
+    model.learn(steps)
+    assert model.logger.name_to_value["train/learning_rate"] == pytest.approx(last)
+
+
+def test_a_line_below_zero_is_refused_before_the_end() -> None:
+    env = gymnasium.make(environment_id("Lending"), episode_length=8)
+    model = FairPPO(env=env, batch_size=8, learning_rate=lambda left: 0.01 * (left - 0.5))
+    with pytest.raises(UsageError, match=r"learning_rate\(0\.333\)=.*at least 0"):
+        model.learn(24)
 
 
 def test_a_limit_of_gymnasium_is_the_length_of_an_episode() -> None:

@@ -87,6 +87,12 @@ def value_of(name: str, schedule: Schedule, remaining: float) -> float:
     ------
     UsageError
         If it is no finite number of at least 0, with which learning would go astray in silence.
+
+    Notes
+    -----
+    A last rollout that goes past the steps asked for leaves less than nothing to come, as in
+    Stable-Baselines3. A line that falls to zero is a hair below zero there, and only there it may.
     """
     value = getattr(schedule, "value_schedule", schedule)(remaining)  # FloatSchedule
-    return float(checked(f"{name}({remaining:.3g})", value, NonNegative))
+    allowed: Any = NonNegative if remaining >= 0 else float
+    return float(checked(f"{name}({remaining:.3g})", value, allowed))
