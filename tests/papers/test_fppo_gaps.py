@@ -14,6 +14,7 @@ from longfair.errors import UsageError
 from longfair.metrics.distances import score_distance, sorted_count_distance
 from longfair.metrics.sinkhorn import sinkhorn_distance
 from longfair.metrics.windows import windowed_gap, windowed_share_deviation
+from longfair.papers.fppo import attention, epidemic, lending
 from longfair.papers.fppo.gaps import AttentionGaps, EpidemicGaps, Gaps, LendingGaps
 
 STEPS, COPIES = 60, 3
@@ -169,3 +170,24 @@ def test_bad_windows_and_environments_end_in_one_line() -> None:
         made("Attention", AttentionGaps, window=0)
     with pytest.raises(UsageError, match="give a batch of EpidemicVectorEnv"):
         made("Lending", EpidemicGaps)
+
+
+@pytest.mark.parametrize("case", [lending.CASE, attention.CASE, epidemic.CASE])
+@pytest.mark.parametrize("variant", ["as_coded", "as_published"])
+def test_a_world_without_gaps_is_the_same_world(case: CaseStudy, variant: str) -> None:
+    """An evaluation that nobody's massaging reads leaves them out."""
+    world = case.worlds[variant]
+    told, untold = world.make(3, 40), world.make(3, 40, told=False)
+    assert isinstance(told, Gaps)
+    assert not isinstance(untold, Gaps)
+    told.action_space.seed(0)
+    seen = [env.reset(seed=0) for env in (told, untold)]
+    for _ in range(50):
+        np.testing.assert_array_equal(seen[0][0], seen[1][0])
+        for name, value in seen[1][1].items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(seen[0][1][name], value)
+        actions = told.action_space.sample()
+        steps = [env.step(actions) for env in (told, untold)]
+        np.testing.assert_array_equal(steps[0][1], steps[1][1])
+        seen = [(step[0], step[4]) for step in steps]

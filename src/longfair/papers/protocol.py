@@ -160,7 +160,7 @@ class Evaluation:
         return self._play([last], self.setting.evaluating.final_episodes, "final")
 
     def ready(
-        self, which: Sequence[int], episodes: int, phase: str
+        self, which: Sequence[int], episodes: int, phase: str, *, told: bool = True
     ) -> tuple[Act, VectorEnv[Any, Any, Any], int]:
         """Return snapshots that act side by side, copies of the world, and their seed.
 
@@ -172,11 +172,14 @@ class Evaluation:
             Episodes of each.
         phase
             `"curve"` or `"final"`, which draw from streams of their own.
+        told
+            Whether the policies or the measure read what wrappers tell; see `World.make`.
         """
         evaluating, draws = self.setting.evaluating, draws_of(self.setting.evaluating)[phase]
         own = None if draws.policy is None else stream(self.seed, draws.policy)
         act = self.snapshots.acting(which, episodes, own)
-        env = self.setting.world.make(len(which) * episodes, evaluating.episode_length)
+        copies = len(which) * episodes
+        env = self.setting.world.make(copies, evaluating.episode_length, told=told)
         return act, env, stream(self.seed, draws.episodes)
 
     def _play(self, which: Sequence[int], episodes: int, phase: str) -> Played:

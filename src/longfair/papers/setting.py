@@ -115,6 +115,11 @@ class Wrapper:
         wrapped: VectorEnv[Any, Any, Any] = self._class()(env, **self.settings)
         return wrapped
 
+    @property
+    def only_tells(self) -> bool:
+        """Whether it adds to `info` and changes nothing else."""
+        return getattr(self._class(), "only_tells", False)
+
     def parts(self) -> tuple[Any, ...]:
         """Return what decides numbers here, for a run's key."""
         return (self._class(),)
@@ -140,7 +145,9 @@ class World:
         """Check the settings."""
         validate(self)
 
-    def make(self, copies: int, episode_length: int | None = None) -> VectorEnv[Any, Any, Any]:
+    def make(
+        self, copies: int, episode_length: int | None = None, *, told: bool = True
+    ) -> VectorEnv[Any, Any, Any]:
         """Make copies that are stepped together.
 
         Parameters
@@ -149,6 +156,9 @@ class World:
             How many.
         episode_length
             Steps of an episode; the environment's own when not given.
+        told
+            Whether anybody reads what wrappers tell in `info`. Without a reader those that change
+            nothing else, marked `only_tells`, are left out: they cost time.
         """
         import gymnasium
 
@@ -160,7 +170,8 @@ class World:
             arguments["episode_length"] = episode_length
         env = gymnasium.make_vec(self.environment, num_envs=copies, **arguments)
         for wrapper in self.wrappers:
-            env = wrapper.around(env)
+            if told or not wrapper.only_tells:
+                env = wrapper.around(env)
         return env
 
     def parts(self) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ class TrainingCase:
         assert length is not None
         generator = np.random.default_rng(0)
         act = acting_snapshots([model.policy.actor()], episodes, model.action_space, generator)
-        env = self.config.world.make(episodes, length)
+        env = self.config.world.make(episodes, length, told=False)
         rollouts: int = self.config.learning.last_rollout + 1
         return seconds_of_a_step(env, act, steps) * length / rollouts
 

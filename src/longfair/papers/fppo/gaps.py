@@ -44,6 +44,7 @@ class Gaps(VectorWrapper[Any, Any, Any, Any]):
     """
 
     revision: ClassVar[int] = 1
+    only_tells: ClassVar[bool] = True
     environment: ClassVar[type[Any]]
 
     def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool) -> None:

@@ -195,7 +195,7 @@ def _reported(evaluation: Evaluation, keys: tuple[str, ...], curves: OfEpisodes)
     told = curves(recorded(evaluation, keys, 0))
     final = summaries(told)
     if len(evaluation.snapshots.steps) > 1:
-        massaged = curves(recorded(evaluation, keys, 1))
+        massaged = curves(recorded(evaluation, keys, 1, massaging=True))
         found = summaries(massaged)
         told |= {f"massaged_{metric}": curve for metric, curve in massaged.items()}
         differences = {f"massaging_{name}": found[name] - final[name] for name in found}
@@ -230,10 +230,12 @@ def summaries(curves: Curves) -> dict[str, float]:
     return found
 
 
-def recorded(evaluation: Evaluation, keys: tuple[str, ...], snapshot: int) -> dict[str, FloatArray]:
+def recorded(
+    evaluation: Evaluation, keys: tuple[str, ...], snapshot: int, *, massaging: bool = False
+) -> dict[str, FloatArray]:
     """Play one episode with a snapshot in every copy, and keep what happened.
 
-    All snapshots of a run meet the same draws.
+    All snapshots of a run meet the same draws. Only massaging reads the gaps that wrappers tell.
 
     Returns
     -------
@@ -242,7 +244,7 @@ def recorded(evaluation: Evaluation, keys: tuple[str, ...], snapshot: int) -> di
         a moment, have T + 1 rows: before every step, and at the end.
     """
     episodes = evaluation.setting.evaluating.final_episodes
-    act, env, seed = evaluation.ready([snapshot], episodes, "final")
+    act, env, seed = evaluation.ready([snapshot], episodes, "final", told=massaging)
     observation, info = env.reset(seed=seed)
     moment = [key for key in ("group_state", *keys) if key in info]
     kept: dict[str, list[Any]] = {key: [info[key]] for key in moment}
