@@ -16,6 +16,7 @@ from longfair.metrics.sinkhorn import sinkhorn_distance
 from longfair.metrics.windows import windowed_gap, windowed_share_deviation
 from longfair.papers.fppo import attention, epidemic, lending
 from longfair.papers.fppo.gaps import AttentionGaps, EpidemicGaps, Gaps, LendingGaps
+from longfair.papers.fppo.methods import CaseStudy
 
 STEPS, COPIES = 60, 3
 
