@@ -352,8 +352,10 @@ sites.say(massaging_in_training(sites, 16 * 2048))
 # %% [markdown]
 # ## Text against code
 #
-# - *Increases.* The text has one rate of increase; the code has one for every site, and none of its
-#   numbers stands in the text.
+# - *Increases.* The text lets increases differ between sites and gives no number. The numbers are
+#   the code's.
+# - *Long-term gap in training.* The text has a 1-Wasserstein distance and leaves open between what.
+#   Both variants use the code's gap.
 # - *Floor.* The code keeps rates at or above zero, which the text does not say.
 # - *Weight and tolerance.* The text has none. Both variants use the code's, 0.15 and 0.1.
 # - *Massaging.* The text asks that the probabilities of the two sites be close. The code asks that

@@ -129,7 +129,7 @@ pd.DataFrame(
 # We check {eq}`eq-distance-parity` and its companion on drawn classifiers and drawn groups:
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(checks.proposition_1)
+source_of(score_distance, checks.proposition_1)
 
 # %% tags=["nbval-check-output", "hide-input"]
 proposition = checks.proposition_1()
@@ -294,7 +294,7 @@ each_other(
 # - Lending, training: the text has $W_1$ of the scores, the code a smoothed distance of counts.
 # - Lending, figure: transport between clouds of histograms, ten episodes each.
 # - Attention: no transport. The largest deviation of a site's incidents from the mean, in training
-#   relative to the most incidents, in the figure the same for the true rates.
+#   relative to the most incidents; in the figure that of the true rates from their mean, as it is.
 # - Epidemic: Euclidean distance of the counts of health states in training, transport between 200
 #   such vectors in the figure.
 #

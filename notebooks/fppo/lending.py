@@ -27,6 +27,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from longfair.agents.ppo.advantage_terms import with_terms
 from longfair.agents.ppo.f_ppo import FPPOL
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
@@ -153,7 +154,7 @@ pd.DataFrame(
 # $$ (eq-fplending-terms)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(FPPOL.plan, FPPOL.advantage)
+source_of(FPPOL.plan, FPPOL.advantage, with_terms)
 
 # %% [markdown]
 # **Between choice and execution**, a decision is flipped if the policy was unsure of it and the

@@ -41,7 +41,7 @@ from longfair.papers.ucbfair.results import (
     runs_below,
     starts_figure,
 )
-from longfair.papers.ucbfair.theorem import beside_bound, example
+from longfair.papers.ucbfair.theorem import beside_bound, bounds, example
 
 CLAIMS = [
     *(f"ucbfair-{name}" for name in ("c8", "c9", "c10-l-ucbfair", "c11-l-ucbfair", "c13")),
@@ -134,11 +134,12 @@ gaussian.say(
 # \Lambda_h = \varsigma I + \sum_\tau \phi_h^\tau \phi_h^{\tau\top} .
 # $$ (eq-ucb-regression)
 #
-# **Optimism.** Where little is known a value is raised, and never above what an episode can bring:
+# **Optimism.** Where little is known a value is raised, and never above what an episode can bring,
+# nor below nothing:
 #
 # $$
-# Q_{j,h}(s, a) = \min\big( \langle w_{j,h}, \phi(s, a) \rangle +
-# \beta \sqrt{\phi^\top \Lambda_h^{-1} \phi},\; H \big) .
+# Q_{j,h}(s, a) = \operatorname{clip}\big( \langle w_{j,h}, \phi(s, a) \rangle +
+# \beta \sqrt{\phi^\top \Lambda_h^{-1} \phi},\; 0,\; H \big) .
 # $$ (eq-ucb-optimism)
 #
 # Our calibrated learner has the tighter cap $H - h + 1$, the steps that are left.
@@ -419,12 +420,24 @@ equal.say(
 # %% [markdown]
 # ### The theorem, where it holds
 #
-# Theorem 3.3 asks for a problem that is linear in its features. The population is none. So we built
+# Theorem 3.3 bounds what $K$ episodes lose in all, in reward and in the fairness that is wanted.
+# With 1 for its open constant, $d$ features and $\zeta = \log(4 d H K \log M / p)$, the bounds are
+#
+# $$
+# \big[ \zeta H^2 d^{3/2} + (\bar\nu + 1) H \big] \sqrt{K}
+# \qquad \text{and} \qquad
+# \frac{1 + \bar\nu}{\bar\nu} \, \zeta H^2 d^{3/2} \sqrt{K} .
+# $$ (eq-ucb-bounds)
+#
+# It asks for a problem that is linear in its features. The population is none. So we built
 # a small one that is: two states, four features, one action that mixes two ways to act. There the
 # best policy is a linear program, and regret has no noise. The table shows regret and distortion,
 # the fairness that is missing, so far: as shares of all reward and all fairness there could have
 # been. A share above 1 says nothing. The second table has both per episode, at both ends of runs of
 # 2,000 episodes.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(bounds, LUCBFairSettings.resolved)
 
 # %% tags=["nbval-check-output", "hide-input"]
 shares = beside_bound(2000, (100, 500, 1000, 2000), seed=0)

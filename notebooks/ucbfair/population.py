@@ -108,7 +108,12 @@ gaussian.say(
 # where $U_{y,\hat y}$ is the fitness of label $y$ under decision $\hat y$.
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(PopulationModel.outcome, PopulationModel._next_rates)
+source_of(
+    PopulationModel.outcome,
+    PopulationModel._next_rates,
+    PopulationModel._worth,
+    PopulationModel.disparities,
+)
 
 # %% [markdown]
 # Features are normal with mean 1 for the qualified and -1 for the unqualified. A second population

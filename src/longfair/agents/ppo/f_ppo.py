@@ -57,8 +57,8 @@ class FPPOL(Strategy):
        As published the raw sum is standardised once, as PPO does with any advantage; the paper
        does not say whether A is standardised before.
     3. As coded the last step of an episode counts as d = g = 0, because the code looks after the
-       environment has reset itself. In epidemic control g is then the way to the next episode's
-       first state, which is a larger gap, so both terms are 0 there as well.
+       environment has reset itself. In epidemic control the code's g is then the way to the next
+       episode's first state, at times a smaller gap, so that its bonus is not 0. Here it is.
     4. Critics learn the unregularised returns (code).
     """
 

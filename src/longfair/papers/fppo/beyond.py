@@ -6,8 +6,9 @@ each world as each paper has it: its parameters, and what its agents see. Lendin
 have the same parameters in both papers, attention has not.
 
 All methods learn alike, with the cheap settings and the episodes of ELBERT's `book`, and are
-evaluated as F-PPO's case studies are. F-PPO is the published one,
-which regularises the 1-Wasserstein distance of the text. ELBERT-PO is the coded one, which is
+evaluated as F-PPO's case studies are. F-PPO is the published one, which regularises the
+1-Wasserstein distance of the text, and in attention, where the text leaves open between what, the
+code's gap. ELBERT-PO is the coded one, which is
 judged at the authors' settings elsewhere. Nobody is massaged at evaluation, as in the authors' own.
 """
 
