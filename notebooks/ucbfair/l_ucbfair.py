@@ -49,6 +49,7 @@ CLAIMS = [
     *(f"ucbfair-{name}" for name in ("beats-a-constant", "keeps-the-budget", "promises")),
     *(f"ucbfair-{name}" for name in ("beats-random", "like-random", "released")),
     *(f"ucbfair-{name}-learned" for name in ("c8", "c9", "c11", "c13")),
+    *(f"ucbfair-{name}" for name in ("c8-worlds", "c9-worlds", "c9-sweep")),
 ]
 page = Page(profile, "ucbfair/sweep", look=POPULATION, claims=CLAIMS)
 gaussian = page.of("ucbfair/synthetic")
