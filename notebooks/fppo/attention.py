@@ -346,6 +346,13 @@ sites.show(
     "figure_2b",
 )
 
+# %% tags=["nbval-ignore-output", "hide-input"]
+sites.show(
+    sites.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
+    "Its standard deviation among the steps of every rollout, which the paper's figure shows, too.",
+    "figure_2b_deviation",
+)
+
 # %% tags=["nbval-check-output", "remove-input"]
 sites.say(massaging_in_training(sites, 16 * 2048))
 

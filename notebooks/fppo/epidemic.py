@@ -315,6 +315,13 @@ people.show(
     "figure_2c",
 )
 
+# %% tags=["nbval-ignore-output", "hide-input"]
+people.show(
+    people.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
+    "Its standard deviation among the steps of every rollout, which the paper's figure shows, too.",
+    "figure_2c_deviation",
+)
+
 # %% tags=["nbval-check-output", "remove-input"]
 people.say(massaging_in_training(people, first * 2048, 2))
 

@@ -371,6 +371,20 @@ loans.show(
     "figure_1a_massaged",
 )
 
+# %% tags=["nbval-ignore-output", "hide-input"]
+loans.show(
+    loans.curve_figure("at_distance", *published, methods=plotted, across=EPISODE),
+    "Figure 1b as published, by the distance of the text, not massaged.",
+    "figure_1b_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+loans.show(
+    loans.curve_figure("at_cash", *published, methods=plotted, across=EPISODE),
+    "Figure 1c as published, not massaged.",
+    "figure_1c_as_published",
+)
+
 # %% [markdown]
 # ### In training
 #
@@ -382,6 +396,20 @@ loans.show(
     loans.curve_figure("training_gap", "as_coded", methods=("f-ppo", "f-ppo-l")),
     "Mean short-term gap after the steps of every rollout, as coded.",
     "figure_2a",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+loans.show(
+    loans.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
+    "Its standard deviation among the steps of every rollout, which the paper's figure shows, too.",
+    "figure_2a_deviation",
+)
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+loans.show(
+    loans.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l")),
+    "Mean short-term gap after the steps of every rollout, as published.",
+    "figure_2a_as_published",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
