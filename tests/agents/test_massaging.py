@@ -8,8 +8,10 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from longfair.agents.learning.actor import Actor
+from longfair.agents.ppo import FairPPO
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
 from longfair.agents.ppo.massaging.acting import intervening
 from longfair.agents.ppo.massaging.attention import AttentionFPPO
@@ -17,7 +19,9 @@ from longfair.agents.ppo.massaging.attention_moves import handed_out
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.strategy import Moment, Rollout, Strategy
+from longfair.envs.attention import AttentionParams
 from longfair.errors import UsageError
+from longfair.papers.fppo.gaps import AttentionGaps
 
 RNG = np.random.default_rng(0)
 
@@ -136,6 +140,23 @@ def test_attention_as_coded_waits(rollout: int, steps: int) -> None:
     assert attention(1.0, True, rollout, steps) == pytest.approx(SHARES[0], abs=1e-6)
 
 
+def world(units: int, copies: int | None = 2) -> Any:
+    params = AttentionParams(units=units, episode_length=20)
+    made = gymnasium.make_vec("longfair/Attention-v0", num_envs=copies or 1, params=params)
+    if copies:
+        return AttentionGaps(made)
+    make = lambda: gymnasium.make("longfair/Attention-v0", params=params)  # noqa: E731
+    return DummyVecEnv([make] * 2)
+
+
+@pytest.mark.parametrize("copies", [2, None])
+def test_attention_shares_out_as_many_units_as_the_environment(copies: int | None) -> None:
+    told = "^f-ppo-attention cannot act here: units=6: give 30, as shared out$"
+    with pytest.raises(UsageError, match=told):
+        FairPPO(env=world(30, copies), strategy=AttentionFPPO())
+    FairPPO(env=world(30, copies), strategy=AttentionFPPO(units=30), batch_size=20)
+
+
 # Epidemic ---------------------------------------------------------------------------------------
 
 
@@ -182,6 +203,31 @@ def test_a_likely_action_stays() -> None:
         assert EpidemicFPPO(as_coded=as_coded).intervene(likely).tolist() == [0]
 
 
+# Schedules --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "setting", "allowed"),
+    [
+        (LendingFPPO, {"decay": 1.01}, r"decay=1.01: give a finite number in \(0, 1\]"),
+        (LendingFPPO, {"decay": 0.0}, r"decay=0.0: give a finite number in \(0, 1\]"),
+        (EpidemicFPPO, {"growth": 2.01}, r"growth=2.01: give a finite number in \[1, 2\]"),
+        (EpidemicFPPO, {"growth": 0.99}, r"growth=0.99: give a finite number in \[1, 2\]"),
+    ],
+)
+def test_a_schedule_goes_one_way(strategy: Any, setting: dict[str, float], allowed: str) -> None:
+    with pytest.raises(UsageError, match=allowed):
+        strategy(**setting)
+
+
+@pytest.mark.parametrize("rollout", [0, 17, 700, 10**6])
+def test_any_rollout_has_a_threshold(rollout: int) -> None:
+    bands = [LendingFPPO(decay=decay).band(rollout) for decay in (1.0, 1e-300)]
+    assert bands == [0.5, 0.5 if rollout <= 17 else 0.0]
+    highest = [EpidemicFPPO(growth=growth).closeness(rollout) for growth in (1.0, 2.0)]
+    assert highest == [0.01, pytest.approx(0.01 * 2.0 ** (rollout - 50) if rollout < 50 else 0.35)]
+
+
 # In use -----------------------------------------------------------------------------------------
 
 
@@ -206,6 +252,16 @@ def test_what_massaging_in_use_reads_must_be_told() -> None:
     told = {name: array for name, array in unsure.info.items() if name != "applicant_demand"}
     with pytest.raises(UsageError, match="massaging needs info 'applicant_demand'"):
         act(unsure.observation, told)
+
+
+def test_what_massaging_in_use_gives_must_be_actions() -> None:
+    unsure = moment([[0.0, 0.0]] * 4, [0, 0, 0, 0], LENDING, 60)
+    rng, space = np.random.default_rng(3), gymnasium.spaces.Discrete(2)
+    act = intervening(LendingFPPO(), unsure.policy, 60, space, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LendingFPPO, "intervene", lambda *_: np.full(4, np.inf))
+        with pytest.raises(UsageError, match=r"LendingFPPO.intervene gave actions .*inf"):
+            act(unsure.observation, unsure.info)
 
 
 # Terms ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.vector import VectorWrapper
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from longfair.agents.ppo import FairPPO, Strategy
@@ -120,7 +121,7 @@ class Illegal(Strategy):
         (np.array([0, -1]), "action -1 is not allowed"),
         (np.array([0.0, 1.0]), "actions have dtype float64"),
         (np.array([0]), r"^Illegal.intervene gave actions of shape \(1,\): give \(2,\)"),
-        (None, r"^Illegal.intervene gave actions of shape \(\): give \(2,\)"),
+        (0, r"^Illegal.intervene gave actions of shape \(\): give \(2,\)"),
     ],
 )
 def test_an_intervention_with_illegal_actions_ends_in_one_line(executed: Any, told: str) -> None:
@@ -129,11 +130,31 @@ def test_an_intervention_with_illegal_actions_ends_in_one_line(executed: Any, to
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("executed", [None, np.zeros(5), np.zeros((1, 5)), np.zeros((2, 4))])
+@pytest.mark.parametrize("executed", [0.0, np.zeros(5), np.zeros((1, 5)), np.zeros((2, 4))])
 def test_an_intervention_on_numbers_keeps_their_shape(executed: Any) -> None:
     env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=EPISODE)
     with pytest.raises(UsageError, match=r"intervene gave actions of shape .* give \(2, 5\)"):
         learner(Illegal(executed=executed), env).learn(EPISODE)
+
+
+NO_NUMBERS = {
+    "nothing": None,
+    "infinite": np.full((2, 5), np.inf),
+    "one not a number": np.where(np.eye(2, 5), np.nan, 0.0),
+    "text": np.full((2, 5), "0.0"),
+    "objects": np.full((2, 5), None),
+    "ragged": [[0.0] * 5, [0.0] * 4],
+    "complex": np.zeros((2, 5), complex),
+}
+
+
+@pytest.mark.parametrize("executed", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_an_intervention_gives_finite_numbers(executed: Any) -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=EPISODE)
+    told = r"^Illegal.intervene gave actions .*: give finite numbers of shape \(2, 5\)$"
+    with pytest.raises(UsageError, match=told) as raised:
+        learner(Illegal(executed=executed), env).learn(EPISODE)
+    assert "\n" not in str(raised.value)
 
 
 @dataclass(frozen=True)
@@ -148,6 +169,55 @@ class Wishes(Strategy):
 def test_info_that_is_not_there_is_named(make: Any) -> None:
     with pytest.raises(UsageError, match="needs info 'grup_state': did you mean 'group_state'"):
         learner(Wishes(), make()).learn(2 * EPISODE)
+
+
+class Spoilt(VectorWrapper[Any, Any, Any, Any]):
+    """Tells a number that is not finite in the second copy, once, in some step or after a reset."""
+
+    def __init__(self, name: str, number: float, step: int = 0) -> None:
+        super().__init__(lending())
+        self.name, self.number, self.left = name, number, step
+
+    def reset(self, **given: Any) -> Any:
+        observation, info = self.env.reset(**given)
+        return observation, info if self.left else self._spoil(info)
+
+    def step(self, actions: Any) -> Any:
+        *found, info = self.env.step(actions)
+        self.left -= 1
+        return *found, info if self.left else self._spoil(info)
+
+    def _spoil(self, info: dict[str, Any]) -> dict[str, Any]:
+        array = info[self.name].astype(float)
+        array[1] = self.number
+        return info | {self.name: array}
+
+
+@dataclass(frozen=True)
+class Reads(Strategy):
+    """Needs the groups' states, which a reset gives as well."""
+
+    name: ClassVar[str] = "reads"
+    needs: ClassVar[tuple[str, ...]] = ("group_state",)
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "step", "told"),
+    [
+        ("group_state", np.nan, 3, "info 'group_state' nan in copy 1, step 2 of the rollout"),
+        ("group_state", -np.inf, 50, "info 'group_state' -inf in copy 1, step 49 of the rollout"),
+        ("group_state", np.inf, 0, "info 'group_state' inf in copy 1, after a reset"),
+        ("supply", np.nan, 3, "info 'supply' nan in copy 1, step 2 of the rollout"),
+        ("demand", np.inf, 3, "info 'demand' inf in copy 1, step 2 of the rollout"),
+    ],
+)
+def test_info_that_is_not_finite_is_named(name: str, number: float, step: int, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^the environment returned {told}: give finite numbers$"):
+        learner(Reads(), Spoilt(name, number, step)).learn(EPISODE)
+
+
+def test_info_that_nobody_needs_may_be_anything() -> None:
+    learner(Strategy(), Spoilt("group_state", np.nan, 3)).learn(EPISODE)
 
 
 # State ------------------------------------------------------------------------------------------

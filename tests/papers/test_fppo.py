@@ -13,6 +13,8 @@ import torch
 
 from longfair.agents.cpo import CPOSettings
 from longfair.papers.fppo import CHECKS, EXPERIMENTS, measures
+from longfair.papers.fppo import checks as fppo_checks
+from longfair.papers.fppo.checks import INITIAL, REPAY, bounds_and_gaps
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS
 from longfair.papers.fppo.training import learner
@@ -123,12 +125,12 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_cpo_is_judged_beside_the_others_in_attention() -> None:
     arms = {arm.name: arm for arm in experiment("attention").arms["paper"]}
-    for variant, as_coded in VARIANTS.items():
-        setting = arms[f"cpo.{variant}"].config
-        assert setting.method == CPOSettings(as_coded=as_coded)
-        batch = setting.learning.copies * setting.episode_length
-        assert setting.learning.total_steps == 600 * batch
-        assert setting.world == arms[f"f-ppo.{variant}"].config.world
+    setting = arms["cpo.as_coded"].config
+    assert setting.method == CPOSettings(as_coded=True)
+    batch = setting.learning.copies * setting.episode_length
+    assert setting.learning.total_steps == 600 * batch
+    assert setting.world == arms["f-ppo.as_coded"].config.world
+    assert "cpo.as_published" not in arms  # the text's is a rule made by people
     assert not any(arm.method == "cpo" for arm in experiment("lending").arms["paper"])
 
 
@@ -291,3 +293,25 @@ def test_the_exact_checks_pass(name: str) -> None:
     result = checks()[name]()
     assert result.passed
     assert result.instances > 0
+
+
+@pytest.mark.parametrize("step", [1, 3, 6])
+def test_the_bounds_go_by_how_steep_a_lender_is(step: int) -> None:
+    """Accepting surely from a score on, and with chance one half below or never."""
+    surely = (np.arange(7) >= step).astype(float)
+    bounds, gaps = bounds_and_gaps(np.stack([surely, 0.5 + 0.5 * surely]))
+    share, steepest = max(INITIAL @ REPAY), max(np.diff(REPAY))
+    assert bounds[:, 0] == pytest.approx([1.0, 0.5])
+    assert bounds[:, 1] == pytest.approx([(1.0 + steepest) / share, (0.5 + steepest) / share])
+    assert gaps[0, 0] == pytest.approx(abs(INITIAL[0, step:].sum() - INITIAL[1, step:].sum()))
+    repaid = [group[step:] @ REPAY[step:] / (group @ REPAY) for group in INITIAL]
+    assert gaps[0, 1] == pytest.approx(abs(np.subtract(*repaid)))
+    assert gaps[1] == pytest.approx(0.5 * gaps[0])
+
+
+def test_close_groups_would_fail_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that are close make the bounds say something."""
+    monkeypatch.setattr(fppo_checks, "INITIAL", 0.8 * INITIAL + 0.2 * INITIAL[::-1])
+    result = fppo_checks.vacuous_bound()
+    assert not result.passed
+    assert result.computed["smallest_bound"] == pytest.approx(0.6)

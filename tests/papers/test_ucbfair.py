@@ -18,6 +18,7 @@ from longfair.agents.policies.population import (
 )
 from longfair.agents.ucbfair import LUCBFairSettings
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
+from longfair.envs.population.exact import Planner, Resolution, follow
 from longfair.figures.phase_portrait import phase_portrait
 from longfair.papers import ucbfair
 from longfair.papers.claim_history import rules_of
@@ -235,8 +236,11 @@ def test_training_is_told_in_blocks_of_twenty_episodes() -> None:
 
 def test_the_yardstick_of_regret() -> None:
     """From starts all over the square; the sixteen states give .182 on their own."""
-    best = measures.best_mean_loss(PopulationParams.synthetic())
-    assert 0.1 < best < 0.25
+    params = PopulationParams.synthetic()
+    planner = Planner(params, resolution=Resolution(41, 31))
+    starts = np.random.default_rng(0).uniform(*params.start_range, (50, 2))
+    played = follow(planner, planner.plan(), starts).reward / params.episode_length
+    assert measures.best_mean_loss(params) == pytest.approx(1.0 - played.mean(), abs=0.003)
 
 
 # Flow --------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from longfair.agents.ppo.arguments import (
 from longfair.agents.ppo.compiled_update import Coefficients
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy
+from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy, intervened
 from longfair.errors import UsageError, near_misses
 from longfair.settings import Count, Give, Natural, OneOf, validated
 
@@ -173,7 +173,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             output = actor.output(observation)
             chosen = actor.drawn(output, self.rng)
             moment = Moment(observation, chosen, self._info, actor, output, rollout, self.rng)
-            actions = self._executed(moment)
+            actions = intervened(self.strategy, moment)
             executed = actions if bounds is None else np.clip(actions, bounds.low, bounds.high)
             new_observation, rewards, dones, infos = env.step(executed)
             self.num_timesteps += env.num_envs
@@ -194,24 +194,11 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         self.seconds["collect"] += time.perf_counter() - started
         return True
 
-    def _executed(self, moment: Moment) -> NDArray[Any]:
-        """Let the strategy say what is executed in place of what was chosen."""
-        actions: NDArray[Any] = self.strategy.intervene(moment)
-        if np.shape(actions) != moment.actions.shape:
-            raise UsageError(
-                f"{type(self.strategy).__name__}.intervene gave actions of shape "
-                f"{np.shape(actions)}: give {moment.actions.shape}, as they were chosen"
-            )
-        return actions
-
     def _check_finite(self, buffer: SignalRolloutBuffer) -> None:
-        bad = np.argwhere(~np.isfinite(buffer.rewards))
-        if len(bad):
-            step, copy = bad[0]
-            raise UsageError(
-                f"the environment returned reward {buffer.rewards[step, copy]} in copy {copy}, "
-                f"step {step} of the rollout: rewards must be finite"
-            )
+        _require_finite("reward", buffer.rewards)
+        signals = {"supply": buffer.supply, "demand": buffer.demand}
+        for name, array in (signals | buffer.info).items():
+            _require_finite(f"info {name!r}", array)
 
     def _compute_advantages(
         self,
@@ -655,7 +642,22 @@ def needed(infos: Any, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
 def _info_of_reset(env: VecEnv, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Return those of the info arrays that a reset gives, too."""
     infos = env.reset_infos
-    return needed(infos, tuple(name for name in names if name in infos[0]))
+    info = needed(infos, tuple(name for name in names if name in infos[0]))
+    for name, array in info.items():
+        _require_finite(f"info {name!r}", array[None], "after a reset")
+    return info
+
+
+def _require_finite(
+    what: str, array: NDArray[Any], when: str = "step {step} of the rollout"
+) -> None:
+    """Refuse numbers (T, N, ...) of the environment that are not finite."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        step, copy, *_ = place = tuple(np.argwhere(~np.isfinite(array))[0])
+        raise UsageError(
+            f"the environment returned {what} {array[place]} in copy {copy}, "
+            f"{when.format(step=step)}: give finite numbers"
+        )
 
 
 def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:

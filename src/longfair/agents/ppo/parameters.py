@@ -61,12 +61,19 @@ def _require_names(
         )
 
 
-def _alike(name: str, own: NDArray[Any], value: Any) -> NDArray[Any]:
+def finite(value: Any) -> NDArray[Any] | None:
+    """Return a value as an array; None where it is not one of finite numbers."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError):  # ragged lists, tensors that need a gradient
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        return None
+    kind = array.dtype.kind
+    return array if kind in "biu" or (kind == "f" and np.isfinite(array).all()) else None
+
+
+def _alike(name: str, own: NDArray[Any], value: Any) -> NDArray[Any]:
+    array = finite(value)
+    if array is None:
         raise UsageError(f"{name}={shortened(value)}: give finite numbers")
     if array.shape != own.shape:
         raise UsageError(

@@ -80,15 +80,17 @@ def by_object(arrays: Arrays) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def require_meaning(strategy: Strategy, env: Any) -> None:
-    """Refuse an environment in which a registered strategy cannot act.
+    """Refuse an environment in which a strategy cannot act.
 
     Raises
     ------
     UsageError
         With the reason.
     """
+    if env is None:
+        return
     entry = register.known(strategy.name)
-    reason = "" if env is None or entry is None else entry.why_not(env)
+    reason = ("" if entry is None else entry.why_not(env)) or strategy.why_not(env)
     if reason:
         raise UsageError(f"{strategy.name} cannot act here: {reason}")
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.agents.ppo.parameters import finite
 from longfair.agents.register import FAIR_PPO, Style, register
 from longfair.errors import UsageError
-from longfair.settings import validate
+from longfair.settings import shortened, validate
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -107,6 +108,10 @@ class Strategy:
         """Raise `UsageError` for values that have no meaning."""
         validate(self)
 
+    def why_not(self, env: Any) -> str:
+        """Say why these settings have no meaning in an environment; empty if they have."""
+        return ""
+
     def num_signals(self, num_groups: int) -> int:
         """Return the number K of signals that get a critic."""
         return 2 * num_groups if self.train_unused_critics else 0
@@ -162,6 +167,31 @@ class Strategy:
         if self.train_unused_critics:
             return supply_and_demand(rollout)
         return np.zeros((*rollout.rewards.shape, 0))
+
+
+def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
+    """Return the actions (N, ...) that a strategy executes in place of what was chosen.
+
+    Raises
+    ------
+    UsageError
+        If they are no finite numbers, or of another shape.
+    """
+    if type(strategy).intervene is Strategy.intervene:
+        return moment.actions
+    given, shape = strategy.intervene(moment), moment.actions.shape
+    actions = finite(given)
+    if actions is None:
+        raise UsageError(
+            f"{type(strategy).__name__}.intervene gave actions {shortened(given)}: "
+            f"give finite numbers of shape {shape}"
+        )
+    if actions.shape != shape:
+        raise UsageError(
+            f"{type(strategy).__name__}.intervene gave actions of shape {actions.shape}: "
+            f"give {shape}, as they were chosen"
+        )
+    return actions
 
 
 def supply_and_demand(rollout: Rollout) -> FloatArray:

@@ -69,26 +69,45 @@ def vacuous_bound() -> CheckResult:
     CheckResult
         Computed: distance, the smaller of the bounds over all thresholds, the largest true gap.
     """
-    distance = float(score_distance(*INITIAL))
-    share = float((INITIAL @ REPAY).max())
     thresholds = np.arange(SCORES) >= np.arange(1, SCORES)[:, None]
-    parity = distance * 1.0
-    opportunity = (1.0 + np.abs(np.diff(REPAY)).max()) / share * distance
-    qualified = INITIAL * REPAY
-    rates = (thresholds @ qualified.T) / qualified.sum(axis=1)
-    gaps = np.abs(np.subtract(*rates.T))
+    bounds, gaps = bounds_and_gaps(thresholds.astype(np.float64))
+    distance = float(score_distance(*INITIAL))
     computed = {
         "distance": distance,
-        "smallest_bound": float(min(parity, opportunity)),
-        "largest_gap": float(gaps.max()),
+        "smallest_bound": float(bounds.min()),
+        "largest_gap": float(gaps[:, 1].max()),
     }
     detail = (
         f"At the start of lending the distance is {distance:g}, so that both bounds are at least "
         f"{computed['smallest_bound']:.2f} for every threshold; the largest gap of true positive "
         f"rates there is {computed['largest_gap']:.2f}."
     )
-    passed = computed["smallest_bound"] >= 1.0 - ROUNDING
+    passed = bool((bounds >= np.maximum(gaps, 1.0) - ROUNDING).all())
     return CheckResult(passed, computed, detail, instances=len(thresholds))
+
+
+def bounds_and_gaps(accept: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the proposition's bounds and the true gaps at the start of lending.
+
+    Parameters
+    ----------
+    accept
+        (L, K): chance of L lenders to accept an applicant of each of K scores.
+
+    Returns
+    -------
+    bounds, gaps : numpy.ndarray
+        (L, 2) each: of the rates of acceptance, and of the true positive rates. The bound on the
+        latter is taken with the larger of the groups' shares of the qualified.
+    """
+    steep = np.abs(np.diff(accept)).max(axis=1)
+    share = (INITIAL @ REPAY).max()
+    steeper = steep + np.abs(np.diff(REPAY)).max()
+    bounds = np.stack([steep, steeper / share], axis=1) * score_distance(*INITIAL)
+    qualified = INITIAL * REPAY
+    rates = accept @ INITIAL.T, accept @ qualified.T / qualified.sum(axis=1)
+    gaps = np.stack([np.abs(np.subtract(*rate.T)) for rate in rates], axis=1)
+    return bounds, gaps
 
 
 def blind_training() -> CheckResult:

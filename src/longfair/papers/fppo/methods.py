@@ -52,7 +52,7 @@ class CaseStudy:
     references: References
     seeds: Mapping[str, int]
     constrained: Mapping[str, Trajectories] = field(default_factory=dict)
-    """By profile: how constrained policy optimisation learns, where it is compared."""
+    """By profile: how constrained policy optimisation learns, where the code compares it."""
     regularised: Mapping[str, World] = field(default_factory=dict)
     """By variant: F-PPO's world, where it is told another long-term gap; others never read it."""
     elsewhere: Mapping[str, tuple[World, str]] = field(default_factory=dict)
@@ -105,7 +105,10 @@ class CaseStudy:
         )
 
     def arms(self, profile: str) -> tuple[Arm, ...]:
-        """Return all methods in both variants, and the policies that need no training."""
+        """Return all methods in both variants, and the policies that need no training.
+
+        Constrained policy optimisation is the code's alone: the text's CPO is a rule.
+        """
         from longfair.papers.protocol import train_and_evaluate
 
         arms = []
@@ -113,8 +116,8 @@ class CaseStudy:
             for name, (method, description) in self.methods(as_coded).items():
                 setting = self.setting(method, profile, variant)
                 arms.append(Arm(name, variant, setting, train_and_evaluate, description))
-            if profile in self.constrained:
-                setting = self.setting(CPOSettings(as_coded=as_coded), profile, variant)
+            if as_coded and profile in self.constrained:
+                setting = self.setting(CPOSettings(as_coded=True), profile, variant)
                 setting = replace(setting, learning=self.constrained[profile])
                 limited = "seeks the reward under a limit on the short-term gap"
                 arms.append(Arm("cpo", variant, setting, train_and_evaluate, limited))

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from longfair.agents.evaluation import Act
 from longfair.agents.learning.actor import Actor
-from longfair.agents.ppo.strategy import Moment, Strategy
+from longfair.agents.ppo.strategy import Moment, Strategy, intervened
 from longfair.errors import UsageError, near_misses
 
 
@@ -38,7 +38,8 @@ def intervening(
     Raises
     ------
     UsageError
-        When acting, if the environment does not tell what the intervention reads.
+        When acting, if the environment does not tell what the intervention reads, or the strategy
+        wants what are no actions.
     """
 
     def act(observation: Any, info: dict[str, Any]) -> Any:
@@ -47,7 +48,7 @@ def intervening(
         chosen = actor.drawn(output, rng)
         moment = Moment(observation, chosen, known, actor, output, rollout, rng)
         try:
-            actions = strategy.intervene(moment)
+            actions = intervened(strategy, moment)
         except KeyError as error:
             name = error.args[0]
             raise UsageError(f"massaging needs info {name!r}: {near_misses(name, info)}") from None

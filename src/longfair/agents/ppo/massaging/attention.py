@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS
 from longfair.agents.ppo.strategy import Moment
-from longfair.agents.register import FAIR_PPO, register
+from longfair.agents.register import FAIR_PPO, attribute, register
 from longfair.settings import Count, Natural, NonNegative
 
 NEEDS = (*GAPS, "window_units", "steps_before")
@@ -62,6 +62,11 @@ class AttentionFPPO(FPPOL):
     units: Count = 6
     threshold: NonNegative = 0.08
     first: Natural = 15
+
+    def why_not(self, env: Any) -> str:
+        """Say that the environment shares out another number of units; empty if it does not."""
+        shared = getattr(attribute(env, "params", None), "units", self.units)
+        return "" if shared == self.units else f"units={self.units}: give {shared}, as shared out"
 
     def intervene(self, moment: Moment) -> NDArray[Any]:
         """Move one unit where that is fairer and changes the policy little."""

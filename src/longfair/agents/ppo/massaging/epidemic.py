@@ -7,7 +7,7 @@ The threshold :math:`\tau(i) = \min(\tau_e, \tau_s \gamma^{\,i - i_s})` in rollo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS
 from longfair.agents.ppo.strategy import FloatArray, Moment
 from longfair.agents.register import FAIR_PPO, register
-from longfair.settings import Natural, NonNegative, Positive
+from longfair.settings import Natural, NonNegative, Range
 
 NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")
 
@@ -34,7 +34,8 @@ class EpidemicFPPO(FPPOL):
     Parameters
     ----------
     threshold, highest, growth, first
-        :math:`\tau_s`, :math:`\tau_e`, :math:`\gamma` and :math:`i_s` of the schedule.
+        :math:`\tau_s`, :math:`\tau_e`, :math:`\gamma` and :math:`i_s` of the schedule. The
+        threshold does not fall, and at most doubles from rollout to rollout.
 
     Notes
     -----
@@ -55,7 +56,7 @@ class EpidemicFPPO(FPPOL):
     needs: ClassVar[tuple[str, ...]] = NEEDS
     threshold: NonNegative = 0.01
     highest: NonNegative = 0.35
-    growth: Positive = 1.2
+    growth: Annotated[float, Range(1.0, 2.0)] = 1.2
     first: Natural = 50
 
     def closeness(self, rollout: int) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS
 from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, register
-from longfair.settings import Natural, Positive, Probability
+from longfair.settings import Natural, Probability, Share
 
 NEEDS = (*GAPS, "window_supply", "window_demand", "applicant_demand")
 
@@ -35,7 +35,7 @@ class LendingFPPO(FPPOL):
     Parameters
     ----------
     threshold, decay, first
-        :math:`\tau_s`, :math:`\gamma` and :math:`i_s` of the schedule.
+        :math:`\tau_s`, :math:`\gamma` and :math:`i_s` of the schedule. The band does not close.
 
     Notes
     -----
@@ -53,12 +53,13 @@ class LendingFPPO(FPPOL):
     revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
     threshold: Probability = 0.5
-    decay: Positive = 0.985
+    decay: Share = 0.985
     first: Natural = 17
 
     def band(self, rollout: int) -> float:
         """Return the probability from which on a decision is unsure: 0.5 means none is."""
-        return self.threshold * self.decay ** (rollout - self.first)
+        # None is before the first rollout, where a fast decay would overflow.
+        return self.threshold * self.decay ** max(rollout - self.first, 0)
 
     def intervene(self, moment: Moment) -> NDArray[Any]:
         """Flip unsure decisions where that is fairer."""
