@@ -112,7 +112,7 @@ source_of(
     PopulationModel.outcome,
     PopulationModel._next_rates,
     PopulationModel._worth,
-    PopulationModel.disparities,
+    PopulationModel.gaps,
 )
 
 # %% [markdown]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -144,5 +145,44 @@ def test_what_cannot_be_done_is_said_in_one_line() -> None:
         Planner(params, "parity")
     with pytest.raises(UsageError, match="rates=2"):
         Resolution(rates=2)
-    with pytest.raises(UsageError, match="observations have 2 numbers"):
-        PlannedThresholds(planner, planner.plan()).predict(np.zeros((1, 2)))
+
+
+def small_planner() -> Planner:
+    return Planner(replace(SYNTHETIC, episode_length=5), resolution=Resolution(5, 3))
+
+
+@pytest.mark.parametrize(
+    ("observation", "line"),
+    [
+        ([[0.1, 0.2]], "observations have 2 numbers: give two rates and the time passed"),
+        ([[0.1, 0.2, 0.0], [0.1, 0.2, 0.4]], "of times from 0 to 0.4: give one time for all"),
+        ([[0.1, 0.2, 1.0]], "the time passed is 1: all 5 steps are over, give less"),
+        ([[0.1, 0.2, 0.95]], "the time passed is 0.95: all 5 steps are over, give less"),
+        ([[0.1, 0.2, 7.0]], "observation=.*: give finite numbers in"),
+        ([[0.1, 0.2, -0.4]], "observation=.*: give finite numbers in"),
+        ([[0.1, 0.2, np.nan]], "observation=.*: give finite numbers in"),
+        ([0.1, 0.2, 0.0], "observation=.*: give finite numbers in .* of 2 axes"),
+        (np.zeros((0, 3)), "observation=.*: give finite numbers in"),
+    ],
+)
+def test_a_plan_is_read_for_rates_at_one_time_of_the_episode(observation: Any, line: str) -> None:
+    planner = small_planner()
+    with pytest.raises(UsageError, match=line) as refused:
+        PlannedThresholds(planner, planner.plan()).predict(np.asarray(observation))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rates", "line"),
+    [
+        ((5, 5), [1.2, 0.3], r"rates hold 1.2: give numbers in \[0, 1\]"),
+        ((5, 5), [np.nan, 0.3], "rates hold nan"),
+        ((5, 5), [0.2, 0.3, 0.4], r"rates have shape \(3,\): give \(..., 2\), by group"),
+        ((6, 5, 5), [0.2, 0.3], r"values have shape \(6, 5, 5\): give \(5, 5\)"),
+    ],
+)
+def test_values_of_the_grid_are_read_at_pairs_of_rates(
+    shape: tuple[int, ...], rates: list[float], line: str
+) -> None:
+    with pytest.raises(UsageError, match=line):
+        small_planner().at(np.zeros(shape), rates)

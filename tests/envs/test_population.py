@@ -499,9 +499,7 @@ def test_impossible_parameters_are_refused(change: dict[str, Any], message: str)
 
 def test_other_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="unqualified_rejected=0: give a finite number above 0"):
-        FitnessTable(unqualified_rejected=0)
-    with pytest.raises(UsageError, match=r"states have shape \(2,\): give \(M, 2\)"):
-        SYNTHETIC.starting_at([0.2, 0.3])
+        replace(FitnessTable.cited(), unqualified_rejected=0)
     with pytest.raises(UsageError, match="size=0"):
         start_grid(0)
     env = PopulationVectorEnv(2, SYNTHETIC)
@@ -510,6 +508,70 @@ def test_other_bad_input_is_refused() -> None:
         env.step(np.array([[0.1, 1.2], [0.3, 0.4]]))
     with pytest.raises(UsageError, match=r"threshold 1\.0000001 is not allowed"):
         env.step(np.array([[0.1, 1.0000001], [0.3, 0.4]]))
+
+
+def test_a_fitness_table_has_no_number_that_was_not_given() -> None:
+    with pytest.raises(TypeError, match="qualified_accepted"):
+        FitnessTable(0.1, 0.2, 0.3)  # type: ignore[call-arg]  # what is refused
+
+
+@pytest.mark.parametrize(
+    ("states", "line"),
+    [
+        ([0.2, 0.3], "give finite numbers"),
+        ("ab", "states='ab': give finite numbers"),
+        ([["0.2", "0.3"]], "give finite numbers"),
+        ([[0.2, 0.3], [0.4]], "give finite numbers"),
+        ([[np.nan, 0.3]], "give finite numbers"),
+        (np.zeros((0, 2)), "give finite numbers"),
+        ([[0.2, 0.3, 0.4]], r"states have shape \(1, 3\): give \(M, 2\)"),
+    ],
+)
+def test_starts_that_are_no_pairs_of_rates_are_refused(states: Any, line: str) -> None:
+    with pytest.raises(UsageError, match=line) as refused:
+        SYNTHETIC.starting_at(states)
+    assert "\n" not in str(refused.value)
+
+
+KNOTS, EVERYBODY = np.linspace(0.1, 0.9, 3), np.ones((3, 3, 2, 2, 5))
+
+
+@pytest.mark.parametrize(
+    ("knots", "survival", "line"),
+    [
+        (KNOTS, EVERYBODY * np.nan, "survival hold nan"),
+        (KNOTS, EVERYBODY * 1.5, "survival hold 1.5"),
+        (KNOTS, EVERYBODY[0], r"survival has shape \(3, 2, 2, 5\): give \(3, 3, 2, 2, B \+ 1\)"),
+        (KNOTS[:2], EVERYBODY, r"give \(2, 2, 2, 2, B \+ 1\)"),
+        (KNOTS, np.ones((3, 3, 3, 2, 5)), r"give \(3, 3, 2, 2, B \+ 1\)"),
+        (KNOTS, EVERYBODY[..., :1], r"give \(3, 3, 2, 2, B \+ 1\)"),
+        (KNOTS * np.nan, EVERYBODY, "knots hold nan"),
+        ("ab", EVERYBODY, "knots='ab': give numbers"),
+        (KNOTS[:1], EVERYBODY[:1, :1], "give two rates or more that rise evenly"),
+        (KNOTS[::-1], EVERYBODY, "give two rates or more that rise evenly"),
+        (KNOTS**2, EVERYBODY, "give two rates or more that rise evenly"),
+    ],
+)
+def test_what_is_no_survival_table_is_refused(knots: Any, survival: Any, line: str) -> None:
+    with pytest.raises(UsageError, match=line) as refused:
+        SurvivalTable(knots, survival)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("params", [SYNTHETIC, ADULT_2])
+@pytest.mark.parametrize(
+    ("rates", "thresholds", "line"),
+    [
+        ([0.5] * 3, [0.5] * 3, r"thresholds have shape \(3,\): give \(..., 2\), by group"),
+        ([0.5] * 3, [0.5] * 2, r"rates have shape \(3,\): give \(..., 2\), by group"),
+        ([0.5] * 2, 0.5, r"thresholds have shape \(\)"),
+    ],
+)
+def test_everybody_who_passes_is_of_two_groups(
+    params: PopulationParams, rates: Any, thresholds: Any, line: str
+) -> None:
+    with pytest.raises(UsageError, match=line):
+        PopulationModel(params).acceptance(rates, thresholds)
 
 
 @pytest.mark.parametrize("features", ["gaussian", "adult"])
@@ -551,12 +613,25 @@ def test_a_missing_or_damaged_adult_table_is_one_line(
         (lambda m: m.thresholds(1.5), "actions hold 1.5"),
         (lambda m: m.acceptance([0.5, 0.5], [0.0, 17.0]), "thresholds hold 17.0"),
         (lambda m: m.acceptance([0.5, -0.5], [0.0, 0.0]), "rates hold -0.5"),
+        (lambda m: m.acceptance("ab", [0.0, 0.0]), "rates='ab': give numbers"),
+        (lambda m: m.outcome([[0.2, 0.3], [0.4]], [0.5, 0.5]), "rates=.*: give numbers in"),
+        (lambda m: m.outcome("ab", [0.5, 0.5]), "rates='ab': give numbers in"),
+        (lambda m: m.outcome(["0.2", "0.3"], [0.5, 0.5]), "rates=.*: give numbers in"),
+        (lambda m: m.outcome([0.2, 0.3], [[0.5], [0.2, 0.3]]), "actions=.*: give numbers in"),
+        (lambda m: m.slopes([[0.2, 0.3], [0.4]], [0.5, 0.5]), "rates=.*: give numbers in"),
+        (lambda m: m.disparities([1.2, 0.3], one_step(m)), "rates hold 1.2"),
+        (lambda m: m.disparities([np.nan, 0.3], one_step(m)), "rates hold nan"),
+        (lambda m: m.disparities([0.5] * 3, one_step(m)), r"rates have shape \(3,\): give"),
     ],
 )
 def test_numbers_out_of_their_range_are_refused_in_one_line(asked: Any, line: str) -> None:
     with pytest.raises(UsageError, match=line) as refused:
         asked(PopulationModel(SYNTHETIC))
     assert "\n" not in str(refused.value)
+
+
+def one_step(asked: PopulationModel) -> Any:
+    return asked.outcome([0.2, 0.3], [0.5, 0.5])
 
 
 def test_single_precision_actions_are_worked_on_in_double() -> None:

@@ -320,6 +320,61 @@ def test_bad_input_is_refused_in_one_line() -> None:
             learner().predict(np.array([wrong]))
 
 
+MIDDLE = np.full((1, 2), 0.5)
+
+
+def of_one_layer(numbers: int = 4) -> LearnedFeatures:
+    return LearnedFeatures([np.ones((numbers, 3))], [np.zeros(3)])
+
+
+@pytest.mark.parametrize("features", [RadialFeatures.spread(5), of_one_layer()])
+@pytest.mark.parametrize(
+    ("states", "actions", "line"),
+    [
+        (MIDDLE * np.nan, MIDDLE, "states hold nan: give finite numbers"),
+        (MIDDLE, MIDDLE * np.inf, "actions hold inf: give finite numbers"),
+        (MIDDLE, np.full((1, 3), 0.5), "states of 2 and actions of 3 numbers: .* take 4"),
+    ],
+)
+def test_features_are_of_as_many_finite_numbers_as_they_were_made_for(
+    features: Any, states: Any, actions: Any, line: str
+) -> None:
+    with pytest.raises(UsageError, match=line):
+        features(states, actions)
+
+
+@pytest.mark.parametrize("features", [RadialFeatures.spread(5, numbers=3), of_one_layer(3)])
+def test_an_agent_s_features_take_its_rates_and_thresholds(features: Any) -> None:
+    with pytest.raises(UsageError, match=r"states of 2 and actions of 2 numbers: .* take 3"):
+        LUCBFair(batch(), settings(), features)
+
+
+def test_an_agent_s_features_are_as_many_as_they_say() -> None:
+    class Wrong(RadialFeatures):
+        size = 7
+
+    with pytest.raises(UsageError, match=r"have shape \(1, 5\): give \(1, 7\)"):
+        LUCBFair(batch(), settings(), Wrong(np.zeros((5, 4))))
+
+
+@pytest.mark.parametrize(
+    ("weights", "biases", "line"),
+    [
+        ([np.ones((4, 3))], [np.zeros(5)], r"weights\[0\] has shape \(4, 3\): give \(4, 5\)"),
+        ([np.ones((4, 3)), np.ones((2, 3))], [np.zeros(3)] * 2, r"weights\[1\] .* \(3, 3\)"),
+        ([], [], "weights has 0 entries: give at least 1"),
+        ([np.ones((4, 3))], [np.zeros(3)] * 2, "layers have 1 weights and 2 biases: give one each"),
+        ([np.full((4, 3), np.nan)], [np.zeros(3)], r"weights\[0\]=.*: give finite numbers"),
+        ([np.ones(3)], [np.zeros(3)], r"weights\[0\]=.*: give finite numbers .* of 2 axes"),
+        ([np.ones((4, 3))], ["b"], r"biases\[0\]='b': give finite numbers"),
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(weights: Any, biases: Any, line: str) -> None:
+    with pytest.raises(UsageError, match=line) as refused:
+        LearnedFeatures(weights, biases)
+    assert "\n" not in str(refused.value)
+
+
 # Learned features --------------------------------------------------------------------------------
 
 

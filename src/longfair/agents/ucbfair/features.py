@@ -6,6 +6,7 @@ A feature map :math:`\phi(s, a) \in \mathbb{R}^d` has non-negative entries that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,9 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from longfair.errors import UsageError
-from longfair.settings import Axes, Count, Positive, validated
+from longfair.settings import Axes, Count, Length, Positive, checked, validated
 
 FloatArray = NDArray[np.float64]
+
+_Weights = Annotated[Sequence[Annotated[ArrayLike, Axes(2)]], Length(1)]
+_Biases = Annotated[Sequence[Annotated[ArrayLike, Axes(1)]], Length(1)]
 
 
 @runtime_checkable
@@ -79,7 +83,14 @@ class RadialFeatures:
         return len(self.centres)
 
     def __call__(self, states: FloatArray, actions: FloatArray) -> FloatArray:
-        """Return features (..., d) of states (..., S) and actions (..., A)."""
+        """Return features (..., d) of states (..., S) and actions (..., A).
+
+        Raises
+        ------
+        UsageError
+            If they do not have S + A numbers together, or one is not finite.
+        """
+        _require_fitting(states, actions, self.centres.shape[1])
         cut = states.shape[-1]
         logits = self._logits(states, self.centres[:, :cut]) + self._logits(
             actions, self.centres[:, cut:]
@@ -105,17 +116,30 @@ class LearnedFeatures:
     weights, biases
         Of every layer, from the input on: (before, after) and (after,). Between layers stands a
         rectifier, after the last one the softmax.
+
+    Raises
+    ------
+    UsageError
+        If there is no layer, or one does not fit the layer before it or its own bias.
     """
 
     kind = "learned"
 
     def __init__(self, weights: list[FloatArray], biases: list[FloatArray]) -> None:
-        if len(weights) != len(biases) or not all(
-            np.isfinite(array).all() for array in (*weights, *biases)
-        ):
-            raise UsageError("layers: give one weight and one bias each, all finite")
-        self.weights = [np.asarray(weight, np.float64) for weight in weights]
-        self.biases = [np.asarray(bias, np.float64) for bias in biases]
+        given = checked("weights", weights, _Weights), checked("biases", biases, _Biases)
+        if len(given[0]) != len(given[1]):
+            raise UsageError(
+                f"layers have {len(given[0])} weights and {len(given[1])} biases: give one each"
+            )
+        self.weights, self.biases = ([np.asarray(one, np.float64) for one in all] for all in given)
+        before = len(self.weights[0])
+        for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            if weight.shape != (before, len(bias)):
+                raise UsageError(
+                    f"weights[{number}] has shape {weight.shape}: give ({before}, {len(bias)}), "
+                    f"from the layer before to biases[{number}]"
+                )
+            before = len(bias)
 
     @property
     def size(self) -> int:
@@ -123,7 +147,14 @@ class LearnedFeatures:
         return len(self.biases[-1])
 
     def __call__(self, states: FloatArray, actions: FloatArray) -> FloatArray:
-        """Return features (..., d) of states (..., S) and actions (..., A)."""
+        """Return features (..., d) of states (..., S) and actions (..., A).
+
+        Raises
+        ------
+        UsageError
+            If they do not have S + A numbers together, or one is not finite.
+        """
+        _require_fitting(states, actions, len(self.weights[0]))
         shape = np.broadcast_shapes(states.shape[:-1], actions.shape[:-1])
         parts = [np.broadcast_to(part, (*shape, part.shape[-1])) for part in (states, actions)]
         hidden = np.concatenate(parts, axis=-1)
@@ -136,6 +167,19 @@ class LearnedFeatures:
         """Return weights and biases by layer."""
         layers = {f"weight_{number}": weight for number, weight in enumerate(self.weights)}
         return layers | {f"bias_{number}": bias for number, bias in enumerate(self.biases)}
+
+
+def _require_fitting(states: FloatArray, actions: FloatArray, numbers: int) -> None:
+    """Raise `UsageError` unless states and actions are finite and have so many numbers together."""
+    parts = states.shape[-1], actions.shape[-1]
+    if sum(parts) != numbers:
+        raise UsageError(
+            f"states of {parts[0]} and actions of {parts[1]} numbers: the features take {numbers}"
+        )
+    for name, points in (("states", states), ("actions", actions)):
+        finite = np.isfinite(points)
+        if not finite.all():
+            raise UsageError(f"{name} hold {points[~finite][0]}: give finite numbers")
 
 
 def features_from_saved(kind: str, arrays: dict[str, NDArray[Any]]) -> Features:

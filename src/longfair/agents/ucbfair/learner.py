@@ -109,6 +109,7 @@ class LUCBFair(saving.Saved):
         self.env = env
         given = LUCBFairSettings() if settings is None else settings
         self.features = RadialFeatures.spread(40) if features is None else features
+        _require_two_rates_and_actions(self.features)
         self.horizon = _horizon(env)
         self.settings = given.resolved(self.horizon, self.features.size)
         self.cells = Cells(self.settings.cells)
@@ -291,3 +292,13 @@ def _horizon(env: Any) -> int:
     if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
         raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
     return int(length)
+
+
+def _require_two_rates_and_actions(features: Features) -> None:
+    """Raise `UsageError` unless a feature map takes two rates and two thresholds."""
+    middle = np.full((1, 2), 0.5)
+    shape = features(middle, middle).shape
+    if shape != (1, features.size):
+        raise UsageError(
+            f"features of two rates and two actions have shape {shape}: give (1, {features.size})"
+        )

@@ -166,7 +166,7 @@ class PopulationVectorEnv(FairVectorEnv):
         self._rates = outcome.next_rates
         facts = {
             "acceptance": outcome.acceptance,
-            "disparity": self.model.disparities(rates, outcome),
+            "disparity": self.model.gaps(rates, outcome),
         }
         return Transition(
             self.model.reward(outcome),

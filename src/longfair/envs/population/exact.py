@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.envs.population.compiled import Tables, back_up
-from longfair.envs.population.model import DISPARITIES, Outcome, PopulationModel
+from longfair.envs.population.model import DISPARITIES, Outcome, PopulationModel, by_group
 from longfair.envs.population.params import GROUPS, PopulationParams
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
@@ -43,12 +43,14 @@ from longfair.settings import (
     Positive,
     Probability,
     Range,
+    checked,
     validate,
     validated,
 )
 
 Gap = Annotated[str, OneOf(*DISPARITIES)]
-Starts = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
+_Rows = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
+Starts = _Rows
 """(N, 2): rates in which episodes start."""
 
 
@@ -122,8 +124,18 @@ class Planner:
         return Plan(price, reward, fairness)
 
     def at(self, values: FloatArray, rates: ArrayLike) -> FloatArray:
-        """Interpolate values (S, S) of the grid at rates (..., 2)."""
-        cell, part = self._position(np.asarray(rates, np.float64))
+        """Interpolate values (S, S) of the grid at rates (..., 2).
+
+        Raises
+        ------
+        UsageError
+            If a rate is not in [0, 1], there is not one for every group, or the values are not
+            those of the grid.
+        """
+        size = len(self.log_odds)
+        if np.shape(values) != (size, size):
+            raise UsageError(f"values have shape {np.shape(values)}: give ({size}, {size})")
+        cell, part = self._position(by_group("rates", rates))
         first, second = cell[..., 0], cell[..., 1]
         p, q = part[..., 0], part[..., 1]
         near = values[first, second] * (1.0 - q) + values[first, second + 1] * q
@@ -213,15 +225,32 @@ class PlannedThresholds:
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[FloatArray, None]:
-        """Return thresholds (N, 2) for observations (N, 3)."""
-        if observation.shape[1] != GROUPS + 1:
+        """Return thresholds (N, 2) for observations (N, 3).
+
+        Raises
+        ------
+        UsageError
+            If the observations are not two rates and one time for all, or the episode is over.
+        """
+        seen = checked("observation", observation, _Rows)
+        if seen.shape[1] != GROUPS + 1:
             raise UsageError(
-                f"observations have {observation.shape[1]} numbers: give two rates and the time "
+                f"observations have {seen.shape[1]} numbers: give two rates and the time "
                 "passed, with the wrapper 'elapsed-time'"
             )
+        passed = seen[:, GROUPS]
+        if np.ptp(passed) > 0:
+            raise UsageError(
+                f"observations are of times from {passed.min():.3g} to {passed.max():.3g}: "
+                "give one time for all"
+            )
         length = self._planner.params.episode_length
-        step = int(np.rint(observation[0, GROUPS] * length))
-        return self.at_step(step, np.asarray(observation[:, :GROUPS], np.float64)), None
+        step = int(np.rint(passed[0] * length))
+        if step == length:
+            raise UsageError(
+                f"the time passed is {passed[0]:.3g}: all {length} steps are over, give less"
+            )
+        return self.at_step(step, np.asarray(seen[:, :GROUPS], np.float64)), None
 
     def at_step(self, step: int, rates: FloatArray) -> FloatArray:
         """Return thresholds (N, 2) for rates (N, 2) at a step, counted from 0."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from longfair.envs.population.params import GROUPS, SCORES, PopulationParams
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
-from longfair.settings import OneOf, checked, validated
+from longfair.settings import OneOf, checked, shortened, validated
 
 DISPARITIES = ("demographic parity", "equal opportunity", "equalised odds", "qualification")
 """What the numbers of `info["disparity"]` compare, in order; all are squared gaps in [0, 1]."""
@@ -71,6 +71,12 @@ class SurvivalTable:
         (K, K, G, 2, B + 1): share of a group and label (unqualified, qualified) whose score is at
         least 0, 1/B, ..., 1, for every pair of knots.
 
+    Raises
+    ------
+    UsageError
+        If the knots are not at least two rates that rise evenly, or the survival is not a share
+        for each of them.
+
     Notes
     -----
     Between knots, shares are interpolated linearly in both rates and in the threshold. Beyond the
@@ -78,9 +84,15 @@ class SurvivalTable:
     """
 
     def __init__(self, knots: FloatArray, survival: FloatArray) -> None:
-        self.knots = knots
-        self.survival = survival
-        size, edges = len(knots), survival.shape[-1]
+        self.knots = knots = _even_knots(knots)
+        self.survival = survival = _bounded("survival", survival)
+        size, shape = len(knots), survival.shape
+        if shape[:-1] != (size, size, GROUPS, 2) or shape[-1] < 2:
+            raise UsageError(
+                f"survival has shape {shape}: give ({size}, {size}, {GROUPS}, 2, B + 1), "
+                f"for {size} knots and B bins"
+            )
+        edges = shape[-1]
         self._first, self._scale = knots[0], (size - 1) / (knots[-1] - knots[0])
         self._bins = edges - 1
         self._flat = survival.reshape(-1)
@@ -222,11 +234,12 @@ class PopulationModel:
         Raises
         ------
         UsageError
-            If a rate is not in [0, 1], or a threshold outside the range that actions stand for.
+            If a rate is not in [0, 1], or a threshold outside the range that actions stand for, or
+            there is not one for every group.
         """
         high = self._low + self._width
-        threshold = _bounded("thresholds", thresholds, self._low, high)
-        return self._accept(_bounded("rates", rates), threshold)
+        threshold = _of_groups("thresholds", _bounded("thresholds", thresholds, self._low, high))
+        return self._accept(by_group("rates", rates), threshold)
 
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
         """Return what actions (..., G) do in states (..., G).
@@ -265,8 +278,17 @@ class PopulationModel:
         return total
 
     def disparities(self, rates: ArrayLike, outcome: Outcome) -> FloatArray:
-        """Return the squared gaps (..., 4) between the groups, in the order of `DISPARITIES`."""
-        rate = np.asarray(rates, dtype=np.float64)
+        """Return the squared gaps (..., 4) between the groups, in the order of `DISPARITIES`.
+
+        Raises
+        ------
+        UsageError
+            If a rate is not in [0, 1], or there is not one for every group.
+        """
+        return self.gaps(by_group("rates", rates), outcome)
+
+    def gaps(self, rate: FloatArray, outcome: Outcome) -> FloatArray:
+        """Return the same as `disparities`, of rates that were checked before."""
         acceptance = outcome.acceptance
         accepted = rate * acceptance[..., 1] + (1.0 - rate) * acceptance[..., 0]
         squares = (acceptance[..., 0, :] - acceptance[..., 1, :]) ** 2
@@ -279,9 +301,15 @@ class PopulationModel:
         return np.stack(gaps, axis=-1)
 
     def slopes(self, rates: ArrayLike, actions: ArrayLike) -> Slopes:
-        """Return how a step changes with the actions (..., G)."""
+        """Return how a step changes with the actions (..., G).
+
+        Raises
+        ------
+        UsageError
+            As `outcome` does.
+        """
+        outcome = self.outcome(rates, actions)
         rate = np.asarray(rates, dtype=np.float64)
-        outcome = self.outcome(rate, actions)
         acceptance = self._accept.slopes(rate, self._thresholds(actions)) * self._width
         qualified = self.shares * rate
         worth = (
@@ -327,8 +355,41 @@ class PopulationModel:
 
 def _bounded(name: str, given: ArrayLike, low: float = 0.0, high: float = 1.0) -> FloatArray:
     """Return numbers, all of them in [low, high]."""
-    values = np.asarray(given, dtype=np.float64)
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise UsageError(f"{name}={shortened(given)}: give numbers in [{low:g}, {high:g}]")
+    values = array.astype(np.float64, copy=False)
     inside = (values >= low) & (values <= high)  # Not so of what is no number.
     if not inside.all():
         raise UsageError(f"{name} hold {values[~inside][0]}: give numbers in [{low:g}, {high:g}]")
     return values
+
+
+def by_group(name: str, given: ArrayLike) -> FloatArray:
+    """Return numbers (..., G), all of them in [0, 1].
+
+    Raises
+    ------
+    UsageError
+        If one is not, or there is not one for every group.
+    """
+    return _of_groups(name, _bounded(name, given))
+
+
+def _of_groups(name: str, values: FloatArray) -> FloatArray:
+    """Return numbers (..., G) as they are."""
+    if values.shape[-1:] != (GROUPS,):
+        raise UsageError(f"{name} have shape {values.shape}: give (..., {GROUPS}), by group")
+    return values
+
+
+def _even_knots(given: ArrayLike) -> FloatArray:
+    """Return rates (K,) that rise evenly, two at least."""
+    knots = _bounded("knots", given)
+    several = knots.ndim == 1 and len(knots) > 1
+    if not several or knots[0] >= knots[-1] or not np.allclose(np.diff(knots, 2), 0.0):
+        raise UsageError(f"knots={shortened(given)}: give two rates or more that rise evenly")
+    return knots

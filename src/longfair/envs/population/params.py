@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
+    Axes,
     Count,
     OneOf,
     Positive,
@@ -36,6 +37,7 @@ SCORES = (
 """Features that are scores fitted to the Adult data; each has a table and a preset of its name."""
 
 _Share = Annotated[float, Range(0.0, 1.0, above=True)]
+_States = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ class FitnessTable:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("cited", "mild", "adult_1", "adult_2")
 
-    unqualified_rejected: Positive = 0.1
+    unqualified_rejected: Positive
     """Fitness of the unqualified who are rejected."""
-    unqualified_accepted: Positive = 5.5
+    unqualified_accepted: Positive
     """Fitness of the unqualified who are accepted."""
-    qualified_rejected: Positive = 0.5
+    qualified_rejected: Positive
     """Fitness of the qualified who are rejected."""
-    qualified_accepted: Positive = 1.0
+    qualified_accepted: Positive
     """Fitness of the qualified who are accepted."""
 
     def __post_init__(self) -> None:
@@ -64,22 +66,25 @@ class FitnessTable:
     @classmethod
     def cited(cls) -> FitnessTable:
         """Return the table of earlier published work of the same authors (Raab and Liu, 2021)."""
-        return cls()
+        return cls(0.1, 5.5, 0.5, 1.0)
 
     @classmethod
     def mild(cls) -> FitnessTable:
         """Return a table under which accepting the unqualified does less harm."""
-        return cls(unqualified_accepted=2.0)
+        return replace(cls.cited(), unqualified_accepted=2.0)
 
     @classmethod
     def adult_1(cls) -> FitnessTable:
         """Return the table `cited` with the one number changed that suits the Adult scores."""
-        return cls(unqualified_accepted=1.25)
+        return replace(cls.cited(), unqualified_accepted=1.25)
 
     @classmethod
     def adult_2(cls) -> FitnessTable:
         """Return the default table for the Adult scores, with all four numbers chosen for them."""
         return cls(0.3, 1.2, 0.4, 1.0)
+
+
+_CITED = FitnessTable.cited()
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class PopulationParams:
     and standard deviation 1. Each name of `SCORES`: scores fitted to the Adult data."""
     threshold_range: tuple[float, float] = (-4.0, 4.0)
     """Thresholds that the actions 0 and 1 stand for."""
-    fitness: FitnessTable = FitnessTable()
+    fitness: FitnessTable = _CITED
     """How qualification reacts to decisions."""
     group_probability: tuple[_Share, _Share] = (0.5, 0.5)
     """Shares of the two groups; they never change."""
@@ -186,9 +191,14 @@ class PopulationParams:
         ----------
         states
             Shape (M, 2): qualification rates. Copy i of a batch starts in state i modulo M.
+
+        Raises
+        ------
+        UsageError
+            If there is no state, or one is not a pair of rates that the margin allows.
         """
-        rows = np.asarray(states, dtype=np.float64)
-        if rows.ndim != 2:
+        rows = np.asarray(checked("states", states, _States), dtype=np.float64)
+        if rows.shape[1] != GROUPS:
             raise UsageError(f"states have shape {rows.shape}: give (M, {GROUPS})")
         return replace(self, starts=tuple(tuple(row) for row in rows.tolist()))
 
