@@ -49,6 +49,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "agents.register.Entry": {"agent": object, "name": "toy", "label": "Toy"},
     "agents.register.Style": {"colour": "red", "marker": "o"},
     "envs.doughnut.exact.Controller": {"serving": np.full((1, 1, 2), 0.5)},
+    "envs.population.params.FitnessTable": {
+        "unqualified_rejected": 0.2,
+        "unqualified_accepted": 3.0,
+        "qualified_rejected": 0.7,
+        "qualified_accepted": 1.1,
+    },
     "papers.fairmdp.memory_learner.Bank": {"rates": "as_coded", "books": Books(0.05, 1.0)},
     "papers.fairmdp.memory_learner.Meeting": {"settings": QLearning()},
     "papers.fairmdp.searching.Wanted": {"constraint": Constraint("nothing")},
