@@ -349,7 +349,7 @@ sites.show(
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(
     sites.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
-    "Its standard deviation among the steps of every rollout, which the paper's figure shows, too.",
+    "The standard deviation of that gap in every rollout, which the paper shows, too.",
     "figure_2b_deviation",
 )
 

@@ -401,7 +401,7 @@ loans.show(
 # %% tags=["nbval-ignore-output", "hide-input"]
 loans.show(
     loans.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
-    "Its standard deviation among the steps of every rollout, which the paper's figure shows, too.",
+    "The standard deviation of that gap in every rollout, which the paper shows, too.",
     "figure_2a_deviation",
 )
 

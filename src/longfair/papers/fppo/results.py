@@ -48,7 +48,7 @@ LENDING = Look(
         "at_distance": "1-Wasserstein distance in scores",
         "at_cash": "cash",
         "training_gap": "short-term gap in training",
-        "training_gap_deviation": "its standard deviation in a rollout",
+        "training_gap_deviation": "deviation of the short-term gap",
         "massaged_at_short_term_gap": "short-term gap, massaged in use",
         "end_cash": "cash at the end",
         "end_long_term_gap": "long-term gap at the end",
@@ -79,7 +79,7 @@ ATTENTION = Look(
         "at_distance": "1-Wasserstein distance",
         "at_reward": "reward per step, smoothed",
         "training_gap": "short-term gap in training",
-        "training_gap_deviation": "its standard deviation in a rollout",
+        "training_gap_deviation": "deviation of the short-term gap",
         "late_reward": "reward per step",
         "late_long_term_gap": "long-term gap",
     },
@@ -103,7 +103,7 @@ EPIDEMIC = Look(
         "at_distance": "1-Wasserstein distance",
         "at_reward": "share of the healthy",
         "training_gap": "short-term gap in training",
-        "training_gap_deviation": "its standard deviation in a rollout",
+        "training_gap_deviation": "deviation of the short-term gap",
         "end_reward": "share of the healthy at the end",
         "end_short_term_gap": "short-term gap at the end",
     },
@@ -417,9 +417,10 @@ def each_other(worlds: Mapping[str, Runs]) -> pd.DataFrame | Words:
     for world, runs in worlds.items():
         if runs.results.empty:
             continue
+        names = {**runs.look.names, "g-ppo": runs.look.names["ppo"]}
         arms = runs.results[["method", "variant"]].drop_duplicates()
         for method, variant in arms.itertuples(index=False):
-            rows[world, runs.look.names.get(method, method)] = {
+            rows[world, names.get(method, method)] = {
                 name: median_and_range(of_arm(runs.results, metric, method, variant), digits)
                 for metric, (name, digits) in EACH_OTHER.items()
             }
