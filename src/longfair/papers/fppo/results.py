@@ -425,11 +425,11 @@ def each_other(worlds: Mapping[str, Runs]) -> pd.DataFrame | Words:
                 for metric, (name, digits) in EACH_OTHER.items()
             }
     if not rows:
-        names = " ".join(runs.experiment.id for runs in worlds.values())
+        missing = " ".join(runs.experiment.id for runs in worlds.values())
         profile = next(iter(worlds.values())).profile
         return Words(
             "None of these runs has been made yet. What makes them: "
-            f"`longfair run {names} --profile {profile}`."
+            f"`longfair run {missing} --profile {profile}`."
         )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["world", "method"])
 
