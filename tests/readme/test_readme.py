@@ -156,7 +156,7 @@ def test_command_runs_in_a_clean_clone(command: str, clone: Path) -> None:
     assert answer.returncode in allowed, answer.stderr
     assert answer.stdout.strip()
     if " rerun " in command:
-        assert "1 of 20 runs" in answer.stdout
+        assert "1 of 40 runs" in answer.stdout
         assert "every bit agrees" in answer.stdout or "within" in answer.stdout
 
 
