@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -145,7 +146,7 @@ def world(units: int, copies: int | None = 2) -> Any:
     made = gymnasium.make_vec("longfair/Attention-v0", num_envs=copies or 1, params=params)
     if copies:
         return AttentionGaps(made)
-    make = lambda: gymnasium.make("longfair/Attention-v0", params=params)  # noqa: E731
+    make = partial(gymnasium.make, "longfair/Attention-v0", params=params)
     return DummyVecEnv([make] * 2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +30,7 @@ def lending(copies: int = 2) -> Any:
 
 
 def singles() -> Any:
-    make = lambda: gymnasium.make("longfair/Lending-v0", episode_length=EPISODE)  # noqa: E731
+    make = partial(gymnasium.make, "longfair/Lending-v0", episode_length=EPISODE)
     return DummyVecEnv([make] * 2)
 
 

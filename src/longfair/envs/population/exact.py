@@ -33,11 +33,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from longfair.envs.population.compiled import Tables, back_up
 from longfair.envs.population.model import DISPARITIES, Outcome, PopulationModel, by_group
-from longfair.envs.population.params import GROUPS, PopulationParams
+from longfair.envs.population.params import GROUPS, PopulationParams, Rows
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
-    Axes,
     NonNegative,
     OneOf,
     Positive,
@@ -49,9 +48,6 @@ from longfair.settings import (
 )
 
 Gap = Annotated[str, OneOf(*DISPARITIES)]
-_Rows = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
-Starts = _Rows
-"""(N, 2): rates in which episodes start."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,7 @@ class PlannedThresholds:
         UsageError
             If the observations are not two rates and one time for all, or the episode is over.
         """
-        seen = checked("observation", observation, _Rows)
+        seen = checked("observation", observation, Rows)
         if seen.shape[1] != GROUPS + 1:
             raise UsageError(
                 f"observations have {seen.shape[1]} numbers: give two rates and the time "
@@ -278,7 +274,7 @@ class Course(NamedTuple):
 
 
 @validated
-def follow(planner: Planner, plan: Plan, starts: Starts) -> Course:
+def follow(planner: Planner, plan: Plan, starts: Rows) -> Course:
     """Play a plan from starts (N, 2) in the population itself."""
     rates = _pairs(starts)
     policy = PlannedThresholds(planner, plan)
@@ -314,7 +310,7 @@ class Optimum(NamedTuple):
 @validated
 def constrained_optimum(
     planner: Planner,
-    starts: Starts,
+    starts: Rows,
     budget: Probability,
     highest_price: Positive = 1000.0,
     tolerance: Positive = 1e-3,

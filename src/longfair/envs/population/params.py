@@ -37,7 +37,8 @@ SCORES = (
 """Features that are scores fitted to the Adult data; each has a table and a preset of its name."""
 
 _Share = Annotated[float, Range(0.0, 1.0, above=True)]
-_States = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
+Rows = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
+"""Rows of numbers in [0, 1], such as states (N, 2)."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class PopulationParams:
         UsageError
             If there is no state, or one is not a pair of rates that the margin allows.
         """
-        rows = np.asarray(checked("states", states, _States), dtype=np.float64)
+        rows = np.asarray(checked("states", states, Rows), dtype=np.float64)
         if rows.shape[1] != GROUPS:
             raise UsageError(f"states have shape {rows.shape}: give (M, {GROUPS})")
         return replace(self, starts=tuple(tuple(row) for row in rows.tolist()))
