@@ -90,7 +90,7 @@ notebooks: ## run every notebook and refresh the committed .ipynb files
 	$(STAGE) run "notebooks" $(VENV) scripts/run_notebooks.py --write --jobs $(JOBS)
 	$(STAGE) end "look at git diff, then make book"
 
-lock: ## resolve requirements.in into requirements.lock and requirements.hashes
+lock: ## resolve requirements.in into requirements.lock and the files of hashes
 	$(STAGE) start lock
 	$(INSTALL)
 	$(STAGE) run "lock" $(VENV) scripts/lock.py

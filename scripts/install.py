@@ -4,9 +4,10 @@ Nothing happens when `.venv` already holds what the lock and `pyproject.toml` as
 keeps their digest. A digest, and not a file time, because times mean nothing after a
 clone, a change of branch or a restored cache.
 
-Files whose content is not what `requirements.hashes` says are refused. Only torch has no hashes
-there, see scripts/lock.py: it comes in a second step, which also fetches what a system needs
-besides the lock, such as the libraries of a torch for graphics cards.
+Files whose content is not what `requirements.hashes` says are refused. torch comes in a second
+step: its builds differ in what they bring besides, such as libraries for graphics cards. pip says
+which build it would take here and what that one lacks, and `requirements.torch.hashes` must know
+each of these files.
 
 Usage: python3 scripts/install.py
 """
@@ -14,10 +15,13 @@ Usage: python3 scripts/install.py
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".venv"
@@ -25,7 +29,9 @@ PYTHON = HOME / "bin" / "python"
 STAMP = HOME / "longfair-installed"
 LOCK = ROOT / "requirements.lock"
 HASHES = ROOT / "requirements.hashes"
+TORCH = ROOT / "requirements.torch.hashes"
 LOG = HOME / "longfair-install.log"
+CHOSEN = HOME / "longfair-torch.txt"
 OLDEST = (3, 11)
 HEARTBEAT = 30.0
 """Seconds between two signs of life while pip is at work."""
@@ -34,7 +40,7 @@ HEARTBEAT = 30.0
 def wanted() -> str:
     """Digest of everything that decides what the environment should hold."""
     digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
-    for path in (LOCK, HASHES, ROOT / "pyproject.toml"):
+    for path in (LOCK, HASHES, TORCH, ROOT / "pyproject.toml"):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -69,6 +75,47 @@ def pip(*arguments: str) -> None:
         raise subprocess.CalledProcessError(status, command)
 
 
+def missing() -> list[dict[str, Any]]:
+    """Ask pip what of the lock is not there yet, in versions that the hashes of torch know.
+
+    Returns
+    -------
+    list of dict
+        One entry of pip's report per distribution; nothing is installed.
+    """
+    known = [line.rstrip(" \\") for line in TORCH.read_text("utf-8").splitlines() if "==" in line]
+    with tempfile.TemporaryDirectory() as folder:
+        versions, report = Path(folder, "versions.txt"), Path(folder, "report.json")
+        versions.write_text("\n".join(known), encoding="utf-8")
+        pip("--dry-run", "--report", str(report), "-r", str(LOCK), "-c", str(versions))
+        return list(json.loads(report.read_text(encoding="utf-8"))["install"])
+
+
+def install_torch() -> None:
+    """Install what is left of the lock, torch and what its build brings, from known files only.
+
+    Raises
+    ------
+    ValueError
+        If a file that pip would take is not known.
+    """
+    hashes = TORCH.read_text(encoding="utf-8")
+    wanted = []
+    for item in missing():
+        pin = f"{item['metadata']['name']}=={item['metadata']['version']}"
+        file = item["download_info"]
+        digest = file["archive_info"]["hashes"]["sha256"]
+        if digest not in hashes:
+            raise ValueError(
+                f"{file['url']} is a build of {pin} that {TORCH.name} does not know; if you trust "
+                f"it, add --hash=sha256:{digest} there"
+            )
+        wanted.append(f"{pin} --hash=sha256:{digest}\n")
+    if wanted:
+        CHOSEN.write_text("".join(wanted), encoding="utf-8")
+        pip("--require-hashes", "--no-deps", "-r", str(CHOSEN))
+
+
 def install() -> None:
     """Create the environment if there is none that works, then install into it."""
     if not works():
@@ -77,7 +124,7 @@ def install() -> None:
     pins = LOCK.read_text(encoding="utf-8").count("==")
     print(f"installing the {pins} versions of {LOCK.name} (about 2 GB, some minutes)", flush=True)
     pip("--require-hashes", "--no-deps", "-r", str(HASHES))
-    pip("-r", str(LOCK))
+    install_torch()
     print("installing longfair itself, editable", flush=True)
     pip("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
 
@@ -96,6 +143,9 @@ def main() -> int:
         install()
     except subprocess.CalledProcessError as error:
         print(f"installation failed (exit {error.returncode}); all of it: {LOG}", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        print(f"installation stopped: {error}", file=sys.stderr)
         return 1
     STAMP.write_text(digest, encoding="utf-8")
     return 0

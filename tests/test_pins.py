@@ -64,16 +64,22 @@ def test_lock_holds_plain_pins_only() -> None:
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line), line
 
 
-def test_every_pin_but_that_of_torch_has_hashes() -> None:
-    text = "\n".join(lines("requirements.hashes")).replace("\\\n", " ")
+def hashed(file: str) -> dict[str, str]:
+    """Version by canonical name of a file in which every pin has hashes."""
     pins = {}
-    for line in text.splitlines():
-        pin, *hashes = line.split()
-        name, _, version = pin.partition("==")
+    for line in "\n".join(lines(file)).replace("\\\n", " ").splitlines():
+        words = [word for word in line.split() if word.startswith("--hash")]
+        assert words, line
+        assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", word) for word in words), line
+        name, _, version = line.split()[0].partition("==")
         pins[canonicalize_name(name)] = version
-        assert hashes, line
-        assert all(re.fullmatch("--hash=sha256:[0-9a-f]{64}", entry) for entry in hashes), line
-    assert pins == {name: version for name, version in lock().items() if name != "torch"}
+    return pins
+
+
+def test_every_pin_has_hashes() -> None:
+    files, torch = hashed("requirements.hashes"), hashed("requirements.torch.hashes")
+    assert files | {"torch": torch["torch"]} == lock()
+    assert not files.keys() & torch.keys()
 
 
 @pytest.mark.parametrize("name", sorted(lock()))
