@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -397,7 +397,9 @@ def show(
                 "variant": row["variant"],
                 "measure": row["measure"].replace("_", " "),
                 "settings": row["settings"],
-                "verdict" if told["asked"] == "paper" else "answer": _coloured(row["answer"]),
+                "verdict" if told["asked"] == "paper" else "answer": _coloured(
+                    row["answer"], row["fragile"]
+                ),
                 "estimate": _short(row["estimate"]),
                 "interval": " to ".join(_short(end) for end in row["interval"] or ()),
                 "runs": row["seeds"],
@@ -410,6 +412,7 @@ def show(
     for row in told["verdicts"]:
         which = ", ".join(filter(None, (row["variant"], row["measure"]))).replace("_", " ")
         _line(f"{which}: {row['detail']}")
+        _print_certainty(row)
     if told["beside"]:
         _print_table(
             "beside it, not judged",
@@ -799,16 +802,26 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
             f"{len(verdict.seeds)} runs" if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
-        answer = _coloured(verdict.answer)
+        answer = _coloured(verdict.answer, verdict.fragile)
         line = Text.assemble(f"    {verdict.first}", answer, "  ", ", ".join(filter(None, told)))
         _out().print(line, soft_wrap=True)
         if reasons:
             _line(f"        {verdict.name}: {verdict.detail}")
+            _print_certainty(verdict.as_json())
 
 
-def _coloured(word: str) -> Text:
+def _print_certainty(row: Mapping[str, Any]) -> None:
+    """Print how sure a verdict is, if there is anything to say."""
+    from longfair.runs.certainty import certainty
+
+    if told := certainty(row):
+        _line(f"        how sure: {', '.join(told)}")
+
+
+def _coloured(word: str, fragile: bool = False) -> Text:
     """Return a word or an answer in its colour, as wide as the longest."""
-    return Text(word.ljust(14), style=_COLOURS[word])
+    told = f"{word} (fragile)" if fragile else word
+    return Text(told.ljust(14), style=_COLOURS[word])
 
 
 def _with_interval(verdict: Verdict) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from longfair.errors import UsageError, near_misses
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
+from longfair.runs.certainty import certainty, short_of_horizon
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
@@ -252,44 +253,15 @@ def _basis(row: Row) -> list[str]:
     measure = f"measure: {_plain(row['measure'])}" if row["measure"] else ""
     if row["instances"]:
         return [measure, f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"]
-    short = row["settings"] != "authors" and 0 < (row["steps"] or 0) < (row["horizon"] or 0)
-    of = f" of {row['horizon']:,}" if short else ""
+    of = f" of {row['horizon']:,}" if short_of_horizon(row) else ""
     return [
         measure,
         "" if _first(row) else row["whose"] or str(row["profile"]),
         f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
-        "runs of two kinds" if row.get("two_kinds") else "",
-        _better(row),
-        _level(row),
-        _missing(row, short),
+        *certainty(row),
     ]
-
-
-def _better(row: Row) -> str:
-    """Say on how many seeds a compared method is the better one."""
-    if not row.get("better"):
-        return ""
-    return f"better in {round(row['better'][0] * row['seeds'])} of {row['seeds']}"
-
-
-def _level(row: Row) -> str:
-    """Say what becomes of a word or an answer by intervals at 99 and at 99.9 %."""
-    words = (("99 %", row.get("answer_99")), ("99.9 %", row.get("answer_999")))
-    if words[0][1] is None or row["verdict"] == "inconclusive":
-        return ""
-    other = next((f"at {level} {word}" for level, word in words if word != row["answer"]), "")
-    return other or "the same at 99.9 %"
-
-
-def _missing(row: Row, short: bool) -> str:
-    """Say what would decide an *inconclusive*."""
-    if row.get("enough_seeds"):
-        return f"about {row['enough_seeds']:,} runs would decide"
-    if row["verdict"] != "inconclusive" or row["interval"] is None:
-        return ""
-    return "longer runs would decide" if short else "no number of runs would decide"
 
 
 def _first(row: Row) -> str:

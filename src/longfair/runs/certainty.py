@@ -1,0 +1,64 @@
+"""How sure a verdict is, in words: what box, board and command line say beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+"""A verdict as `longfair.runs.verdicts.Verdict.as_json` has it."""
+
+
+def certainty(row: Row) -> list[str]:
+    """Say whether runs are of two kinds, how often one is better, what wider intervals say.
+
+    Parameters
+    ----------
+    row
+        A verdict as ``longfair claims --json`` has it.
+
+    Returns
+    -------
+    list of str
+        Phrases in this order, those that apply: two kinds of runs, seeds on which a compared method
+        is better, the word at 99 and 99.9 %, what would decide an *inconclusive*.
+    """
+    told = (
+        "runs of two kinds" if row.get("two_kinds") else "",
+        _better(row),
+        _level(row),
+        _missing(row),
+    )
+    return [words for words in told if words]
+
+
+def short_of_horizon(row: Row) -> bool:
+    """Say whether runs without the authors' settings end before the claim's horizon."""
+    return row["settings"] != "authors" and 0 < (row["steps"] or 0) < (row["horizon"] or 0)
+
+
+def _better(row: Row) -> str:
+    """Say on how many seeds a compared method is the better one."""
+    if not row.get("better"):
+        return ""
+    return f"better in {round(row['better'][0] * row['seeds'])} of {row['seeds']}"
+
+
+def _level(row: Row) -> str:
+    """Say what becomes of a word or an answer by intervals at 99 and at 99.9 %."""
+    words = (("99 %", row.get("answer_99")), ("99.9 %", row.get("answer_999")))
+    if words[0][1] is None or row["verdict"] == "inconclusive":
+        return ""
+    other = next((f"at {level} {word}" for level, word in words if word != row["answer"]), "")
+    return other or "the same at 99.9 %"
+
+
+def _missing(row: Row) -> str:
+    """Say what would decide an *inconclusive*."""
+    if row.get("enough_seeds"):
+        return f"about {row['enough_seeds']:,} runs would decide"
+    if row["verdict"] != "inconclusive" or row["interval"] is None:
+        return ""
+    if short_of_horizon(row):
+        return "longer runs would decide"
+    return "no number of runs would decide"
