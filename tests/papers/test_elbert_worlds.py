@@ -192,6 +192,16 @@ def test_the_optimum_is_fairer_and_the_other_earns_more(
     assert fair["reward", -1] < greedy["reward", -1]
 
 
+def test_each_formula_of_the_bias_has_a_wasteful_schedule_of_its_own() -> None:
+    look = replace(infectious.EVALUATING["book"], final_episodes=4000)
+    coded, text = (
+        final(train_and_evaluate(infectious.WITH_CLOCK.untrained(policy, look), 0))
+        for policy, _ in infectious.WASTEFUL.values()
+    )
+    assert coded["bias", -1] < 0.02 < text["bias", -1]
+    assert text["bias_exact", -1] < 0.02 < coded["bias_exact", -1]
+
+
 # How evaluations are made ------------------------------------------------------------------------
 
 

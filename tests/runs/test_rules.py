@@ -186,3 +186,31 @@ def test_the_earliest_is_who_is_first_on_the_mean_curve_not_in_single_runs(tmp_p
     assert "never never" in verdict.detail
     (verdict,) = judge(claim, curves_of("fair", *steady), profile="book")
     assert (verdict.word, verdict.missing) == ("not attempted", ("never",))
+
+
+def test_each_measure_has_its_own_rule(tmp_path: Path) -> None:
+    path = tmp_path / "claims.yaml"
+    claims_with(tmp_path, kind="wins", others=["greedy"], better="lower")
+    text = yaml.safe_load(path.read_text())
+    bounds = {
+        measure: {"kind": "bound", "method": method, "metric": "bias", "high": 0.2}
+        for measure, method in (("code", "fair"), ("text", "greedy"))
+    }
+    text["claims"][0] |= {
+        "measures": {"as_coded": ["code", "text"]},
+        "rule": {"kind": "by_measure", **bounds},
+        "seeds": 5,
+    }
+    path.write_text(yaml.dump(text))
+    (claim,) = load_claims(path)
+    assert claim.rule.methods == ("fair", "greedy")
+    assert "fair" in claim.rule.words("code")
+    assert "greedy" in claim.rule.words("text")
+    results = pd.concat([bias_of("fair", *[0.1] * 5), bias_of("greedy", *[0.3] * 5)])
+    verdicts = {one.measure: one for one in judge(claim, results, profile="book")}
+    assert verdicts["code"].word == "reproduced"
+    assert verdicts["text"].word == "contradicted"
+    del text["claims"][0]["rule"]["text"]
+    path.write_text(yaml.dump(text))
+    with pytest.raises(UsageError, match="text"):
+        load_claims(path)

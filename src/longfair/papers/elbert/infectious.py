@@ -20,15 +20,24 @@ from longfair.papers.setting import (
 )
 
 STATIC = {
-    "elbert": {"static-reward": (1.0, 1.59), "static-optimum": (0.44, 1.49)},
-    "elbert_harder": {"static-reward": (0.99, 0.03), "static-optimum": (0.49, 0.24)},
+    "elbert": {
+        "static-reward": (1.0, 1.59),
+        "static-optimum": (0.44, 1.49),
+        "static-optimum-text": (0.45, 1.18),
+    },
+    "elbert_harder": {
+        "static-reward": (0.99, 0.03),
+        "static-optimum": (0.49, 0.24),
+        "static-optimum-text": (0.51, 0.24),
+    },
 }
 """The best lotteries, by preset and policy: chance of group 1, and weight of infected neighbours.
 
-Found by `longfair.papers.elbert.static_search` on episodes that no result uses.
+Found by `longfair.papers.elbert.static_search` on episodes that no result uses, for both formulas
+of the bias: an episode has so little demand that the one the code adds to it decides.
 """
 
-WASTEFUL_DAYS = 14.01
+WASTEFUL_DAYS = {"vaccinate-then-waste": 14.01, "vaccinate-then-waste-text": 14.22}
 """Days on which the wasteful schedule is useful, harder environment; found in the same way."""
 
 
@@ -69,7 +78,11 @@ def references(preset: str) -> References:
         ),
         "static-optimum": (
             _lottery(preset, "static-optimum"),
-            "a lottery between the groups, the best one for ELBERT's objective",
+            "a lottery between the groups, the best one for ELBERT's objective by the code's bias",
+        ),
+        "static-optimum-text": (
+            _lottery(preset, "static-optimum-text"),
+            "a lottery between the groups, the best one for ELBERT's objective by the text's bias",
         ),
     }
 
@@ -159,10 +172,11 @@ WITH_CLOCK = replace(HARDER, world=with_clock("elbert_harder"))
 """The harder environment for policies that are told how much of the episode has passed."""
 
 WASTEFUL: References = {
-    "vaccinate-then-waste": (
-        vaccinate_then_waste(WASTEFUL_DAYS),
+    name: (
+        vaccinate_then_waste(days),
         "protects group 1 first, then wastes the vaccines on the ill of group 0; has a clock",
     )
+    for name, days in WASTEFUL_DAYS.items()
 }
 INFECTIOUS_HARDER = HARDER.experiment(
     "elbert/infectious-harder",

@@ -5,7 +5,10 @@
 
 Every candidate plays the same episodes, drawn from seeds from `FIRST_SEED` on. Results use
 32-bit seeds hashed from small run numbers. What is maximised is ELBERT's own objective, the
-reward of an episode less alpha times the squared bias; with alpha 0 the reward alone.
+reward of an episode less alpha times the squared bias; with alpha 0 the reward alone. The bias is
+that of the code, which adds one to every episode's demand and supply, or with `--text` that of the
+paper's formula, which does not. The two agree where an episode has much demand; in the infectious
+disease environment it has little.
 """
 
 from __future__ import annotations
@@ -38,11 +41,21 @@ class Score(NamedTuple):
     bias: float
 
 
-def score(totals: EpisodeTotals, alpha: float) -> Score:
-    """Judge episodes by ELBERT's objective, with rates as the paper evaluates them."""
+def score(totals: EpisodeTotals, alpha: float, added: float) -> Score:
+    """Judge episodes by ELBERT's objective.
+
+    Parameters
+    ----------
+    totals
+        What the episodes added up to.
+    alpha
+        Weight of the squared bias.
+    added
+        What every episode adds to demand and supply: 1 in the code, 0 in the paper.
+    """
     episodes = len(totals.steps)
     rates = benefit_rate(
-        totals.supply.sum(axis=0), totals.demand.sum(axis=0), offset=float(episodes)
+        totals.supply.sum(axis=0), totals.demand.sum(axis=0), offset=added * episodes
     )
     gap = float(bias(rates))
     reward = float(totals.reward.sum())
@@ -117,7 +130,9 @@ FAMILIES = {
 }
 
 
-def search(family: Family, alpha: float, iterations: int) -> tuple[NDArray[np.float64], Score]:
+def search(
+    family: Family, alpha: float, iterations: int, added: float = 1.0
+) -> tuple[NDArray[np.float64], Score]:
     """Find the best policy of a family by differential evolution, on the same episodes for all.
 
     Parameters
@@ -128,6 +143,8 @@ def search(family: Family, alpha: float, iterations: int) -> tuple[NDArray[np.fl
         Weight of the squared bias.
     iterations
         Generations of the search.
+    added
+        As for `score`.
 
     Returns
     -------
@@ -140,7 +157,7 @@ def search(family: Family, alpha: float, iterations: int) -> tuple[NDArray[np.fl
         agent = family.policy(point).make(family.world, seed=0)
         env = family.world.make(copies, family.episode_length)
         totals = play_episodes(acting(agent), env, seed)
-        return score(totals, alpha)
+        return score(totals, alpha, added)
 
     found = differential_evolution(
         lambda point: -play(point, FIRST_SEED, family.copies).objective,
@@ -161,10 +178,11 @@ def main() -> None:
     parser.add_argument("preset", help="preset of the environment, such as elbert_harder")
     parser.add_argument("alpha", type=float, help="weight of the squared bias; 0: reward alone")
     parser.add_argument("--iterations", type=int, default=15)
+    parser.add_argument("--text", action="store_true", help="bias by the paper's formula")
     given = parser.parse_args()
-    point, reached = search(
-        FAMILIES[given.environment](given.preset), given.alpha, given.iterations
-    )
+    family = FAMILIES[given.environment](given.preset)
+    added = 0.0 if given.text else 1.0
+    point, reached = search(family, given.alpha, given.iterations, added)
     print([round(float(number), 2) for number in point], reached)
 
 

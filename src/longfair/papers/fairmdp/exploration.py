@@ -176,7 +176,7 @@ EXPLORATION = Experiment(
     id="fairmdp/exploration",
     title="Explore, then commit: regret and fairness with unknown transitions",
     arms={profile: _arms(LEARNERS, profile) for profile in EPISODE_LENGTH},
-    seeds={"smoke": 2, "book": 30, "paper": 5},
+    seeds={"smoke": 2, "book": 60, "paper": 5},
     horizon=dict.fromkeys(EPISODE_LENGTH, 1000),
     authors="",  # no code was published; constraint, tolerance, coin and planner are ours
 )

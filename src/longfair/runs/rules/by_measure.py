@@ -1,0 +1,54 @@
+"""A rule for each measure: what a method is compared with hangs on how it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from longfair.runs.rules.rule import Numbers, Rule, RuleFields, register
+
+if TYPE_CHECKING:
+    from longfair.runs.rules.case import Case
+    from longfair.runs.verdicts import Verdict
+
+
+@register("by_measure")
+@dataclass(frozen=True)
+class ByMeasureRule(Rule):
+    """``kind: by_measure``. One rule under the name of every measure of the claim."""
+
+    rules: Mapping[str, Rule]
+
+    @classmethod
+    def read(cls, fields: RuleFields) -> Self:
+        """Read the rule of every measure."""
+        return cls(
+            {
+                measure: fields.part(fields.take(measure), f"by {measure}")
+                for measure in fields.measures
+            }
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods of all rules, each once."""
+        return tuple(dict.fromkeys(name for rule in self.rules.values() for name in rule.methods))
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Checks of all rules, each once."""
+        return tuple(dict.fromkeys(name for rule in self.rules.values() for name in rule.checks))
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of all rules."""
+        return tuple(one for rule in self.rules.values() for one in rule.numbers)
+
+    def words(self, measure: str) -> str:
+        """Say what the rule of this measure asks."""
+        return self.rules[measure].words(measure)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge by the rule of the measure."""
+        return self.rules[case.blank.measure].judge(case, name)
