@@ -112,7 +112,9 @@ INFECTIOUS = Look(
         "most-exposed": LineStyle("most exposed first", SKY, "P", ":"),
         "static-reward": LineStyle("lottery for reward", BLACK, "<", ":"),
         "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
+        "static-optimum-text": LineStyle("lottery for both, by the text", GREEN, "d", ":"),
         "vaccinate-then-waste": LineStyle("protect, then waste", PURPLE, "X", ":"),
+        "vaccinate-then-waste-text": LineStyle("the same, by the text", PURPLE, "D", ":"),
     },
     beside=("highest-degree", "most-exposed", "static-optimum"),
 )
