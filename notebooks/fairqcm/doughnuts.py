@@ -392,7 +392,8 @@ deep.changes(runs, compared)
 # FairQCM imagines memories, and its minibatches are 32 times as large. The paper changes both
 # together and cannot tell which of them helps. Below, Full gets as many rows in its minibatches and
 # in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times further back. So
-# minibatches and buffer are also enlarged one at a time. Differences are in the return over all of
+# minibatches and buffer are also enlarged one at a time, and FairQCM gets a buffer that goes as far
+# back. Differences are in the return over all of
 # training.
 
 # %% tags=["nbval-check-output", "hide-input"]
@@ -405,6 +406,7 @@ separated = {
     "Imagining, with small minibatches for both": (small, full),
     "Imagining, with large minibatches for both": (fair, batch),
     "Imagining, with large minibatches and buffer for both": (fair, large),
+    "Imagining, with buffers that go equally far back": (("fairqcm", "long_buffer"), large),
     "Everything together: FairQCM less Full": (fair, full),
 }
 folded(runs.differences(separated, compared), "Minibatches, buffer and imagined memories apart")

@@ -143,8 +143,8 @@ def _findings() -> Iterator[Finding]:
     blind = blind_training().computed
     yield Finding(
         "The term that is to close F-PPO's long-term gap in bank loans, as coded, cannot see that "
-        f"gap: with it, it measures {blind['with_gap'] / blind['without_gap']:.0%} of what it "
-        "measures without any.",
+        "gap: between groups that start far apart it measures "
+        f"{blind['with_gap'] / blind['without_gap']:.0%} of what it measures between equal ones.",
         "fppo/distance",
         "fppo-blind",
     )
@@ -191,7 +191,7 @@ def _on_adult() -> Iterator[Finding]:
         yield Finding(
             "On Adult L-UCBFair, with the numbers of its theorem, loses less than every "
             "short-sighted rule, as its paper says, and about as much as thresholds drawn at "
-            f"random: the difference is {adult.less('loss', drawn, learned, 4)}.",
+            f"random: their mean losses differ by {adult.less('loss', drawn, learned, 4)}.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",
         )

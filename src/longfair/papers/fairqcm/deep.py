@@ -300,6 +300,9 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         narrow = switched(published("rnn"), recurrent_width=16)
         every_step = LEARNING[problem]["rnn"].target_every
         changed["rnn", "narrow"] = learning(narrow, train_every=1, target_every=every_step)
+        kept = fair.learning.settings.buffer
+        rows = kept // full.learning.settings.buffer  # of every real step, most of them imagined
+        changed["fairqcm", "long_buffer"] = learning(fair, buffer=rows * kept)
     else:
         wrappers = observed("full", fair.method.switches)
         changed["fairqcm", "full_memory"] = replace(
@@ -316,6 +319,7 @@ CHANGES = {
     "batch_only": "with the minibatches of FairQCM",
     "buffer_only": "with the buffer of FairQCM",
     "small_batch": "with the minibatches of Full",
+    "long_buffer": "with a buffer that goes as far back as one of its size does for Full",
     "false_update": "with the counterfactuals of the code",
     "timed": "sees the time and expects nothing after the end",
     "narrow": "as narrow as in the code, learning at every step",
