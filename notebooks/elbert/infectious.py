@@ -185,10 +185,10 @@ harder.live_table(page.live({}, 2000, free), measured)
 # most people are ill or immune most of the time. And the rule "most ties first" earns much without
 # having learned anything, and is as unfair as it is good.
 #
-# The last two rows are no proposal. They show what the benefit rate leaves open: each is nearly fair
-# by one formula, and earns well by leaving group 0 to the disease. Its late vaccines help nobody and
-# count. The code's formula adds one to the demand of every episode, and an episode has so little that
-# a fifth of a day decides by which of the two formulas the schedule is fair.
+# The last two rows are no proposal. They show what the benefit rate leaves open: each is nearly
+# fair by one formula, and earns well by leaving group 0 to the disease. Its late vaccines help
+# nobody and count. The code's formula adds one to the demand of every episode, and an episode has so
+# little that a fifth of a day decides by which of the two formulas the schedule is fair.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(VaccinationLottery.choose, heading="The lottery in code")
@@ -315,8 +315,8 @@ harder.aside(
 # may not waste a vaccine; that one run is why the means cannot be told apart. The schedule
 # *protect, then waste* may waste, and earns more than ELBERT-PO, with less bias by the code's
 # formula; set up for the text's, it earns more with about as much. So what training gains over the
-# lottery, one number and a clock gain as well. And G-PPO, which looks at nothing but the reward, stays below the rule "most
-# ties first". None of the methods has learned all that can be had.
+# lottery, one number and a clock gain as well. And G-PPO, which looks at nothing but the reward,
+# stays below the rule "most ties first". None of the methods has learned all that can be had.
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.aside(
