@@ -187,8 +187,8 @@ harder.live_table(page.live({}, 2000, free), measured)
 #
 # The last two rows are no proposal. They show what the benefit rate leaves open: each is nearly
 # fair by one formula, and earns well by leaving group 0 to the disease. Its late vaccines help
-# nobody and count. The code's formula adds one to the demand of every episode, and an episode has so
-# little that a fifth of a day decides by which of the two formulas the schedule is fair.
+# nobody and count. The code's formula adds one to the demand of every episode, and an episode has
+# so little that a fifth of a day decides by which of the two formulas the schedule is fair.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(VaccinationLottery.choose, heading="The lottery in code")
