@@ -15,6 +15,7 @@ from longfair.agents.learning.schedules import Annealed
 from longfair.agents.ppo import FairPPO, Strategy
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+from longfair.agents.ppo.shared_trunk import SharedTrunkPolicy
 from longfair.agents.register import FAIR_PPO, agents, register
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError
@@ -133,6 +134,15 @@ def test_schedules_and_the_class_of_the_policy_come_back(tmp_path: Path) -> None
     assert again.learning_rate == Annealed(1e-3)
     assert again.clip_range(0.5) == 0.1  # type: ignore[operator]  # a schedule
     assert type(FairPPO.load(tmp_path / "model").policy) is not FairActorCriticPolicy
+
+
+@pytest.mark.parametrize(
+    "kind", [FairActorCriticPolicy, SeparatelyClippedPolicy, SharedTrunkPolicy]
+)
+def test_a_policy_of_ones_own_comes_back(kind: Any, tmp_path: Path) -> None:
+    own = type(f"Own{kind.__name__}", (kind,), {})
+    model_of(policy=own, net_arch=(8, 8, 8)).save(tmp_path / "model")
+    assert type(FairPPO.load(tmp_path / "model").policy) is own
 
 
 def test_a_schedule_that_nobody_can_write_down_must_be_given_again(tmp_path: Path) -> None:
