@@ -244,6 +244,18 @@ def test_learning_needs_an_environment(tmp_path: Path) -> None:
     assert_refused(lambda: model.learn(100), "no environment to learn in: give one with set_env")
 
 
+def test_a_model_needs_an_environment() -> None:
+    for make in (FairPPO, lambda: FairPPO(env=None)):
+        assert_refused(make, "env=None: give a Gymnasium id, what gymnasium.make or")
+
+
+def test_learning_needs_networks() -> None:
+    model = model_of(_init_setup_model=False)
+    assert_refused(lambda: model.learn(100), "no networks yet: leave _init_setup_model=False away")
+    model._setup_model()
+    model.learn(100)
+
+
 @pytest.mark.parametrize("steps", [-1, 1.5, "many", None])
 def test_steps_that_mean_nothing_are_refused(steps: Any) -> None:
     assert_refused(lambda: model_of().learn(steps), "total_timesteps=.*: give an integer of at")

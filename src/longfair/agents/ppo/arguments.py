@@ -27,14 +27,19 @@ from longfair.settings import (
     checked,
 )
 
+_ENVIRONMENT = (
+    "a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for an environment of "
+    "longfair, or a vector environment of Stable-Baselines3"
+)
+
 Environment = Annotated[
     str | Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv,
-    Give(
-        "a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for an environment of "
-        "longfair, or a vector environment of Stable-Baselines3"
-    ),
+    Give(_ENVIRONMENT),
 ]
 """What can be trained in."""
+
+Opened = Annotated[VecEnv, Give(_ENVIRONMENT)]
+"""What becomes of it."""
 
 Rate = Positive | Callable[[float], float]
 """A number, or a schedule of the remaining progress."""
@@ -126,6 +131,18 @@ def vectorised(env: Any) -> Any:
             "returns, or a vector environment of Stable-Baselines3"
         )
     return adapt(env)
+
+
+def require_environment(env: VecEnv | None, set_up: bool) -> None:
+    """Refuse to make networks where no environment tells their sizes.
+
+    Raises
+    ------
+    UsageError
+        If networks are to be made and there is no environment.
+    """
+    if set_up:
+        checked("env", env, Opened)
 
 
 def _opened(name: str) -> Env[Any, Any]:

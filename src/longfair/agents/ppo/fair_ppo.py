@@ -29,6 +29,7 @@ from longfair.agents.ppo.arguments import (
     Inherited,
     Layers,
     Rate,
+    require_environment,
     require_rates,
     rollout_steps,
     vectorised,
@@ -117,6 +118,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
     ) -> None:
         require_rates(learning_rate=learning_rate, clip_range=kwargs.get("clip_range"))
         opened = vectorised(env)
+        require_environment(opened, kwargs.get("_init_setup_model", True))
         self.strategy = strategy or Strategy()
         parts.require_meaning(self.strategy, opened)
         self.whole_episodes = whole_episodes
@@ -296,6 +298,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """
         if self.env is None:
             raise UsageError("there is no environment to learn in: give one with set_env")
+        if not hasattr(self, "policy"):
+            raise UsageError("there are no networks yet: leave _init_setup_model=False away")
         with one_thread():
             return super().learn(
                 total_timesteps,
