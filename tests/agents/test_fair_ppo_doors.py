@@ -87,6 +87,7 @@ def test_anything_else_is_refused() -> None:
         ({"gae_lambda": 2}, "gae_lambda=2"),
         ({"clip_range": -1}, "clip_range=-1"),
         ({"n_epochs": 0}, "n_epochs=0"),
+        ({"seed": 2**32}, r"seed=4294967296: give an integer in 0\.\.4294967295"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"n_steps": 0}, "n_steps=0"),
         ({"ent_coef": float("nan")}, "ent_coef=nan"),
