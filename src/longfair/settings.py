@@ -90,16 +90,14 @@ class Range(NamedTuple):
 
     def of(self, what: str) -> str:
         """Describe numbers of a kind with these bounds: `an integer of at least 1`."""
+        low, high = _bound(self.low), _bound(self.high)
         if self.high == math.inf:
             if self.low == -math.inf:
                 return what
-            return f"{what} {'above' if self.above else 'of at least'} {self.low:g}"
+            return f"{what} {'above' if self.above else 'of at least'} {low}"
         if what == "an integer":
-            return f"{what} in {self.low:g}..{self.high:g}"
-        return (
-            f"{what} in {'(' if self.above else '['}{self.low:g}, "
-            f"{self.high:g}{')' if self.below else ']'}"
-        )
+            return f"{what} in {low}..{high}"
+        return f"{what} in {'(' if self.above else '['}{low}, {high}{')' if self.below else ']'}"
 
 
 class Length(NamedTuple):
@@ -311,6 +309,11 @@ def _taken_apart(annotation: Any) -> tuple[Any, Any, Mapping[type, Any]]:
 def _kinds(record: Any) -> dict[str, Any]:
     hints = get_type_hints(record, include_extras=True)
     return {field.name: hints[field.name] for field in dataclasses.fields(record)}
+
+
+def _bound(number: int | float) -> str:
+    """Write a bound; a whole number with all its digits."""
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def _is_finite(number: int | float) -> bool:

@@ -12,9 +12,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from longfair.agents.learning.schedules import Annealed
-from longfair.agents.ppo import FairPPO, Strategy
+from longfair.agents.ppo import ElbertPO, FairPPO, Strategy
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.separate_clipping import SeparatelyClippedPolicy
+from longfair.agents.ppo.shared_trunk import SharedTrunkPolicy
 from longfair.agents.register import FAIR_PPO, agents, register
 from longfair.envs.sb3 import BatchVecEnv
 from longfair.errors import UsageError
@@ -86,10 +87,13 @@ def test_anything_else_is_refused() -> None:
         ({"gae_lambda": 2}, "gae_lambda=2"),
         ({"clip_range": -1}, "clip_range=-1"),
         ({"n_epochs": 0}, "n_epochs=0"),
+        ({"seed": 2**32}, r"seed=4294967296: give an integer in 0\.\.4294967295"),
         ({"batch_size": 0}, "batch_size=0"),
         ({"n_steps": 0}, "n_steps=0"),
         ({"ent_coef": float("nan")}, "ent_coef=nan"),
         ({"max_grad_norm": "x"}, "max_grad_norm='x'"),
+        ({"batch_size": 33}, "batch_size=33 leaves 1 of the 100 samples of a rollout over"),
+        ({"batch_size": 33, "strategy": ElbertPO()}, "batch_size=33 leaves 1 of the 100"),
         ({"n_steps": 75}, "n_steps=75 cuts episodes of 50 steps: give a multiple of 50"),
     ],
 )
@@ -99,6 +103,19 @@ def test_an_argument_is_honoured_or_refused_in_one_line(
     with pytest.raises(UsageError, match=message) as caught:
         model_of(**settings)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:.*truncated mini-batch")
+def test_a_minibatch_of_one_sample_may_be_where_nothing_is_standardised() -> None:
+    model = model_of(batch_size=33, strategy=ElbertPO(standardise="none"))
+    model.learn(100)
+    assert np.isfinite(model.policy.flat.values.detach().numpy()).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*truncated mini-batch")
+def test_a_model_that_is_loaded_to_predict_has_no_minibatches(tmp_path: Path) -> None:
+    model_of(lending(3), batch_size=49).save(tmp_path / "model")  # 50 steps of one copy leave 1
+    FairPPO.load(tmp_path / "model")
 
 
 def test_episodes_may_be_cut_when_rollouts_go_on() -> None:
@@ -133,6 +150,15 @@ def test_schedules_and_the_class_of_the_policy_come_back(tmp_path: Path) -> None
     assert again.learning_rate == Annealed(1e-3)
     assert again.clip_range(0.5) == 0.1  # type: ignore[operator]  # a schedule
     assert type(FairPPO.load(tmp_path / "model").policy) is not FairActorCriticPolicy
+
+
+@pytest.mark.parametrize(
+    "kind", [FairActorCriticPolicy, SeparatelyClippedPolicy, SharedTrunkPolicy]
+)
+def test_a_policy_of_ones_own_comes_back(kind: Any, tmp_path: Path) -> None:
+    own = type(f"Own{kind.__name__}", (kind,), {})
+    model_of(policy=own, net_arch=(8, 8, 8)).save(tmp_path / "model")
+    assert type(FairPPO.load(tmp_path / "model").policy) is own
 
 
 def test_a_schedule_that_nobody_can_write_down_must_be_given_again(tmp_path: Path) -> None:

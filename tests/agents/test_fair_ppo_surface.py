@@ -148,6 +148,28 @@ def test_parameters_that_do_not_fit_change_nothing(case: str) -> None:
     assert_same(flat(model), before)
 
 
+# Observations -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int64, np.uint8])
+def test_observations_of_any_numbers_are_taken(dtype: Any) -> None:
+    policy = model_of().policy
+    given = np.arange(18).reshape(2, 9).astype(dtype)
+    wanted = given.astype(np.float32)
+    one, other = (policy.predict(x, deterministic=True)[0] for x in (given, wanted))
+    np.testing.assert_array_equal(one, other)
+    given, wanted = torch.as_tensor(given), torch.as_tensor(wanted)
+    torch.testing.assert_close(policy.predict_values(given), policy.predict_values(wanted))
+    choices = torch.zeros(2, dtype=torch.long)
+    for one, other in zip(
+        policy.evaluate_actions(given, choices),
+        policy.evaluate_actions(wanted, choices),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(policy(given, True), policy(wanted, True))
+
+
 # Environment ------------------------------------------------------------------------------------
 
 
@@ -220,6 +242,18 @@ def test_learning_needs_an_environment(tmp_path: Path) -> None:
     model_of().save(tmp_path / "model")
     model = FairPPO.load(tmp_path / "model")
     assert_refused(lambda: model.learn(100), "no environment to learn in: give one with set_env")
+
+
+def test_a_model_needs_an_environment() -> None:
+    for make in (FairPPO, lambda: FairPPO(env=None)):
+        assert_refused(make, "env=None: give a Gymnasium id, what gymnasium.make or")
+
+
+def test_learning_needs_networks() -> None:
+    model = model_of(_init_setup_model=False)
+    assert_refused(lambda: model.learn(100), "no networks yet: leave _init_setup_model=False away")
+    model._setup_model()
+    model.learn(100)
 
 
 @pytest.mark.parametrize("steps", [-1, 1.5, "many", None])

@@ -99,6 +99,13 @@ def test_a_malformed_manifest_is_explained(store: Store) -> None:
         manifest.read(store.root)
 
 
+@pytest.mark.parametrize("text", [manifest, ledger])
+def test_a_manifest_or_ledger_that_is_no_text_is_explained(text: Any, tmp_path: Path) -> None:
+    (tmp_path / text.FILE).write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=f"{text.FILE} is no text in UTF-8: restore it from git"):
+        text.read(tmp_path)
+
+
 def forged_table(store: Store, name: str, before: str, after: str) -> Path:
     path = store.root / name
     path.write_text(path.read_text().replace(before, after))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfair.errors import FaultError
+from longfair.errors import FaultError, UsageError
 from longfair.runs.keys import key_in
 from longfair.runs.tables import SCHEMA
 
@@ -204,6 +204,20 @@ def _require_form(provenance: Any, path: Path) -> None:
     for name, kind in _FORM.items():
         if not isinstance(provenance.get(name), kind):
             raise damaged(path, f"its provenance has {name}={provenance.get(name)!r}")
+
+
+def text_of(path: Path) -> str:
+    """Read a text that is committed with the results.
+
+    Raises
+    ------
+    UsageError
+        If it is not in UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8: restore it from git") from error
 
 
 def damaged(path: Path, reason: str) -> DamagedResultError:

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from longfair.errors import UsageError
+from longfair.runs.files import text_of
 
 FILE = "ledger.jsonl"
 
@@ -78,11 +79,11 @@ def read(root: Path) -> list[Proof]:
     Raises
     ------
     UsageError
-        If a line is malformed.
+        If a line is malformed, or the file is no text.
     """
     path = root / FILE
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = text_of(path).splitlines()
     except FileNotFoundError:
         return []
     proofs = []

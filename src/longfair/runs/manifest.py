@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from filelock import FileLock
 
 from longfair.errors import UsageError
+from longfair.runs.files import text_of
 from longfair.runs.index import Entry
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ def read(root: Path) -> dict[str, Line]:
     Raises
     ------
     UsageError
-        If a line is malformed.
+        If a line is malformed, or the file is no text.
     """
     try:
-        text = (root / FILE).read_text(encoding="utf-8")
+        text = text_of(root / FILE)
     except FileNotFoundError:
         return {}
     found = {}

@@ -27,14 +27,19 @@ from longfair.settings import (
     checked,
 )
 
+_ENVIRONMENT = (
+    "a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for an environment of "
+    "longfair, or a vector environment of Stable-Baselines3"
+)
+
 Environment = Annotated[
     str | Env[Any, Any] | VectorEnv[Any, Any, Any] | VecEnv,
-    Give(
-        "a Gymnasium id, what gymnasium.make or gymnasium.make_vec returns for an environment of "
-        "longfair, or a vector environment of Stable-Baselines3"
-    ),
+    Give(_ENVIRONMENT),
 ]
 """What can be trained in."""
+
+Opened = Annotated[VecEnv, Give(_ENVIRONMENT)]
+"""What becomes of it."""
 
 Rate = Positive | Callable[[float], float]
 """A number, or a schedule of the remaining progress."""
@@ -79,6 +84,9 @@ class Inherited(TypedDict, total=False):
 
 LIMIT = "max_episode_steps"
 """What Gymnasium calls the limit of an episode."""
+
+DEFAULT_BATCH = 64
+"""Samples of a minibatch, as in Stable-Baselines3."""
 
 DEFAULT_STEPS = 2048
 """Steps of a rollout where the environment does not say how long an episode is."""
@@ -128,6 +136,18 @@ def vectorised(env: Any) -> Any:
     return adapt(env)
 
 
+def require_environment(env: VecEnv | None, set_up: bool) -> None:
+    """Refuse to make networks where no environment tells their sizes.
+
+    Raises
+    ------
+    UsageError
+        If networks are to be made and there is no environment.
+    """
+    if set_up:
+        checked("env", env, Opened)
+
+
 def _opened(name: str) -> Env[Any, Any]:
     try:
         return gymnasium.make(name)
@@ -155,6 +175,22 @@ def rollout_steps(env: VecEnv | None, n_steps: int | None, whole_episodes: bool)
             "leave n_steps away, or say whole_episodes=False"
         )
     return n_steps
+
+
+def require_minibatches(samples: int, batch_size: int) -> None:
+    """Refuse minibatches whose last one has a single sample, which has no deviation to scale by.
+
+    Raises
+    ------
+    UsageError
+        If one sample of a rollout is left over.
+    """
+    if samples % batch_size == 1:
+        raise UsageError(
+            f"batch_size={batch_size} leaves 1 of the {samples} samples of a rollout over, and "
+            "advantages cannot be standardised over one: give a batch_size that leaves 0, or 2 or "
+            "more"
+        )
 
 
 def _episode_length(env: VecEnv) -> int | None:

@@ -99,6 +99,11 @@ class ElbertPO(Strategy):
         """
         return replace(self, standardise="combined", discounted_totals=True)
 
+    @property
+    def standardises(self) -> bool:
+        """Whether `advantage` divides by a deviation over the minibatch."""
+        return self.standardise != "none"
+
     def num_signals(self, num_groups: int) -> int:
         """Return 2M: the supply and the demand of every group."""
         return 2 * num_groups

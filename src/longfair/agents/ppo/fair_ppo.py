@@ -25,10 +25,13 @@ from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo import logs, parameters
 from longfair.agents.ppo import saved_parts as parts
 from longfair.agents.ppo.arguments import (
+    DEFAULT_BATCH,
     Environment,
     Inherited,
     Layers,
     Rate,
+    require_environment,
+    require_minibatches,
     require_rates,
     rollout_steps,
     vectorised,
@@ -78,7 +81,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
     Raises
     ------
     UsageError
-        If an argument is refused or out of range, or a rollout would cut episodes.
+        If an argument is refused or out of range, a rollout would cut episodes, or a minibatch
+        would have one sample.
 
     Notes
     -----
@@ -117,6 +121,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
     ) -> None:
         require_rates(learning_rate=learning_rate, clip_range=kwargs.get("clip_range"))
         opened = vectorised(env)
+        require_environment(opened, kwargs.get("_init_setup_model", True))
         self.strategy = strategy or Strategy()
         parts.require_meaning(self.strategy, opened)
         self.whole_episodes = whole_episodes
@@ -127,6 +132,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         self._info: Arrays | None = None
         self._environment_state: Any = None
         arguments: dict[str, Any] = {
+            "batch_size": DEFAULT_BATCH,
             **kwargs,
             "learning_rate": learning_rate,
             "n_steps": rollout_steps(opened, n_steps, whole_episodes),
@@ -138,6 +144,9 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             },
             "device": "cpu",
         }
+        if opened is not None and self.strategy.standardises:
+            samples = arguments["n_steps"] * opened.num_envs
+            require_minibatches(samples, arguments["batch_size"])
         super().__init__(policy, opened, **arguments)
 
     def _setup_model(self) -> None:
@@ -296,6 +305,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """
         if self.env is None:
             raise UsageError("there is no environment to learn in: give one with set_env")
+        if not hasattr(self, "policy"):
+            raise UsageError("there are no networks yet: leave _init_setup_model=False away")
         with one_thread():
             return super().learn(
                 total_timesteps,

@@ -148,23 +148,23 @@ class FairActorCriticPolicy(ActorCriticPolicy):
 
     def get_distribution(self, obs: Any) -> Distribution:
         """Return the action distribution, evaluating the policy network only."""
-        return self.distribution(self.networks.policy(obs))
+        return self.distribution(self.networks.policy(obs.float()))
 
     def predict_values(self, obs: Any) -> Tensor:
         """Return the values (B, 1 + num_signals): of the reward, then of the signals."""
-        values: Tensor = self.networks(obs)[1]
+        values: Tensor = self.networks(obs.float())[1]
         return values
 
     def forward(self, obs: Any, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions, values (B, 1 + num_signals) and log-probabilities (B,)."""
-        outputs, values = self.networks(obs)
+        outputs, values = self.networks(obs.float())
         distribution = self.distribution(outputs)
         actions = distribution.get_actions(deterministic=deterministic)
         return actions, values, distribution.log_prob(actions)
 
     def evaluate_actions(self, obs: Any, actions: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return values (B, 1 + num_signals), log-probabilities (B,) and entropy (B,)."""
-        outputs, values = self.networks(obs)
+        outputs, values = self.networks(obs.float())
         distribution = self.distribution(outputs)
         return values, distribution.log_prob(actions), distribution.entropy()
 

@@ -102,7 +102,13 @@ def policy_of(name: str) -> type[Any]:
     from longfair.agents.ppo.shared_trunk import SharedTrunkPolicy
 
     kinds: list[type[Any]] = [FairActorCriticPolicy, SeparatelyClippedPolicy, SharedTrunkPolicy]
-    known = {kind.__name__: kind for kind in kinds + FairActorCriticPolicy.__subclasses__()}
+    known = {kind.__name__: kind for kind in kinds + _descendants(FairActorCriticPolicy)}
     if name not in known:
         raise UsageError(f"unknown policy {name!r}: {near_misses(name, known)}")
     return known[name]
+
+
+def _descendants(kind: type[Any]) -> list[type[Any]]:
+    """Return the subclasses of a class, theirs, and so on."""
+    children = kind.__subclasses__()
+    return children + [other for child in children for other in _descendants(child)]

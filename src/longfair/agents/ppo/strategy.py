@@ -108,6 +108,11 @@ class Strategy:
         """Raise `UsageError` for values that have no meaning."""
         validate(self)
 
+    @property
+    def standardises(self) -> bool:
+        """Whether `advantage` divides by a deviation over the minibatch, which one sample lacks."""
+        return True
+
     def why_not(self, env: Any) -> str:
         """Say why these settings have no meaning in an environment; empty if they have."""
         return ""
