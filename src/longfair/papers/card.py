@@ -22,6 +22,7 @@ from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
 from longfair.runs.statistics import Estimate, estimate
+from longfair.wording import numeral
 
 PROFILE = "book"
 """Whose evaluation is used."""
@@ -139,8 +140,8 @@ class Played(NamedTuple):
                 "measure": line.measure,
                 "better": "more" if line.rising else "less",
                 "policy": str(line.policy),
-                f"trivial: {self.course.trivial}": f"{line.trivial:.4g}",
-                f"best: {self.course.best}": f"{line.best:.4g}",
+                f"trivial: {self.course.trivial}": numeral(line.trivial),
+                f"best: {self.course.best}": numeral(line.best),
                 "of the way": line.position,
             }
             for line in self.lines
