@@ -14,7 +14,7 @@ import pytest
 import longfair
 
 ROOT = Path(longfair.__file__).parent
-SHARED = {"compiling", "errors", "settings"}
+SHARED = {"compiling", "errors", "settings", "wording"}
 ARROWS: dict[str, set[str]] = {
     "cli": {"outside", "papers", "runs"},
     "__main__": {"cli"},
@@ -30,6 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "lazy": set(),
     "outside": set(),
     "settings": set(),
+    "wording": set(),
 }
 FILES = sorted(ROOT.rglob("*.py"))
 

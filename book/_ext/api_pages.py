@@ -28,7 +28,7 @@ from markdown_table import table
 
 FOLDER = Path("book/api")
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
-ALSO = ("longfair.settings", "longfair.errors")
+ALSO = ("longfair.settings", "longfair.errors", "longfair.wording")
 
 
 @dataclass(frozen=True)

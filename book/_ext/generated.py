@@ -214,6 +214,7 @@ def fragments(root: Path) -> dict[str, str]:
         "status_notebooks": stored_runs.notebooks(root),
         "status_build": stored_runs.this_build(root),
         "hyperparameters": stored_runs.hyperparameters(runs),
+        "method_parameters": stored_runs.methods(registry.experiments().values(), PAPERS),
         "training_speed": training_speed(root),
         "training_speed_fppo": training_speed(root, "fppo"),
         "runs_fppo": stored_runs.counted(runs, CASE_STUDIES, case_study_arms()),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from longfair.wording import numeral
+
 NOTHING = "\N{EN DASH}"
 """Stands in a cell that has no value."""
 
@@ -13,7 +15,7 @@ def cell(value: object) -> str:
     if value is None or value == "":
         return NOTHING
     if isinstance(value, float):
-        return f"{value:.3g}"
+        return numeral(value, 3)
     return " ".join(str(value).split()).replace("|", "\\|")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from longfair.wording import numeral
+
 NOT_MEASURED = "Not measured yet: `make bench` measures it on a quiet machine.\n"
 
 
@@ -19,4 +21,4 @@ def measured_on(measured: Mapping[str, Any]) -> str:
 
 def three_digits(value: float) -> str:
     """Write a number with three digits, which is more than timings are good for."""
-    return f"{float(f'{value:.3g}'):,g}"
+    return numeral(value, 3)

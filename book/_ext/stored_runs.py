@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import json
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from typing import Any
 
 import pandas as pd
 
+from longfair.runs.experiment import Experiment
+from longfair.runs.keys import canonical_json
+from longfair.wording import numeral, plain
 from markdown_table import table
 
 LIBRARIES = ("longfair", "numpy", "scipy", "pandas", "torch", "stable-baselines3", "gymnasium")
@@ -35,6 +39,21 @@ LEARNERS = {
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
 ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
+
+LETTERS = {
+    "alpha": "\N{GREEK SMALL LETTER ALPHA}",
+    "beta": "\N{GREEK SMALL LETTER BETA}",
+    "tolerance": "\N{GREEK SMALL LETTER OMEGA}",
+    "penalty": "\N{GREEK SMALL LETTER ZETA}",
+    "demand_weight": "\N{GREEK SMALL LETTER ZETA}",
+    "level_weight": "\N{GREEK SMALL LETTER BETA}\N{SUBSCRIPT ONE}",
+    "change_weight": "\N{GREEK SMALL LETTER BETA}\N{SUBSCRIPT TWO}",
+}
+"""Parameters of methods that papers call by a letter."""
+LONG = 12
+"""Tables with more rows open on demand."""
+FEW = 3
+"""So many experiments stand in a cell; more open on demand."""
 
 Config = Mapping[str, Any]
 
@@ -264,7 +283,7 @@ def setting(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}"
+        return numeral(value, 6)
     if isinstance(value, list):
         return ", ".join(map(setting, value))
     return f"{value:,}" if isinstance(value, int) else str(value or "")
@@ -296,11 +315,65 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
     values = {name: [setting(own.get(name)) for own, _ in sets] for name in names}
     shared = [name for name in names if len(set(values[name])) == 1]
     apart = [name for name in names if name not in shared]
-    plain = {name: name.replace("_", " ") for name in names}
-    common = "; ".join(f"{plain[name]} {values[name][0] or 'none'}" for name in shared)
-    rows = sorted(
-        [", ".join(sorted(where)), *(values[name][index] for name in apart)]
-        for index, (_, where) in enumerate(sets)
-    )
-    lines = table(["Experiment", *(plain[name] for name in apart)], rows)
+    common = "; ".join(f"{plain(name)} {values[name][0] or 'none'}" for name in shared)
+    order = sorted(range(len(sets)), key=lambda index: sorted(sets[index][1]))
+    rows = [[*(values[name][index] for name in apart), _where(sets[index][1])] for index in order]
+    lines = table([*map(plain, apart), "Experiments"], rows)
     return f"In all: {common}.\n\n{lines}" if common else lines
+
+
+def _where(names: Iterable[str]) -> str:
+    """List experiments in a cell, long lists behind the first of them."""
+    ordered = sorted(names)
+    listed = ", ".join(ordered)
+    if len(ordered) <= FEW:
+        return listed
+    more = f"{ordered[0]} and {len(ordered) - 1} more"
+    return f"<details><summary>{more}</summary>{listed}</details>"
+
+
+def methods(declared: Iterable[Experiment], papers: Mapping[str, str]) -> str:
+    """Write the parameters of the methods of the PPO family, with a table for every paper.
+
+    Those of the methods of other learners stand with their learners' settings.
+
+    Parameters
+    ----------
+    declared
+        Experiments, whose arms are told whether they were run or not, but for smoke runs.
+    papers
+        Id of a paper to what a reader calls it.
+    """
+    used: dict[str, dict[tuple[str, str, str], set[str]]] = {paper: {} for paper in papers}
+    for experiment in declared:
+        for method, variant, told in _of_arms(experiment):
+            own = used.setdefault(experiment.paper, {})
+            own.setdefault((method, variant, told), set()).add(experiment.id)
+    parts = []
+    for paper, title in papers.items():
+        rows = [
+            [f"`{method}`", plain(variant), told, _where(places)]
+            for (method, variant, told), places in sorted(used[paper].items())
+        ]
+        lines = table(["Method", "Variant", "Parameters", "Experiments"], rows)
+        few = f"{title}:\n\n{lines}"
+        long = folded(f"{title}: {len(rows)} sets of parameters", lines)
+        parts += [long if len(rows) > LONG else few] if rows else []
+    return "\n".join(parts)
+
+
+def _of_arms(experiment: Experiment) -> Iterable[tuple[str, str, str]]:
+    """Yield method, variant and parameters of every arm that is trained with a kind of PPO."""
+    profiles = [arms for profile, arms in experiment.arms.items() if profile != "smoke"]
+    for arm in itertools.chain(*profiles, experiment.authors_arms):
+        config = json.loads(canonical_json(arm.config))
+        found = learner(config, experiment.paper)
+        if found and found[0] in ON_THEIR_OWN:
+            told = (_parameter(name, value) for name, value in flat(config["method"]).items())
+            yield arm.method, arm.variant, "; ".join(told)
+
+
+def _parameter(name: str, value: object) -> str:
+    """Write a parameter with its letter, if it has one."""
+    letter = f" ({LETTERS[name]})" if name in LETTERS else ""
+    return f"{plain(name)}{letter} {setting(value) or 'none'}"

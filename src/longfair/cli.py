@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
+from longfair.wording import certainty, numeral, plain
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -395,7 +396,7 @@ def show(
         [
             {
                 "variant": row["variant"],
-                "measure": row["measure"].replace("_", " "),
+                "measure": plain(row["measure"]),
                 "settings": row["settings"],
                 "verdict" if told["asked"] == "paper" else "answer": _coloured(
                     row["answer"], row["fragile"]
@@ -410,7 +411,7 @@ def show(
         ],
     )
     for row in told["verdicts"]:
-        which = ", ".join(filter(None, (row["variant"], row["measure"]))).replace("_", " ")
+        which = ", ".join(map(plain, filter(None, (row["variant"], row["measure"]))))
         _line(f"{which}: {row['detail']}")
         _print_certainty(row)
     if told["beside"]:
@@ -433,7 +434,7 @@ def show(
 
 
 def _short(number: float | None) -> str:
-    return "" if number is None else f"{number:.4g}"
+    return "" if number is None else numeral(number)
 
 
 @app.command("rerun")
@@ -794,11 +795,11 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
     for verdict in verdicts:
         reported = claim.reported_by(verdict.measure)
         told = [
-            verdict.variant.replace("_", " "),
-            f"by {verdict.measure}".replace("_", " ") if verdict.measure else "",
+            plain(verdict.variant),
+            f"measure: {plain(verdict.measure)}" if verdict.measure else "",
             "" if verdict.first else verdict.whose,
             _with_interval(verdict),
-            "" if reported is None else f"reported {reported:g}",
+            "" if reported is None else f"reported {numeral(reported)}",
             f"{len(verdict.seeds)} runs" if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
@@ -812,8 +813,6 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
 
 def _print_certainty(row: Mapping[str, Any]) -> None:
     """Print how sure a verdict is, if there is anything to say."""
-    from longfair.runs.certainty import certainty
-
     if told := certainty(row):
         _line(f"        how sure: {', '.join(told)}")
 
@@ -828,9 +827,9 @@ def _with_interval(verdict: Verdict) -> str:
     if verdict.estimate is None:
         return ""
     if verdict.interval is None:
-        return f"{verdict.estimate:.4g}"
-    low, high = verdict.interval
-    return f"{verdict.estimate:.4g} [{low:.4g}, {high:.4g}]"
+        return numeral(verdict.estimate)
+    low, high = map(numeral, verdict.interval)
+    return f"{numeral(verdict.estimate)} [{low}, {high}]"
 
 
 def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -852,7 +851,7 @@ def _cell(value: Any) -> str | Text:
     if isinstance(value, Text):
         return value
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return numeral(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any
 
 import pandas as pd
@@ -123,10 +124,36 @@ def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
     )
     text = stored_runs.hyperparameters(runs)
     assert "In all: epochs 4; hidden 64, 64." in text
-    assert "| Experiment | learning rate |" in text
-    assert "| toy/a (book) | 0.0003 |" in text
-    assert "| toy/b (book), toy/c (book) | 0.01 |" in text
+    assert "| learning rate | Experiments |" in text
+    assert "| 0.0003 | toy/a (book) |" in text
+    assert "| 0.01 | toy/b (book), toy/c (book) |" in text
     assert "alpha" not in text
+
+
+def test_many_experiments_open_on_demand() -> None:
+    runs = pd.DataFrame([RUN | {"config": config(), "experiment": f"toy/{n}"} for n in "abcd"])
+    folded = "<details><summary>toy/a (book) and 3 more</summary>toy/a (book), toy/b (book), "
+    assert folded in stored_runs.hyperparameters(runs)
+
+
+@pytest.mark.parametrize(
+    ("paper", "row"),
+    [
+        (
+            "elbert",
+            r"`elbert-po` \| as coded \| alpha \(.\) 200,000; beta \(.\) 20; .*elbert/lending",
+        ),
+        ("elbert", r"`r-ppo` \| as coded \| .*penalty \(ζ\) 2; .*tolerance \(ω\) "),
+        ("elbert", r"`a-ppo` \| as coded \| .*change weight \(β₂\) "),
+        ("fppo", r"`f-ppo` \| as coded \| .*penalty weight 1.12; .*fppo/lending"),
+    ],
+)
+def test_every_paper_has_the_parameters_of_its_methods(paper: str, row: str) -> None:
+    declared = [one for one in registry.experiments().values() if one.paper == paper]
+    text = stored_runs.methods(declared, {paper: "Name"})
+    assert text.startswith("::::{dropdown} Name: ")
+    assert re.search(row, text)
+    assert "smoke" not in text
 
 
 def test_equal_names_of_settings_stay_apart() -> None:

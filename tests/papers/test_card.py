@@ -14,8 +14,9 @@ from longfair.cli import main
 from longfair.errors import UsageError
 from longfair.papers import card as cards
 from longfair.papers import registry
-from longfair.papers.card import COURSES, Line, card, plain, policy_at, why_not
+from longfair.papers.card import COURSES, Course, Line, card, plain, policy_at, why_not
 from longfair.papers.page import Page
+from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import Estimate
 
 FALLING = ("bias", "gap", "distance", "loss", "disparity", "invalid")
@@ -127,6 +128,29 @@ def test_courses_are_experiments_with_their_measures() -> None:
         assert course.experiment in registry.experiments()
         if len(runs.results):
             assert set(course.measures) <= set(runs.last.columns), course
+
+
+@pytest.mark.parametrize("course", COURSES, ids=lambda course: course.experiment)
+def test_no_other_stored_reference_is_better_than_the_best_one(course: Course) -> None:
+    last = Page("book", course.experiment).of(course.experiment).last
+    last = last[last["variant"] == REFERENCE].set_index(["method", "seed"])
+    if course.best not in last.index:
+        pytest.skip("no references are stored here: those of another experiment are played")
+    signs = [1 if key in cards.RISING else -1 for key in course.measures]
+    values = last[list(course.measures)] * signs
+    best, trivial = values.loc[course.best], values.loc[course.trivial].mean()
+    for name, other in values.groupby("method"):
+        more = other.droplevel("method") - best
+        noise = 2 * more.sem() + 0.01 * (best.mean() - trivial).abs()
+        dominates = (more.mean() >= -noise).all() and (more.mean() > noise).any()
+        assert not dominates, name
+
+
+def test_one_policy_is_the_best_in_a_world_whatever_is_measured_there() -> None:
+    best = {course.experiment: course.best for course in COURSES}
+    borrowing = [course for course in COURSES if course.policies]
+    assert borrowing
+    assert all(course.best == best[course.policies] for course in borrowing)
 
 
 @pytest.mark.parametrize("name", ["generous", "Same", "maker"])

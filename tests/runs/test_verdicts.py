@@ -678,7 +678,7 @@ def test_each_measure_is_judged_apart() -> None:
     verdicts = judge(claim_of(rule, measures=("code", "text")), results, profile="book")
     assert [(verdict.measure, verdict.word, verdict.measured) for verdict in verdicts] == [
         ("code", "reproduced", "bias, fair"),
-        ("text", "not reproduced", "bias exact, fair"),
+        ("text", "not reproduced", "exact bias, fair"),
     ]
     assert verdicts[1].name == "toy-1 (as coded, text)"
 

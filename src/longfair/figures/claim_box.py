@@ -9,7 +9,7 @@ from typing import Any
 
 from longfair.errors import UsageError, near_misses
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
-from longfair.runs.certainty import certainty, short_of_horizon
+from longfair.wording import certainty, numeral, plain, short_of_horizon
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
@@ -97,7 +97,7 @@ class ClaimBox:
         in it below each other.
         """
         variants = list(dict.fromkeys(row["variant"] for row in self.rows))
-        names = [_plain(variant) for variant in variants] if len(variants) > 1 else ["verdict"]
+        names = [plain(variant) for variant in variants] if len(variants) > 1 else ["verdict"]
         reported = any(row["reported"] is not None for row in self.rows)
         head = [*names, *["reported"] * reported, "claim"]
         body = [
@@ -176,7 +176,7 @@ def _words(row: Row) -> tuple[str, str, str, str]:
     """Return verdict, our value, reported value and basis as text."""
     number = f"{_number(row)} ({row['measured']})" if row["measured"] else _number(row)
     mark = _MARK if row["changed"] else ""
-    basis = _listed(_plain(row["variant"]), *_basis(row), mark) if _decided(row) else _NOTHING
+    basis = _listed(plain(row["variant"]), *_basis(row), mark) if _decided(row) else _NOTHING
     return _verdict(row), number, _value(row["reported"]), basis
 
 
@@ -193,7 +193,7 @@ def reported_cell(rows: Sequence[Row]) -> str:
     if len(told) == 1 or number is None:
         return _value(number)
     measures = dict.fromkeys(row["measure"] for row in rows if row["reported"] == number)
-    return html.escape(f"{_value(number)} (by {_listed(*map(_plain, measures))})")
+    return html.escape(f"{_value(number)} (by {_listed(*map(plain, measures))})")
 
 
 def verdict_cell(rows: Sequence[Row]) -> str:
@@ -250,7 +250,7 @@ def change_marks(row: Row) -> str:
 
 def _basis(row: Row) -> list[str]:
     """Say what a verdict rests on beside its variant: measure, settings, runs, steps."""
-    measure = f"measure: {_plain(row['measure'])}" if row["measure"] else ""
+    measure = f"measure: {plain(row['measure'])}" if row["measure"] else ""
     if row["instances"]:
         return [measure, f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"]
     of = f" of {row['horizon']:,}" if short_of_horizon(row) else ""
@@ -283,10 +283,6 @@ def _listed(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _plain(variant: object) -> str:
-    return str(variant or "").replace("_", " ")
-
-
 def _aside(text: str) -> str:
     return f'<br><small class="aside">{html.escape(text)}</small>' if text else ""
 
@@ -294,7 +290,7 @@ def _aside(text: str) -> str:
 def _value(value: object) -> str:
     if value is None or value == "":
         return _NOTHING
-    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+    return numeral(value) if isinstance(value, float) else " ".join(str(value).split())
 
 
 def _number(row: Row) -> str:

@@ -22,6 +22,7 @@ from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
 from longfair.runs.statistics import Estimate, estimate
+from longfair.wording import numeral
 
 PROFILE = "book"
 """Whose evaluation is used."""
@@ -42,7 +43,10 @@ class Course:
     trivial: str
     """A policy without training that needs no thought."""
     best: str
-    """The best policy that is known without learning: an exact optimum, or found by search."""
+    """The best policy that is known without learning: an exact optimum, or found by search.
+
+    No other stored one is as good by all measures and better by one.
+    """
     policies: str = ""
     """Experiment that declares these two; the same one when empty."""
 
@@ -71,12 +75,12 @@ _NOTIONS = {
 }
 
 COURSES = (
-    Course("elbert/lending", _RATES, "accept-all", "threshold-2-1"),
-    Course("elbert/notions-lending", _NOTIONS, "accept-all", "threshold-2-1", "elbert/lending"),
+    Course("elbert/lending", _RATES, "accept-all", "static-optimum"),
+    Course("elbert/notions-lending", _NOTIONS, "accept-all", "static-optimum", "elbert/lending"),
     Course("elbert/attention", _RATES, "equal", "static-optimum"),
     Course("elbert/attention-harder", _RATES, "equal", "static-optimum"),
     Course("elbert/infectious", _RATES, "uniform", "static-optimum"),
-    Course("elbert/infectious-harder", _RATES, "uniform", "static-optimum"),
+    Course("elbert/infectious-harder", _RATES, "uniform", "vaccinate-then-waste"),
     Course("fppo/lending", _GAPS, "accept-all", "static-reward"),
     Course("fppo/attention", _GAPS, "equal", "above-target"),
     Course("fppo/epidemic", _GAPS, "uniform", "static-reward"),
@@ -139,8 +143,8 @@ class Played(NamedTuple):
                 "measure": line.measure,
                 "better": "more" if line.rising else "less",
                 "policy": str(line.policy),
-                f"trivial: {self.course.trivial}": f"{line.trivial:.4g}",
-                f"best: {self.course.best}": f"{line.best:.4g}",
+                f"trivial: {self.course.trivial}": numeral(line.trivial),
+                f"best: {self.course.best}": numeral(line.best),
                 "of the way": line.position,
             }
             for line in self.lines

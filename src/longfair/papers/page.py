@@ -40,6 +40,7 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
+from longfair.wording import numeral
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
@@ -561,5 +562,6 @@ def _reasons(verdict: Verdict) -> str:
     """Say what decides a verdict, in one line."""
     parts = " ".join(f"{part.detail.rstrip('.')}." for part in verdict.parts or [verdict])
     middle = verdict.interquartile_mean
-    more = "" if middle is None else f" {verdict.measured}, with interquartile means: {middle:.4g}."
-    return f"{verdict.name}: {verdict.answer}. {parts}{more}"
+    if middle is not None:
+        parts += f" {verdict.measured}, with interquartile means: {numeral(middle)}."
+    return f"{verdict.name}: {verdict.answer}. {parts}"

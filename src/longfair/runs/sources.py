@@ -33,7 +33,8 @@ from longfair.runs.keys import classes_of, package_versions, parts_of, sha256
 
 _OWN_PACKAGE = "longfair"
 _PARSING = threading.Lock()
-_ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "__main__")
+_ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "wording", "__main__")
+_SHARED = ("errors.py", "settings.py", "wording.py")
 _DOTTED_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 _LAYOUT_FIELDS = frozenset({"type_comment", "type_params", "ctx", "kind"})
 
@@ -75,11 +76,14 @@ def library_stamp(room: str = "") -> str:
     Parameters
     ----------
     room
-        Only the files of this folder; all, and those of packages that extend the library, when
-        not given.
+        Only the files of this folder, and those that all rooms share; all, and those of packages
+        that extend the library, when not given.
     """
-    roots = [Path(longfair.__file__).parent / room, *([] if room else _outside())]
-    found = [
+    library = Path(longfair.__file__).parent
+    roots = [library / room, *([] if room else _outside())]
+    shared = ((name, library / name) for name in _SHARED if room)
+    found = [(name, path.stat()) for name, path in shared]
+    found += [
         (f"{Path(folder).relative_to(root.parent)}/{name}", Path(folder, name).stat())
         for root in roots
         for folder, _, names in os.walk(root)

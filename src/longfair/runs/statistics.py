@@ -33,6 +33,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longfair.errors import UsageError
+from longfair.wording import numeral
 
 RESAMPLES = 10_000
 """Bootstrap resamples behind every interval."""
@@ -88,8 +89,8 @@ class Estimate:
     def __str__(self) -> str:
         """Write the number and, in brackets, its interval."""
         if self.low is None or self.high is None:
-            return f"{self.value:.4g}"
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+            return numeral(self.value)
+        return f"{numeral(self.value)} [{numeral(self.low)}, {numeral(self.high)}]"
 
 
 def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:

@@ -24,6 +24,7 @@ from longfair.runs.rules.rule import methods_of
 from longfair.runs.rules.words import Word, answer
 from longfair.runs.statistics import Kind
 from longfair.runs.store import Store, no_results
+from longfair.wording import plain
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Verdict:
     @property
     def name(self) -> str:
         """The claim's id with variant and measure."""
-        which = ", ".join(filter(None, (self.variant, self.measure))).replace("_", " ")
+        which = ", ".join(map(plain, filter(None, (self.variant, self.measure))))
         return f"{self.claim.id} ({which})"
 
     @property

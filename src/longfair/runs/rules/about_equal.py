@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
-from longfair.runs.rules.rule import RuleFields, register
+from longfair.runs.rules.rule import RuleFields, plain, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
@@ -59,9 +59,9 @@ class AboutEqualRule(PairedRule):
         return min(verdicts, key=_strength)
 
     def _found(self, case: Case, paired: Paired, other: str, difference: Floats) -> Finding:
-        metric = case.metric(self.quantity)
         found = case.smallest([mean_effect(difference)])
-        what = f"{metric} of {self.method} less that of {other} is {found}"
+        both = f"{plain(self.method)} less that of {plain(other)}"
+        what = f"{case.measured(self.quantity)} of {both} is {found}"
         return Finding(
             estimate=found,
             measured=self.difference(case, self.method, other),

@@ -11,7 +11,7 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
-from longfair.runs.rules.rule import Quantity, Rule
+from longfair.runs.rules.rule import Quantity, Rule, plain
 from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, Word, answer, sentence
 from longfair.runs.statistics import (
     Effect,
@@ -208,10 +208,10 @@ class Case:
 
     def not_attempted(self, missing: Sequence[str]) -> Verdict:
         """Return the verdict where methods have no results."""
+        methods, variant = ", ".join(map(plain, missing)), plain(self.blank.variant)
         return replace(
             self.blank,
-            detail=f"no results of {', '.join(missing)} in {self.blank.variant} under "
-            f"{self.blank.profile}",
+            detail=f"no results of {methods} in {variant} under {self.blank.profile}",
             missing=tuple(missing),
         )
 

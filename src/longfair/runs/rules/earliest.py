@@ -80,16 +80,16 @@ class EarliestRule(Rule):
         equal = np.full(len(seeds), 1 / len(seeds))
         moments = [first_reached(curve, equal, self.level) for curve in shared]
         said = [
-            f"{method} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
+            f"{plain(method)} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
             for method, moment, curve in zip(self.methods, moments, shared, strict=True)
         ]
         finding = Finding(
             estimate=found,
             measured=f"steps by which the mean {case.measured(self.quantity)} of "
             f"{plain(self.method)} is the first to reach {self.level:g}",
-            detail=f"steps until the mean curve of {case.metric(self.quantity)} reaches "
-            f"{self.level:g}: {', '.join(said)}; {self.method} is {found} earlier, claimed more "
-            "than 0",
+            detail=f"steps until the mean curve of {plain(case.metric(self.quantity))} reaches "
+            f"{self.level:g}: {', '.join(said)}; {plain(self.method)} is {found} earlier, claimed "
+            "more than 0",
             seeds=seeds,
             interquartile_mean=None,
         )

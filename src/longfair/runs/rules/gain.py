@@ -102,7 +102,7 @@ class GainRule(PairedRule):
         """Say in plain words which number is measured."""
 
     @abstractmethod
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
 
     def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
@@ -111,7 +111,7 @@ class GainRule(PairedRule):
         for other, effect in effects.items():
             if not np.isfinite(effect.value):
                 return case.undecided(
-                    f"no reduction from {other}, whose mean is not positive",
+                    f"no reduction from {plain(other)}, whose mean is not positive",
                     seeds=paired.seeds,
                     missing=paired.missing,
                 )
@@ -120,7 +120,8 @@ class GainRule(PairedRule):
         finding = Finding(
             estimate=found,
             measured=self.measured(case, worst),
-            detail=self.sentence(case.metric(self.quantity), found, worst) + paired.left_out,
+            detail=self.sentence(case.measured(self.quantity), found, plain(worst))
+            + paired.left_out,
             seeds=paired.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
             better=case.once(self, "better", lambda: _better(effects[worst])),
@@ -182,10 +183,10 @@ class _MarginRule(_DifferenceOfMeans):
         by = f" by at least {self.margin:g}" if self.margin else ""
         return f"{self.about(measure)} is {where} {self.each_other}{by}"
 
-    def side(self, metric: str, found: Estimate, other: str, where: str) -> str:
+    def side(self, what: str, found: Estimate, other: str, where: str) -> str:
         """Say on which side of the other method it is, and what is claimed."""
         claimed = f"claimed {'at least' if self.margin else 'more than'} {self.margin:g}"
-        return f"{metric} of {self.method} is {found} {where} {other}, {claimed}"
+        return f"{what} of {plain(self.method)} is {found} {where} {other}, {claimed}"
 
 
 @register("highest")
@@ -197,9 +198,9 @@ class HighestRule(_MarginRule):
         """Say that the method is to be above."""
         return self.beyond(measure, "above")
 
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        return self.side(metric, found, other, "above")
+        return self.side(what, found, other, "above")
 
 
 @register("lowest")
@@ -213,9 +214,9 @@ class LowestRule(_MarginRule):
         """Say that the method is to be below."""
         return self.beyond(measure, "below")
 
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        return self.side(metric, found, other, "below")
+        return self.side(what, found, other, "below")
 
 
 @register("at_least")
@@ -248,10 +249,10 @@ class AtLeastRule(_MarginRule):
             where = f"at least {-self.margin:g} above"
         return f"{self.about(measure)} is {where} {self.each_other}"
 
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        what = f"{metric} of {self.method} less that of {other} is {found}"
-        return f"{what}, claimed at least {0.0 - self.margin:g}"
+        less = f"{what} of {plain(self.method)} less that of {other} is {found}"
+        return f"{less}, claimed at least {0.0 - self.margin:g}"
 
 
 @register("difference")
@@ -278,9 +279,9 @@ class DifferenceRule(_DifferenceOfMeans):
         """Return the word for an interval of the difference."""
         return self.size.word(low, high)
 
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        return f"{metric} of {self.method} less that of {other} is {found}, {self.size}"
+        return f"{what} of {plain(self.method)} less that of {other} is {found}, {self.size}"
 
 
 @register("reduction")
@@ -327,9 +328,9 @@ class ReductionRule(GainRule):
         what = case.measured(self.quantity)
         return f"{what}, {plain(self.method)}: reduction from {plain(other)}"
 
-    def sentence(self, metric: str, found: Estimate, other: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        what = f"{metric} of {self.method} is reduced by {found} against {other}"
+        reduced = f"{what} of {plain(self.method)} is reduced by {found} against {other}"
         if isinstance(self.size, Target):
-            return f"{what}, {self.size}"
-        return f"{what}, claimed at least {self.size:g}"
+            return f"{reduced}, {self.size}"
+        return f"{reduced}, claimed at least {self.size:g}"

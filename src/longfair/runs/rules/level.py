@@ -66,7 +66,8 @@ class LevelRule(Rule):
         finding = Finding(
             estimate=found,
             measured=f"{case.measured(self.quantity)}, {plain(self.method)}",
-            detail=f"{case.metric(self.quantity)} of {self.method} is {found}, {self.claimed()}",
+            detail=f"{case.measured(self.quantity)} of {plain(self.method)} is {found}, "
+            f"{self.claimed()}",
             seeds=values.index.tolist(),
             interquartile_mean=middle,
         )

@@ -43,7 +43,7 @@ class Paired:
     @property
     def left_out(self) -> str:
         """End of a sentence that names the methods without results."""
-        names = ", ".join(self.missing)
+        names = ", ".join(map(plain, self.missing))
         return f"; not compared with {names}, which was not run" if names else ""
 
 

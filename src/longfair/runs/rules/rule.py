@@ -12,6 +12,7 @@ from longfair.runs.experiment import require_name
 from longfair.runs.fields import Fields
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word
 from longfair.runs.tables import ALL_GROUPS, PHASES
+from longfair.wording import plain as plain  # all rules ask for it here
 
 if TYPE_CHECKING:
     from longfair.runs.rules.case import Case
@@ -423,8 +424,3 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     """Write names of methods as in "a, b and c"."""
     *first, final = map(plain, names)
     return f"{', '.join(first)} {last} {final}" if first else final
-
-
-def plain(name: str) -> str:
-    """Write the name of a metric, or of a method with its variant, as words."""
-    return name.replace("_", " ").replace(":", " ")

@@ -100,13 +100,13 @@ class ShareRule(Rule):
         )
         where = f"{self.side} {self.edge:g}"
         counts = [
-            f"{int(one.sum())} of {len(seeds)} runs of {method}"
+            f"{int(one.sum())} of {len(seeds)} runs of {plain(method)}"
             for one, method in zip(hits, self.methods, strict=True)
         ]
         finding = Finding(
             estimate=found,
             measured=self._measured(case, where),
-            detail=f"{' and '.join(counts)} have {case.metric(self.quantity)} {where}: "
+            detail=f"{' and '.join(counts)} have {case.measured(self.quantity)} {where}: "
             f"{found}, claimed between {self.low:g} and {self.high:g}",
             seeds=seeds,
             interquartile_mean=None,

@@ -13,6 +13,7 @@ from longfair.runs.rules.gain import of_effect
 from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats, joined
+from longfair.wording import numeral
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -74,7 +75,7 @@ class TradeOffRule(Rule):
         values = values.reshape(2, len(self.methods), len(seeds))
         points = values.mean(axis=2)
         said = ", ".join(
-            f"{method} {reward:.4g} at {unfairness:.4g}"
+            f"{plain(method)} {numeral(reward)} at {numeral(unfairness)}"
             for method, unfairness, reward in zip(self.methods, *points, strict=True)
         )
         effect = case.percentile(

@@ -67,8 +67,8 @@ class WinsRule(PairedRule):
             estimate=found,
             measured=f"share of runs with {self.quantity.measured(case.blank.measure)} of "
             f"{plain(self.method)} {side} {others}{by}",
-            detail=f"in {int(best.sum())} of {best.size} runs {case.metric(self.quantity)} of "
-            f"{self.method} is {side} that of {others}{by}: {found}, claimed more than half"
+            detail=f"in {int(best.sum())} of {best.size} runs {case.measured(self.quantity)} of "
+            f"{plain(self.method)} is {side} that of {others}{by}: {found}, claimed more than half"
             f"{paired.left_out}",
             seeds=paired.seeds,
             interquartile_mean=None,

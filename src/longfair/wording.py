@@ -1,12 +1,44 @@
-"""How sure a verdict is, in words: what box, board and command line say beside it."""
+"""Words and numbers as readers see them, in all rooms: names, numbers, how sure a verdict is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+LARGE = 1e7
+"""From here on numbers are written with an exponent."""
+
+_SAID = {"bias_exact": "exact bias", "in_use": "massaging in use"}
+"""Names that are no words, even without their underscores."""
+
 Row = Mapping[str, Any]
 """A verdict as `longfair.runs.verdicts.Verdict.as_json` has it."""
+
+
+def numeral(value: float, digits: int = 4) -> str:
+    """Write a number with a few significant digits.
+
+    Parameters
+    ----------
+    value
+        The number.
+    digits
+        Significant digits; zeros at the end of a fraction are left out.
+
+    Returns
+    -------
+    str
+        As in "0.0229", "-17,000" and "97,230"; with an exponent only below 0.0001 and from `LARGE`
+        on.
+    """
+    text = f"{value:.{digits}g}"
+    large = "e+" in text or abs(float(text)) >= 1000
+    return f"{float(text):,.0f}" if large and abs(float(text)) < LARGE else text
+
+
+def plain(name: str) -> str:
+    """Write the name of a metric, a measure or a method with its variant, as words."""
+    return _SAID.get(name, name).replace("_", " ").replace(":", " ")
 
 
 def certainty(row: Row) -> list[str]:

@@ -1,0 +1,45 @@
+"""Words and numbers as readers see them."""
+
+from __future__ import annotations
+
+import pytest
+
+from longfair.wording import numeral, plain
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (0.02294, "0.02294"),
+        (-0.000746712, "-0.0007467"),
+        (6.691e-06, "6.691e-06"),
+        (999.96, "1,000"),
+        (-9000.0, "-9,000"),
+        (-17000.0, "-17,000"),
+        (97_228.7, "97,230"),
+        (9_999_400.0, "9,999,000"),
+        (12_345_678.0, "1.235e+07"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_four_digits_without_an_exponent(value: float, written: str) -> None:
+    assert numeral(value) == written
+
+
+def test_few_digits_leave_zeros_and_no_exponent() -> None:
+    assert (numeral(123.4, 2), numeral(123_456.0, 3)) == ("120", "123,000")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("late_peak", "late peak"),
+        ("elbert-po:as_coded", "elbert-po as coded"),
+        ("bias_exact", "exact bias"),
+        ("in_use", "massaging in use"),
+    ],
+)
+def test_names_become_words(name: str, words: str) -> None:
+    assert plain(name) == words
