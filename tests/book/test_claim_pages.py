@@ -18,6 +18,8 @@ import claim_links
 import claim_pages
 from browser import Browser
 from longfair.papers import registry
+from longfair.papers.claim_sheet import sheets
+from longfair.runs.store import Store
 
 VERDICT = re.compile(
     r'<strong class="verdict[^>]*>(?:[^<:]*settings[^<:]*: )?([a-z ]+?)(?: \(fragile\))?</strong>'
@@ -95,6 +97,20 @@ def test_a_figure_shows_the_first_verdict_of_every_variant() -> None:
     drawn = claim_pages.panels(sheet)
     assert drawn["title"].unique().tolist() == ["as coded, the authors' settings"]
     assert drawn["value"].tolist() == pytest.approx([0.0, 0.1, 0.2])
+
+
+def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
+    (claim,) = registry.select_claims(["fppo-1a-below"])
+    (sheet,) = sheets([claim], Store())
+    found = claim_pages.means(claim_pages.panels(sheet), claim_pages.possible(claim))
+    drawn = {
+        (row.title.partition(",")[0], f"{row.label}, {row.method}"): [row.mean, row.low, row.high]
+        for row in found.itertuples()
+    }
+    for verdict in sheet["verdicts"]:
+        for part in verdict["parts"]:
+            which = (claim_pages.plain(verdict["variant"]), part["measured"])
+            assert drawn[which] == pytest.approx([part["estimate"], *part["interval"]])
 
 
 def test_ids_in_tables_and_lists_become_links() -> None:
