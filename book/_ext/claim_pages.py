@@ -20,28 +20,17 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from claim_board import headlines
-from longfair.figures import Figure
+from claim_figures import drawing, tables
 from longfair.figures.claim_box import badge
-from longfair.figures.run_strips import run_strips
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
-from longfair.runs.claims import Claim
 from longfair.runs.evidence import SETTINGS_IN_WORDS
-from longfair.runs.keys import canonical_json, sha256
-from longfair.runs.rules.level import EVERYWHERE
-from longfair.runs.rules.rule import Ends, Quantity
-from longfair.runs.sources import library_stamp
-from longfair.runs.statistics import Estimate, estimate, within_ends
 from longfair.runs.store import Store
 from markdown_table import table
 
 Sheet = Mapping[str, Any]
 
 FOLDER = "book/claims"
-MOST_PANELS = 6
-"""Panels of a figure; what is beyond them is in the table of runs."""
-_PANEL = ["title", "label"]
-_OWN = ["number", "method", "seed", "value"]
 _COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core hours")
 
 
@@ -49,73 +38,6 @@ _COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core h
 def all_sheets() -> list[Sheet]:
     """Everything about every claim."""
     return list(sheets(registry.claims(), Store()))
-
-
-# Figure -----------------------------------------------------------------------------------------
-
-
-def panels(sheet: Sheet) -> pd.DataFrame:
-    """Numbers of single runs behind the first verdict of every variant and measure, by panel."""
-    first = {
-        (row["variant"], row["measure"]): row["settings"] for row in headlines(sheet["verdicts"])
-    }
-    rows = [
-        {
-            "title": f"{plain(row['variant'])}, {SETTINGS_IN_WORDS[row['settings']]}",
-            "label": row["number"].strip(","),
-            **{name: row[name] for name in _OWN},
-        }
-        for row in sheet["numbers"]
-        if first.get((row["variant"], row["measure"])) == row["settings"]
-    ]
-    found = pd.DataFrame(rows, columns=[*_PANEL, *_OWN]).drop_duplicates()
-    shown = found[_PANEL].drop_duplicates().head(MOST_PANELS)
-    return found.merge(shown, on=_PANEL)
-
-
-def possible(claim: Claim) -> dict[str, Ends]:
-    """Least and largest value of the numbers of single runs, by their words, where it is known."""
-    rows = [one.quantity for one in claim.rule.numbers]
-    known = {metric: ends for row in rows for metric, ends in row.possible.items()}
-    measures = dict.fromkeys(name for names in claim.measures.values() for name in names)
-    asked = [(row, measure) for row in rows for measure in measures]
-    asked += [(Quantity({name: metric}), name) for name in measures for metric in claim.beside]
-    named = {row.words(measure): row.metrics[measure] for row, measure in asked}
-    return {words: known[metric] for words, metric in named.items() if metric in known}
-
-
-def means(runs: pd.DataFrame, ends: Mapping[str, Ends]) -> pd.DataFrame:
-    """Mean of every method in every panel, with the interval that verdicts use.
-
-    Parameters
-    ----------
-    runs
-        As from `panels`.
-    ends
-        As from `possible`.
-    """
-    rows = []
-    for (title, label, method), own in runs.groupby([*_PANEL, "method"], sort=False):
-        found = _estimate(tuple(own["value"]), ends.get(own["number"].iloc[0], EVERYWHERE))
-        rows.append((title, label, method, found.value, found.low, found.high))
-    return pd.DataFrame(rows, columns=[*_PANEL, "method", "mean", "low", "high"])
-
-
-@cache
-def _estimate(values: tuple[float, ...], ends: Ends) -> Estimate:
-    return within_ends(estimate(values), *ends)
-
-
-def drawing(runs: pd.DataFrame, ends: Mapping[str, Ends], store: Store) -> tuple[str, str]:
-    """Draw runs, unless the store remembers the drawing; return the SVG and its words."""
-    shown = canonical_json([runs.to_dict("list"), means(runs, ends).to_dict("list")])
-    question = sha256(f"strips {library_stamp('figures')} {shown}")
-    known = store.index.answer(question)
-    if known is None:
-        drawn: Figure = run_strips(runs, means(runs, ends), judged=str(runs["method"].iloc[0]))
-        known = [drawn.svg().decode(), drawn.alt_text]
-        store.index.remember({question: known})
-    return known[0], known[1]
 
 
 # Page -------------------------------------------------------------------------------------------
@@ -255,7 +177,9 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
         )
         yield (
             "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
-            f"method is blue.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+            "method is blue, and what the rule asks for is shaded. Where it compares methods, a "
+            "row of its own has their differences, seed by seed, with number and interval of the "
+            f"verdict.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
         )
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
@@ -397,12 +321,11 @@ def files(root: Path, repository: str) -> dict[str, str]:
     for sheet in own:
         name, words = sheet["id"], ""
         if sheet["numbers"]:
-            table = pd.DataFrame(sheet["numbers"])
-            written[f"{name}.csv"] = table.to_csv(
+            numbers = pd.DataFrame(sheet["numbers"])
+            written[f"{name}.csv"] = numbers.to_csv(
                 index=False, float_format="%.6g", lineterminator="\n"
             )
-            drawn = panels(sheet)
-            written[f"{name}.svg"], words = drawing(drawn, possible(claims[name]), store)
+            written[f"{name}.svg"], words = drawing(tables(sheet, claims[name]), store)
             words = f"{_found(sheet)}. {words}"
         written[f"{name}.md"] = page(sheet, shown[name], words, repository)
         for part in sheet["code"]:

@@ -18,8 +18,6 @@ import claim_links
 import claim_pages
 from browser import Browser
 from longfair.papers import registry
-from longfair.papers.claim_sheet import sheets
-from longfair.runs.store import Store
 
 VERDICT = re.compile(
     r'<strong class="verdict[^>]*>(?:[^<:]*settings[^<:]*: )?([a-z ]+?)(?: \(fragile\))?</strong>'
@@ -88,29 +86,6 @@ def test_claims_that_a_note_names_are_links() -> None:
     assert claim_pages.naming("see elbert-static, not well-known") == (
         "see `elbert-static`, not well-known"
     )
-
-
-def test_a_figure_shows_the_first_verdict_of_every_variant() -> None:
-    ours = [{**row, "settings": "ours"} for row in SHEET["numbers"]]
-    other = {**ROW, "settings": "ours", "whose": "our settings"}
-    sheet = {**SHEET, "numbers": [*SHEET["numbers"], *ours], "verdicts": [ROW, other]}
-    drawn = claim_pages.panels(sheet)
-    assert drawn["title"].unique().tolist() == ["as coded, the authors' settings"]
-    assert drawn["value"].tolist() == pytest.approx([0.0, 0.1, 0.2])
-
-
-def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
-    (claim,) = registry.select_claims(["fppo-1a-below"])
-    (sheet,) = sheets([claim], Store())
-    found = claim_pages.means(claim_pages.panels(sheet), claim_pages.possible(claim))
-    drawn = {
-        (row.title.partition(",")[0], f"{row.label}, {row.method}"): [row.mean, row.low, row.high]
-        for row in found.itertuples()
-    }
-    for verdict in sheet["verdicts"]:
-        for part in verdict["parts"]:
-            which = (claim_pages.plain(verdict["variant"]), part["measured"])
-            assert drawn[which] == pytest.approx([part["estimate"], *part["interval"]])
 
 
 def test_ids_in_tables_and_lists_become_links() -> None:
