@@ -94,7 +94,7 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
         if which in of_verdicts.groups:
             own, rules = of_verdicts.get_group(which), leaves(claim.rule, verdict)
             found.judge(_title(*which[:2]), own, rules, verdict["measure"])
-    beside = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
+    beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
     for (settings, variant, words), own in beside:
         found.tell(_title(settings, variant), words, own, "; not judged")
     means = pd.DataFrame(found.means, columns=_MEANS).drop_duplicates([*_PANEL, "method"])
@@ -102,7 +102,8 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     runs = pd.DataFrame(found.runs, columns=_RUNS).drop_duplicates()
     claimed = pd.DataFrame(found.claimed, columns=_CLAIMED).drop_duplicates()
     blue = [plain(claim.rule.methods[0]), "difference", *_EFFECTS.values()]
-    return Tables(*(one.merge(shown, on=_PANEL) for one in (runs, means, claimed)), blue)
+    runs, means, claimed = (one.merge(shown, on=_PANEL) for one in (runs, means, claimed))
+    return Tables(runs, means, claimed, blue)
 
 
 def drawing(shown: Tables, store: Store) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
 from markdown_table import table
+from repository import Repository
 
 Sheet = Mapping[str, Any]
 
@@ -43,7 +44,7 @@ def all_sheets() -> list[Sheet]:
 # Page -------------------------------------------------------------------------------------------
 
 
-def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> str:
+def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Repository) -> str:
     """Write a claim's page.
 
     Parameters
@@ -55,7 +56,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> 
     words
         What its figure says; empty if there is none.
     repository
-        Address of the repository; empty where none is set.
+        Where the repository is, if it is anywhere.
     """
     parts = [
         "---\norphan: true\n---",
@@ -233,7 +234,7 @@ def _runs(sheet: Sheet) -> str:
     return f"::::{{dropdown}} All runs that it may be judged on, made {days}\n{table}\n::::"
 
 
-def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
+def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:
     rule = sheet["rule"]
     by_words: dict[str, list[str]] = defaultdict(list)
     for measure, words in rule["words"].items():
@@ -248,7 +249,7 @@ def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
     )
     events = [
         f"- {'changed' if number else 'written'} {event['date']} by commit "
-        f"{_commit(event['commit'], repository)}"
+        f"{repository.of_commit(event['commit'])}"
         for number, event in enumerate(rule["commits"])
     ]
     if sheet["made"]:
@@ -265,17 +266,12 @@ def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
     )
 
 
-def _commit(name: str, repository: str) -> str:
-    short = f"`{name[:12]}`"
-    return f"[{short}]({repository}/commit/{name})" if repository else short
-
-
-def _code(part: Mapping[str, Any], repository: str) -> str:
-    own = part["name"].rpartition(".")[2]
+def _code(part: Mapping[str, Any], repository: Repository) -> str:
+    own, file = part["name"].rpartition(".")[2], f"src/{part['file']}"
+    address = repository.lines(file, part["first"], part["last"])
+    there = f" ([in the repository]({address}))" if address else ""
     lines = f"lines {part['first']} to {part['last']}"
-    address = f"{repository}/blob/main/src/{part['file']}#L{part['first']}-L{part['last']}"
-    there = f" ([in the repository]({address}))" if repository else ""
-    return f"- {{ref}}`{own} <{target(part['name'])}>`, `src/{part['file']}`, {lines}{there}"
+    return f"- {{ref}}`{own} <{target(part['name'])}>`, `{file}`, {lines}{there}"
 
 
 def target(name: str) -> str:
@@ -310,7 +306,7 @@ def notebooks_with(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def files(root: Path, repository: str) -> dict[str, str]:
+def files(root: Path, repository: Repository) -> dict[str, str]:
     """Everything that is written below the folder: name to content."""
     store = Store()
     own = all_sheets()
@@ -339,7 +335,7 @@ def write(app: Sphinx) -> None:
     """Write what changed, and take away what no claim has any more."""
     root = Path(app.srcdir)
     folder = root / FOLDER
-    wanted = files(root, app.config.html_theme_options.get("repository_url", "").rstrip("/"))
+    wanted = files(root, Repository.of(app))
     for old in folder.rglob("*.*"):
         if old.relative_to(folder).as_posix() not in wanted:
             old.unlink()

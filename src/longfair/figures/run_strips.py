@@ -93,11 +93,11 @@ def run_strips(
         drawing = Drawing(figsize=(_WIDTH, height), dpi=PIXELS_PER_INCH)
         said = []
         for place in places:
-            own = [_of_panel(table, place.key) for table in (runs, means, bands)]
+            own, averages, asked = (_of_panel(one, place.key) for one in (runs, means, bands))
             deep = row * len(place.rows)
             box = (left, height - place.axes - deep, _WIDTH - left - _RIGHT, deep)
             axes = drawing.add_axes(_share(box, _WIDTH, height))
-            said.append(_panel(axes, place, *own, judged))
+            said.append(_panel(axes, place, own, averages, asked, judged))
             axes.set_yticks(range(len(place.rows)), [names[method] for method in place.rows])
             _write(drawing, place, height, box)
     what = (
@@ -204,7 +204,7 @@ def _panel(
     judged: Collection[str],
 ) -> str:
     """Draw the runs of a panel; return its words."""
-    averages = means.set_index("method")
+    averages: dict[str, Any] = {str(one["method"]): one for _, one in means.iterrows()}
     said = []
     for row, method in enumerate(place.rows):
         values = runs.loc[runs["method"] == method, "value"].to_numpy(dtype=float)
@@ -219,7 +219,7 @@ def _panel(
             alpha=0.55,
         )
         asked = [f"({words})" for words in bands.loc[bands["method"] == method, "words"]]
-        parts = (_mean(axes, row, averages.loc[method], len(values)), _ends(values))
+        parts = (_mean(axes, row, averages[method], len(values)), _ends(values))
         said.append(" ".join([f"{method}: {', '.join(filter(None, parts))}", *asked]))
     axes.set_ylim(len(place.rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -233,7 +233,8 @@ def _panel(
 
 def _shade(axes: Axes, rows: Sequence[str], bands: pd.DataFrame) -> None:
     """Shade what is asked for in each row, with a line at every end that it has."""
-    where = [(rows.index(band.method), band.low, band.high) for band in bands.itertuples()]
+    ends = zip(bands["method"], bands["low"], bands["high"], strict=True)
+    where = [(rows.index(method), float(low), float(high)) for method, low, high in ends]
     for row, low, high in where:
         for end in {low, high} - {-np.inf, np.inf}:
             axes.plot([end, end], [row - 0.5, row + 0.5], color=GREEN, lw=1.2, ls=(0, (3, 1.5)))
