@@ -20,24 +20,18 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from claim_board import headlines
-from longfair.figures import Figure
+from claim_figures import drawing, tables
 from longfair.figures.claim_box import badge
-from longfair.figures.run_strips import run_strips
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
-from longfair.runs.keys import canonical_json, sha256
-from longfair.runs.sources import library_stamp
-from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from markdown_table import table
+from repository import Repository
 
 Sheet = Mapping[str, Any]
 
 FOLDER = "book/claims"
-MOST_PANELS = 6
-"""Panels of a figure; what is beyond them is in the table of runs."""
-_PANEL = ["title", "label"]
 _COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core hours")
 
 
@@ -47,58 +41,10 @@ def all_sheets() -> list[Sheet]:
     return list(sheets(registry.claims(), Store()))
 
 
-# Figure -----------------------------------------------------------------------------------------
-
-
-def panels(sheet: Sheet) -> pd.DataFrame:
-    """Numbers of single runs behind the first verdict of every variant and measure, by panel."""
-    first = {
-        (row["variant"], row["measure"]): row["settings"] for row in headlines(sheet["verdicts"])
-    }
-    rows = [
-        {
-            "title": f"{plain(row['variant'])}, {SETTINGS_IN_WORDS[row['settings']]}",
-            "label": row["number"].strip(","),
-            **{name: row[name] for name in ("method", "seed", "value")},
-        }
-        for row in sheet["numbers"]
-        if first.get((row["variant"], row["measure"])) == row["settings"]
-    ]
-    found = pd.DataFrame(rows, columns=[*_PANEL, "method", "seed", "value"]).drop_duplicates()
-    shown = found[_PANEL].drop_duplicates().head(MOST_PANELS)
-    return found.merge(shown, on=_PANEL)
-
-
-def means(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean of every method in every panel, with its interval."""
-    rows = []
-    for key, own in runs.groupby([*_PANEL, "method"], sort=False):
-        found = _estimate(tuple(own["value"]))
-        rows.append((*key, found[0], *found[1:]))
-    return pd.DataFrame(rows, columns=[*_PANEL, "method", "mean", "low", "high"])
-
-
-@cache
-def _estimate(values: tuple[float, ...]) -> tuple[float, float | None, float | None]:
-    found = estimate(values)
-    return found.value, found.low, found.high
-
-
-def drawing(runs: pd.DataFrame, store: Store) -> tuple[str, str]:
-    """Draw runs, unless the store remembers the drawing; return the SVG and its words."""
-    question = sha256(f"strips {library_stamp('figures')} {canonical_json(runs.to_dict('list'))}")
-    known = store.index.answer(question)
-    if known is None:
-        drawn: Figure = run_strips(runs, means(runs), judged=str(runs["method"].iloc[0]))
-        known = [drawn.svg().decode(), drawn.alt_text]
-        store.index.remember({question: known})
-    return known[0], known[1]
-
-
 # Page -------------------------------------------------------------------------------------------
 
 
-def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> str:
+def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Repository) -> str:
     """Write a claim's page.
 
     Parameters
@@ -110,7 +56,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: str) -> 
     words
         What its figure says; empty if there is none.
     repository
-        Address of the repository; empty where none is set.
+        Where the repository is, if it is anywhere.
     """
     parts = [
         "---\norphan: true\n---",
@@ -232,7 +178,9 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
         )
         yield (
             "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
-            f"method is blue.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+            "method is blue, and what the rule asks for is shaded. Where it compares methods, a "
+            "row of its own has their differences, seed by seed, with number and interval of the "
+            f"verdict.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
         )
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
@@ -286,7 +234,7 @@ def _runs(sheet: Sheet) -> str:
     return f"::::{{dropdown}} All runs that it may be judged on, made {days}\n{table}\n::::"
 
 
-def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
+def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:
     rule = sheet["rule"]
     by_words: dict[str, list[str]] = defaultdict(list)
     for measure, words in rule["words"].items():
@@ -301,7 +249,7 @@ def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
     )
     events = [
         f"- {'changed' if number else 'written'} {event['date']} by commit "
-        f"{_commit(event['commit'], repository)}"
+        f"{repository.of_commit(event['commit'])}"
         for number, event in enumerate(rule["commits"])
     ]
     if sheet["made"]:
@@ -318,17 +266,12 @@ def _rule(sheet: Sheet, repository: str) -> Iterator[str]:
     )
 
 
-def _commit(name: str, repository: str) -> str:
-    short = f"`{name[:12]}`"
-    return f"[{short}]({repository}/commit/{name})" if repository else short
-
-
-def _code(part: Mapping[str, Any], repository: str) -> str:
-    own = part["name"].rpartition(".")[2]
+def _code(part: Mapping[str, Any], repository: Repository) -> str:
+    own, file = part["name"].rpartition(".")[2], f"src/{part['file']}"
+    address = repository.lines(file, part["first"], part["last"])
+    there = f" ([in the repository]({address}))" if address else ""
     lines = f"lines {part['first']} to {part['last']}"
-    address = f"{repository}/blob/main/src/{part['file']}#L{part['first']}-L{part['last']}"
-    there = f" ([in the repository]({address}))" if repository else ""
-    return f"- {{ref}}`{own} <{target(part['name'])}>`, `src/{part['file']}`, {lines}{there}"
+    return f"- {{ref}}`{own} <{target(part['name'])}>`, `{file}`, {lines}{there}"
 
 
 def target(name: str) -> str:
@@ -363,22 +306,22 @@ def notebooks_with(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def files(root: Path, repository: str) -> dict[str, str]:
+def files(root: Path, repository: Repository) -> dict[str, str]:
     """Everything that is written below the folder: name to content."""
     store = Store()
     own = all_sheets()
+    claims = {claim.id: claim for claim in registry.claims()}
     shown = notebooks_with(root, [sheet["id"] for sheet in own])
     written = {}
     modules: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for sheet in own:
         name, words = sheet["id"], ""
         if sheet["numbers"]:
-            table = pd.DataFrame(sheet["numbers"])
-            written[f"{name}.csv"] = table.to_csv(
+            numbers = pd.DataFrame(sheet["numbers"])
+            written[f"{name}.csv"] = numbers.to_csv(
                 index=False, float_format="%.6g", lineterminator="\n"
             )
-            drawn = panels(sheet)
-            written[f"{name}.svg"], words = drawing(drawn, store)
+            written[f"{name}.svg"], words = drawing(tables(sheet, claims[name]), store)
             words = f"{_found(sheet)}. {words}"
         written[f"{name}.md"] = page(sheet, shown[name], words, repository)
         for part in sheet["code"]:
@@ -392,7 +335,7 @@ def write(app: Sphinx) -> None:
     """Write what changed, and take away what no claim has any more."""
     root = Path(app.srcdir)
     folder = root / FOLDER
-    wanted = files(root, app.config.html_theme_options.get("repository_url", "").rstrip("/"))
+    wanted = files(root, Repository.of(app))
     for old in folder.rglob("*.*"):
         if old.relative_to(folder).as_posix() not in wanted:
             old.unlink()

@@ -7,10 +7,44 @@ would open it somewhere, and no command clones it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+
+from longfair.runs.machine import commit_of
+
+
+class Repository(NamedTuple):
+    """Where the repository is, and from which of its commits the pages are made.
+
+    Parameters
+    ----------
+    address
+        Empty where none is set.
+    commit
+        Empty where there is none: outside a repository.
+    """
+
+    address: str = ""
+    commit: str = ""
+
+    @classmethod
+    def of(cls, app: Sphinx) -> Repository:
+        """Return the one that a build's configuration names."""
+        address = app.config.html_theme_options.get("repository_url") or ""
+        return cls(address.rstrip("/"), commit_of(Path(app.srcdir)).name or "")
+
+    def of_commit(self, name: str) -> str:
+        """Write the name of a commit, with a link if there is an address."""
+        short = f"`{name[:12]}`"
+        return f"[{short}]({self.address}/commit/{name})" if self.address else short
+
+    def lines(self, file: str, first: int, last: int) -> str:
+        """Return the address of lines as they are in the commit of the pages, or nothing."""
+        if not self.address or not self.commit:
+            return ""
+        return f"{self.address}/blob/{self.commit}/{file}#L{first}-L{last}"
 
 
 def shell(*lines: str) -> str:
@@ -63,7 +97,7 @@ def drop_buttons(_app: Sphinx, config: Config) -> None:
 
 def write(app: Sphinx) -> None:
     """Write the fragments that pages include."""
-    address = app.config.html_theme_options.get("repository_url") or ""
+    address = Repository.of(app).address
     folder = Path(app.srcdir) / "book" / "_generated"
     folder.mkdir(exist_ok=True)
     for name, text in {"clone": clone, "elsewhere": elsewhere, "cite": cite}.items():

@@ -18,6 +18,7 @@ import claim_links
 import claim_pages
 from browser import Browser
 from longfair.papers import registry
+from repository import Repository
 
 VERDICT = re.compile(
     r'<strong class="verdict[^>]*>(?:[^<:]*settings[^<:]*: )?([a-z ]+?)(?: \(fragile\))?</strong>'
@@ -54,13 +55,14 @@ SHEET: dict[str, Any] = {
     "commands": ["longfair rerun elbert-01"],
 }  # fmt: skip
 PAPERS = {"elbert": "ELBERT"}
+THERE = Repository("https://host/project", "0123abc")
 
 
 # --- what is written ----------------------------------------------------------------------------
 
 
 def test_a_page_says_everything_about_its_claim() -> None:
-    text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], "Words.", "https://host/project")
+    text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], "Words.", THERE)
     line = "| reward | `fair` | as coded | the authors' settings | 0.25 | 0.125 to 0.5 | 3 |"
     assert line in text
     for part in (
@@ -69,16 +71,18 @@ def test_a_page_says_everything_about_its_claim() -> None:
         "https://host/project/commit/abcdef0123456789", "was a mean, now a share", ":alt: Words.",
         "(/book/claims/elbert-01.csv)", "{doc}`/notebooks/elbert/lending`",
         ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].",
-        "https://host/project/blob/main/src/longfair/runs/rules/level.py#L10-L20",
+        "https://host/project/blob/0123abc/src/longfair/runs/rules/level.py#L10-L20",
     ):  # fmt: skip
         assert part in text, part
     assert VERDICT.findall(text) == ["reproduced"]
 
 
-def test_no_address_of_the_repository_no_link_to_it() -> None:
-    text = claim_pages.page(SHEET, [], "", "")
+@pytest.mark.parametrize("commit", ["", "0123abc"])
+def test_no_address_of_the_repository_no_link_to_it(commit: str) -> None:
+    text = claim_pages.page(SHEET, [], "", Repository("", commit))
     assert "in the repository" not in text
     assert "by commit `abcdef012345`" in text
+    assert "`src/longfair/runs/rules/level.py`, lines 10 to 20\n" in text
     assert re.findall(r"https?://[^)]*", text) == ["https://doi.org/10.1/2"]
 
 
@@ -86,15 +90,6 @@ def test_claims_that_a_note_names_are_links() -> None:
     assert claim_pages.naming("see elbert-static, not well-known") == (
         "see `elbert-static`, not well-known"
     )
-
-
-def test_a_figure_shows_the_first_verdict_of_every_variant() -> None:
-    ours = [{**row, "settings": "ours"} for row in SHEET["numbers"]]
-    other = {**ROW, "settings": "ours", "whose": "our settings"}
-    sheet = {**SHEET, "numbers": [*SHEET["numbers"], *ours], "verdicts": [ROW, other]}
-    drawn = claim_pages.panels(sheet)
-    assert drawn["title"].unique().tolist() == ["as coded, the authors' settings"]
-    assert drawn["value"].tolist() == pytest.approx([0.0, 0.1, 0.2])
 
 
 def test_ids_in_tables_and_lists_become_links() -> None:

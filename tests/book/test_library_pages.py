@@ -6,14 +6,17 @@ import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from docutils import nodes
 
 import api_pages
 import equation_index
 import page_head
 import repository
+import side_navigation
 from code_links import imports, link_code, target
 from longfair.metrics import benefit_rate
 
@@ -152,6 +155,54 @@ def test_without_an_address_nothing_is_cloned_or_opened() -> None:
     config = SimpleNamespace(html_theme_options={"repository_url": "", "launch_buttons": {"a": 1}})
     repository.drop_buttons(None, config)  # type: ignore[arg-type]  # stand-ins
     assert config.html_theme_options["launch_buttons"] == {}
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/owner/name/"])
+def test_fragments_follow_the_address_of_the_configuration(tmp_path: Path, address: str) -> None:
+    (tmp_path / "book").mkdir()
+    config = SimpleNamespace(html_theme_options={"repository_url": address})
+    repository.write(SimpleNamespace(config=config, srcdir=tmp_path))  # type: ignore[arg-type]
+    texts = {path.stem: path.read_text("utf-8") for path in tmp_path.rglob("*.md")}
+    assert ("git clone https://example.org/owner/name\n" in texts["clone"]) == bool(address)
+    assert ("git clone" in texts["elsewhere"]) == ("Binder" in texts["elsewhere"]) == bool(address)
+    assert ("https://" in texts["cite"]) == bool(address)
+
+
+def test_lines_of_code_are_those_of_the_commit_of_the_pages() -> None:
+    there = repository.Repository("https://example.org/name", "abc")
+    assert there.lines("src/a.py", 1, 9) == "https://example.org/name/blob/abc/src/a.py#L1-L9"
+    assert repository.Repository("https://example.org/name", "").lines("a.py", 1, 9) == ""
+    assert repository.Repository("", "abc").lines("a.py", 1, 9) == ""
+
+
+@pytest.mark.parametrize("page", ["book/claims/b-1", "book/claims/code/m", "book/api/x"])
+def test_pages_beside_the_contents_share_the_navigation_of_their_folder(page: str) -> None:
+    side_navigation.forget(None)  # type: ignore[arg-type]  # stand-ins
+    made: list[str] = []
+
+    def make(**named: Any) -> BeautifulSoup:
+        made.append(named["kind"])
+        above = "<li><a href='up/book/claims'>C</a></li><li><a href='up/book/reference'>R</a></li>"
+        return BeautifulSoup(f"<ul>{above}<li><a href='other'>O</a></li></ul>", "html.parser")
+
+    shown = []
+    for name in (page, page.rpartition("/")[0] + "/other"):
+        context = {"generate_toctree_html": make, "pathto": lambda name: f"up/{name}"}
+        side_navigation.reuse(None, name, "", context, None)  # type: ignore[arg-type]
+        shown.append(str(context["generate_toctree_html"](kind="sidebar")))  # type: ignore[operator]
+    assert made == ["sidebar"]
+    assert shown[0] == shown[1]
+    (current,) = BeautifulSoup(shown[0], "html.parser").select("li.current.active > a")
+    assert str(current["href"]).endswith(side_navigation.ABOVE[page.rpartition("/")[0]])
+
+
+def test_every_page_of_claims_and_library_has_the_navigation_of_the_book(book: Path) -> None:
+    leads = {"claims/elbert-01": "../claims", "api/longfair.metrics.bias": "../reference"}
+    for name, above in leads.items():
+        text = (book / f"book/{name}.html").read_text(encoding="utf-8")
+        (side,) = BeautifulSoup(text, "html.parser").select("nav.bd-docs-nav")
+        assert len(side.select("li.toctree-l1")) > 20
+        assert [str(link["href"]) for link in side.select("li.current > a")] == [f"{above}.html"]
 
 
 def test_a_page_is_described_by_its_first_paragraph() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from longfair.errors import UsageError
 from longfair.figures.run_strips import run_strips
-from longfair.figures.style import BLUE
+from longfair.figures.style import BLUE, GREEN
 
 RUNS = pd.DataFrame(
     [
@@ -30,7 +31,7 @@ MEANS = pd.DataFrame(
 
 
 def test_every_run_is_a_dot_in_the_row_of_its_method() -> None:
-    drawn = run_strips(RUNS, MEANS, judged="fair")
+    drawn = run_strips(RUNS, MEANS, judged=["fair"])
     axes = drawn.figure.axes[0]
     assert len(drawn.figure.axes) == 2
     assert [label.get_text() for label in axes.get_yticklabels()] == ["fair", "greedy"]
@@ -48,12 +49,47 @@ def test_the_words_have_every_mean_and_the_ends_of_the_runs() -> None:
     assert "as published, bias: fair: mean 1.2" in words
 
 
-def test_no_method_name_leaves_the_drawing() -> None:
-    long = RUNS.replace("greedy", "a-very-long-name-of-a-method-as-published")
-    drawn = run_strips(long, MEANS.replace("greedy", "a-very-long-name-of-a-method-as-published"))
-    for axes in drawn.figure.axes:
-        for label in axes.get_yticklabels():
-            assert label.get_window_extent().x0 >= 0
+@pytest.mark.parametrize(
+    ("was", "words"),
+    [
+        ("greedy", "a-very-long-name-of-a-method-that-is-compared-with-others-as-published"),
+        ("as published", "as published, the authors' settings, short of their steps"),
+        ("bias", "share of runs with a rather long name of a number less that of another method"),
+    ],
+)
+def test_no_words_leave_the_drawing(was: str, words: str) -> None:
+    drawn = run_strips(RUNS.replace(was, words), MEANS.replace(was, words)).figure
+    texts = [*drawn.texts, *(text for axes in drawn.axes for text in axes.get_yticklabels())]
+    assert words in " ".join(text.get_text().replace("\n", " ") for text in texts).replace(
+        "- ", "-"
+    )
+    for text in texts:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= drawn.bbox.width
+        assert 0 <= box.y0 < box.y1 <= drawn.bbox.height
+
+
+def test_what_is_asked_for_is_a_band_in_its_row_and_stands_in_the_words() -> None:
+    claimed = pd.DataFrame(
+        [("as coded", "bias", "fair", -np.inf, 0.15, "claimed at most 0.15")],
+        columns=["title", "label", "method", "low", "high", "words"],
+    )
+    drawn = run_strips(RUNS, MEANS, claimed=claimed)
+    axes = drawn.figure.axes[0]
+    (band,) = axes.collections
+    box = band.get_paths()[0].get_extents()
+    assert (box.x0, box.x1) == pytest.approx((axes.get_xlim()[0], 0.15))
+    assert (box.y0, box.y1) == (-0.5, 0.5)
+    assert [line.get_color() for line in axes.lines].count(GREEN) == 1
+    assert not drawn.figure.axes[1].collections
+    assert "2 runs from 0.1 to 0.3 (claimed at most 0.15); greedy" in drawn.alt_text
+    assert "bias; claimed at most 0.15" in [text.get_text() for text in drawn.figure.texts]
+
+
+def test_an_effect_without_runs_is_a_row_of_its_own() -> None:
+    share = pd.DataFrame([("as coded", "share above 1", "share", 0.5, 0.2, 0.8)])
+    drawn = run_strips(RUNS, pd.concat([MEANS, share.set_axis(MEANS.columns, axis=1)]))
+    assert "as coded, share above 1: share: 0.5 (0.2 to 0.8)." in drawn.alt_text
 
 
 def test_the_same_runs_give_the_same_file() -> None:

@@ -1,0 +1,346 @@
+"""Draw a claim: the runs behind its verdicts, and what its rule asks of them.
+
+A panel has the numbers of single runs, a row for each method. Where the rule is about a mean, what
+it asks for is shaded there. Where it is about something else, such as the difference of two
+methods, a panel below has that, seed by seed if it can be, with number and interval of the verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from claim_board import headlines
+from longfair.figures import Figure
+from longfair.figures.run_strips import run_strips
+from longfair.runs.claims import Claim
+from longfair.runs.evidence import SETTINGS_IN_WORDS
+from longfair.runs.keys import canonical_json, sha256
+from longfair.runs.rules.about_equal import AboutEqualRule
+from longfair.runs.rules.conjunction import AllRule
+from longfair.runs.rules.earliest import EarliestRule
+from longfair.runs.rules.gain import (
+    AtLeastRule,
+    DifferenceRule,
+    GainRule,
+    HighestRule,
+    LowestRule,
+    ReductionRule,
+    Target,
+)
+from longfair.runs.rules.level import EVERYWHERE, BoundRule, LevelRule, ValueRule
+from longfair.runs.rules.paired import PairedRule
+from longfair.runs.rules.rule import AtWorst, Ends, Guarded, Quantity, Rule, plain
+from longfair.runs.rules.share import ShareRule
+from longfair.runs.rules.trade_offs import TradeOffRule
+from longfair.runs.rules.wins import WinsRule
+from longfair.runs.sources import library_stamp
+from longfair.runs.statistics import Estimate, estimate, smallest, within_ends
+from longfair.runs.store import Store
+
+Sheet = Mapping[str, Any]
+
+MOST_PANELS = 12
+"""Panels of a figure; what is beyond them is in the table of runs."""
+_PANEL = ["title", "label"]
+_RUNS = [*_PANEL, "method", "seed", "value"]
+_MEANS = [*_PANEL, "method", "mean", "low", "high"]
+_CLAIMED = [*_PANEL, "method", "low", "high", "words"]
+_EFFECTS: Mapping[type[Rule], str] = {
+    ReductionRule: "reduction",
+    ShareRule: "share",
+    WinsRule: "share",
+    EarliestRule: "steps earlier",
+}
+"""What the row of an effect is called where it is no difference."""
+
+
+class Tables(NamedTuple):
+    """What a figure draws; see `run_strips`."""
+
+    runs: pd.DataFrame
+    means: pd.DataFrame
+    claimed: pd.DataFrame
+    judged: list[str]
+
+    def key(self) -> str:
+        """Write all of it as one text."""
+        tables = (self.runs, self.means, self.claimed)
+        return canonical_json([*(one.astype(str).to_dict("list") for one in tables), self.judged])
+
+
+def tables(sheet: Sheet, claim: Claim) -> Tables:
+    """Gather what the figure of a claim shows, the first verdict of every variant before others.
+
+    Parameters
+    ----------
+    sheet
+        Everything about the claim, with numbers of single runs.
+    claim
+        The claim.
+    """
+    ends = possible(claim)
+    numbers = pd.DataFrame(sheet["numbers"])
+    found = _Found(claim.asked, ends, [], [], [])
+    judged = numbers["judged"].astype(bool)
+    of_verdicts = numbers[judged].groupby(["settings", "variant", "measure"])
+    for verdict in _in_order(sheet["verdicts"]):
+        which = (verdict["settings"], verdict["variant"], verdict["measure"])
+        if which in of_verdicts.groups:
+            own, rules = of_verdicts.get_group(which), leaves(claim.rule, verdict)
+            found.judge(_title(*which[:2]), own, rules, verdict["measure"])
+    beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
+    for (settings, variant, words), own in beside:
+        found.tell(_title(settings, variant), words, own, "; not judged")
+    means = pd.DataFrame(found.means, columns=_MEANS).drop_duplicates([*_PANEL, "method"])
+    shown = means[_PANEL].drop_duplicates().head(MOST_PANELS)
+    runs = pd.DataFrame(found.runs, columns=_RUNS).drop_duplicates()
+    claimed = pd.DataFrame(found.claimed, columns=_CLAIMED).drop_duplicates()
+    blue = [plain(claim.rule.methods[0]), "difference", *_EFFECTS.values()]
+    runs, means, claimed = (one.merge(shown, on=_PANEL) for one in (runs, means, claimed))
+    return Tables(runs, means, claimed, blue)
+
+
+def drawing(shown: Tables, store: Store) -> tuple[str, str]:
+    """Draw tables, unless the store remembers the drawing; return the SVG and its words."""
+    question = sha256(f"strips {library_stamp('figures')} {shown.key()}")
+    known = store.index.answer(question)
+    if known is None:
+        drawn: Figure = strips(shown)
+        known = [drawn.svg().decode(), drawn.alt_text]
+        store.index.remember({question: known})
+    return known[0], known[1]
+
+
+def strips(shown: Tables) -> Figure:
+    """Draw tables."""
+    return run_strips(shown.runs, shown.means, claimed=shown.claimed, judged=shown.judged)
+
+
+def _title(settings: str, variant: str) -> str:
+    return f"{plain(variant)}, {SETTINGS_IN_WORDS[settings]}"
+
+
+def _in_order(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Put the first verdict of every variant and measure before what stands beside it."""
+    first = headlines(verdicts)
+    return [*first, *(row for row in verdicts if row not in first)]
+
+
+# Rules ------------------------------------------------------------------------------------------
+
+
+def leaves(
+    rule: Rule, found: Mapping[str, Any] | None
+) -> Iterator[tuple[Rule, Mapping[str, Any] | None]]:
+    """Go through the rules within a rule, with what a verdict found by each; guards have none.
+
+    Parameters
+    ----------
+    rule
+        Any rule.
+    found
+        A verdict as JSON, or a part of one.
+    """
+    if isinstance(rule, AtWorst):
+        yield from leaves(rule.rule, found)
+    elif isinstance(rule, Guarded):
+        yield from leaves(rule.rule, found)
+        yield from leaves(rule.guard, None)
+    elif isinstance(rule, AllRule):
+        parts = (found or {}).get("parts") or [None] * len(rule.rules)
+        for part, own in zip(rule.rules, parts, strict=True):
+            yield from leaves(part, own)
+    else:
+        yield rule, found
+
+
+def asked_for(rule: Rule) -> tuple[float, float, str]:
+    """Return between which ends an effect is to lie by a rule, and the same in words."""
+    if isinstance(rule, ValueRule):
+        ends = (rule.target - rule.tolerance, rule.target + rule.tolerance)
+        return *ends, rule.claimed().removeprefix("claimed ")
+    if isinstance(rule, BoundRule):
+        return rule.low, rule.high, rule.claimed().removeprefix("claimed ")
+    if isinstance(rule, AboutEqualRule):
+        return -rule.margin, rule.margin, f"within {rule.margin:g} of 0"
+    if isinstance(rule, ShareRule):
+        return rule.low, rule.high, f"between {rule.low:g} and {rule.high:g}"
+    if isinstance(rule, WinsRule):
+        return 0.5, 1.0, "more than half"
+    if isinstance(rule, AtLeastRule):
+        return -rule.margin, math.inf, f"at least {0.0 - rule.margin:g}"
+    if isinstance(rule, HighestRule | LowestRule) and rule.margin:
+        return rule.margin, math.inf, f"at least {rule.margin:g}"
+    size = rule.size if isinstance(rule, DifferenceRule | ReductionRule) else None
+    if isinstance(size, Target):
+        ends = (size.target - size.tolerance, size.target + size.tolerance)
+        return *ends, str(size).removeprefix("claimed ")
+    if size is not None:
+        return size, math.inf, f"at least {size:g}"
+    return 0.0, math.inf, "more than 0"
+
+
+def possible(claim: Claim) -> dict[str, Ends]:
+    """Least and largest value of the numbers of single runs, by their words, where it is known."""
+    rows = [one.quantity for one in claim.rule.numbers]
+    known = {metric: ends for row in rows for metric, ends in row.possible.items()}
+    measures = dict.fromkeys(name for names in claim.measures.values() for name in names)
+    asked = [(row, measure) for row in rows for measure in measures]
+    asked += [(Quantity({name: metric}), name) for name in measures for metric in claim.beside]
+    named = {row.words(measure): row.metrics[measure] for row, measure in asked}
+    return {words: known[metric] for words, metric in named.items() if metric in known}
+
+
+# Tables -----------------------------------------------------------------------------------------
+
+
+class _Found(NamedTuple):
+    """Rows of the tables, as far as they are known."""
+
+    asked: str
+    ends: Mapping[str, Ends]
+    runs: list[tuple[Any, ...]]
+    means: list[tuple[Any, ...]]
+    claimed: list[tuple[Any, ...]]
+
+    def judge(
+        self,
+        title: str,
+        own: pd.DataFrame,
+        rules: Iterator[tuple[Rule, Mapping[str, Any] | None]],
+        measure: str,
+    ) -> None:
+        """Add what belongs to one verdict."""
+        for rule, found in rules:
+            for one in rule.numbers:
+                words, methods = one.quantity.words(measure), list(map(plain, one.methods))
+                rows = own[(own["number"] == words) & own["method"].isin(methods)]
+                self.tell(title, words, rows)
+                self._add_asked(title, words, rule, rows)
+            self._add_effect(title, own, rule, found, measure)
+
+    def tell(self, title: str, words: str, rows: pd.DataFrame, note: str = "") -> None:
+        """Add a number of some methods."""
+        label, ends = words.strip(",") + note, self.ends.get(words, EVERYWHERE)
+        for method, own in rows.groupby("method", sort=False):
+            found = _mean(tuple(own["value"]), ends)
+            self.means.append((title, label, method, found.value, found.low, found.high))
+            values = zip(own["seed"], own["value"], strict=True)
+            self.runs.extend((title, label, method, seed, value) for seed, value in values)
+
+    def _add_asked(self, title: str, words: str, rule: Rule, rows: pd.DataFrame) -> None:
+        """Say what is asked of a method's mean, or which of its runs are counted."""
+        if not isinstance(rule, LevelRule | ShareRule):
+            return
+        low, high, asked = asked_for(rule)
+        asked = f"{self._claimed} {asked}"
+        if isinstance(rule, ShareRule):
+            low, high = (rule.edge, math.inf) if rule.side == "above" else (-math.inf, rule.edge)
+            asked = f"counted: {rule.side} {rule.edge:g}"
+        for method in rows["method"].unique():
+            self.claimed.append((title, words.strip(","), method, low, high, asked))
+
+    def _add_effect(
+        self,
+        title: str,
+        own: pd.DataFrame,
+        rule: Rule,
+        found: Mapping[str, Any] | None,
+        measure: str,
+    ) -> None:
+        """Add a row for what the rule judges, if that is no method's mean."""
+        wide = _by_seed(own, rule, measure)
+        if isinstance(rule, LevelRule) or wide is None:
+            return
+        if isinstance(rule, WinsRule):
+            self._add_margins(title, wide, rule, measure)
+        told = _of_guard(rule, wide, measure) if found is None else found
+        if told is None or told["estimate"] is None:
+            return
+        label = told["measured"].partition(" (part ")[0]
+        name = _EFFECTS.get(type(rule), "difference")
+        low, high = told["interval"] or (None, None)
+        self.means.append((title, label, name, told["estimate"], low, high))
+        by_seed = differences(rule, wide, told["estimate"]).items()
+        self.runs.extend((title, label, name, seed, value) for seed, value in by_seed)
+        least, most, words = asked_for(rule)
+        self.claimed.append((title, label, name, least, most, f"{self._claimed} {words}"))
+
+    def _add_margins(self, title: str, wide: pd.DataFrame, rule: WinsRule, measure: str) -> None:
+        """Add by how much a method is better than the best of the others, seed by seed."""
+        sign = 1.0 if rule.higher else -1.0
+        gains = _gains(rule, wide, sign).min(axis=1)
+        others = " or ".join(plain(other) for other in rule.others)
+        first, second = (plain(rule.method), others)[:: int(sign)]
+        label = f"{rule.quantity.words(measure).strip(',')}, {first} less {second}"
+        self.means.append((title, label, "difference", math.nan, None, None))
+        self.runs.extend((title, label, "difference", *one) for one in gains.items())
+        words = f"counted: above {rule.margin:g}"
+        self.claimed.append((title, label, "difference", rule.margin, math.inf, words))
+
+    @property
+    def _claimed(self) -> str:
+        return "claimed" if self.asked == "paper" else "asked for:"
+
+
+@cache
+def _mean(values: tuple[float, ...], ends: Ends) -> Estimate:
+    """Return a mean with the interval that verdicts use."""
+    return within_ends(estimate(values), *ends)
+
+
+def _by_seed(own: pd.DataFrame, rule: Rule, measure: str) -> pd.DataFrame | None:
+    """Return the numbers of a rule's methods on the seeds that they share; None if there are none.
+
+    A rule with several numbers has a table without columns.
+    """
+    if isinstance(rule, TradeOffRule):
+        return pd.DataFrame()
+    words = rule.numbers[0].quantity.words(measure)
+    methods = list(map(plain, rule.methods))
+    rows = own[(own["number"] == words) & own["method"].isin(methods)]
+    wide = rows.pivot_table(index="seed", columns="method", values="value").dropna()
+    return None if wide.empty else wide
+
+
+def _gains(rule: PairedRule, wide: pd.DataFrame, sign: float) -> pd.DataFrame:
+    """By how much the method is better than each other one, seed by seed."""
+    others = [plain(other) for other in rule.others if plain(other) in wide]
+    return sign * wide[others].rsub(wide[plain(rule.method)], axis=0)
+
+
+def differences(rule: Rule, wide: pd.DataFrame, effect: float) -> pd.Series[float]:
+    """Return the differences, by seed, whose mean is the effect; none where there are no such."""
+    nothing: pd.Series[float] = pd.Series(dtype=float)
+    if not isinstance(
+        rule, AboutEqualRule | AtLeastRule | HighestRule | LowestRule | DifferenceRule
+    ):
+        return nothing
+    gains = _gains(rule, wide, getattr(rule, "sign", 1.0))
+    nearest = (gains.mean() - effect).abs().idxmin()
+    fits = np.isclose(gains[nearest].mean(), effect, rtol=1e-6, atol=1e-12)
+    return gains[nearest] if fits else nothing
+
+
+def _of_guard(rule: Rule, wide: pd.DataFrame, measure: str) -> dict[str, Any] | None:
+    """Return what a guard that compares methods finds, which no verdict tells as a number."""
+    if not isinstance(rule, GainRule) or plain(rule.method) not in wide:
+        return None
+    others = [other for other in rule.others if plain(other) in wide]
+    own = wide[plain(rule.method)].to_numpy()
+    effects = [rule.effect(own, wide[plain(other)].to_numpy()) for other in others]
+    found = smallest(effects)
+    worst = plain(others[int(np.argmin([effect.value for effect in effects]))])
+    sign = int(getattr(rule, "sign", 1.0))
+    first, second = (plain(rule.method), worst)[::sign]
+    return {
+        "estimate": found.value,
+        "interval": found.interval,
+        "measured": f"{rule.quantity.measured(measure)}, {first} less {second}",
+    }

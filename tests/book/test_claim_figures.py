@@ -1,0 +1,124 @@
+"""A claim's figure shows what decides: the runs, the very interval, and what is asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claim_figures
+from longfair.figures.run_strips import width
+from longfair.papers import registry
+from longfair.papers.claim_sheet import sheets
+from longfair.runs.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = re.compile(r'<text style="([^"]*)"(?: x="([^"]*)")?[^>]*transform="([^"]*)"[^>]*>([^<]*)<')
+
+
+def drawn(name: str) -> tuple[dict[str, Any], claim_figures.Tables]:
+    (claim,) = registry.select_claims([name])
+    (sheet,) = sheets([claim], Store())
+    return sheet, claim_figures.tables(sheet, claim)
+
+
+def rows(tables: claim_figures.Tables) -> dict[tuple[str, str, str], list[float]]:
+    return {
+        (row.title, row.label, row.method): [row.mean, row.low, row.high]
+        for row in tables.means.itertuples()
+    }
+
+
+def title(verdict: dict[str, Any]) -> str:
+    return f"{verdict['variant'].replace('_', ' ')}, {verdict['whose']}"
+
+
+def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
+    sheet, tables = drawn("fppo-1a-below")
+    found = rows(tables)
+    for verdict in sheet["verdicts"]:
+        for part in verdict["parts"]:
+            label, method = part["measured"].split(", ")
+            own = found[title(verdict), label, method]
+            assert own == pytest.approx([part["estimate"], *part["interval"]])
+            assert max(own) <= 1
+
+
+def test_differences_are_drawn_with_number_and_interval_of_the_verdict() -> None:
+    sheet, tables = drawn("elbert-07")
+    found = rows(tables)
+    for verdict in sheet["verdicts"]:
+        label = verdict["parts"][1]["measured"]
+        number, *ends = found[title(verdict), label, "difference"]
+        assert number == pytest.approx(verdict["parts"][1]["estimate"])
+        if verdict["parts"][1]["interval"]:
+            assert ends == pytest.approx(verdict["parts"][1]["interval"])
+        runs = tables.runs
+        dots = runs[(runs["title"] == title(verdict)) & (runs["label"] == label)]
+        assert len(dots) == verdict["seeds"]
+        assert dots["value"].mean() == pytest.approx(number)
+
+
+def test_the_first_verdict_of_every_variant_comes_before_what_stands_beside_it() -> None:
+    _, tables = drawn("elbert-07")
+    judged = tables.means[~tables.means["label"].str.endswith("not judged")]
+    assert judged["title"].unique().tolist() == [
+        "as coded, the authors' settings",
+        "as published, our settings",
+        "as coded, our settings",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "method", "asked"),
+    [
+        ("fppo-1a-below", "late peak", "f-ppo", (-math.inf, 0.1, "claimed at most 0.1")),
+        ("elbert-07", "bias", "a-ppo", (0.29, 0.37, "claimed 0.33 within 0.04")),
+        ("elbert-07", "bias, a-ppo less r-ppo", "difference",
+         (0.1, math.inf, "claimed at least 0.1")),
+        ("elbert-lost-site-authors", "disadvantaged demand", "elbert-po",
+         (30, math.inf, "counted: above 30")),
+    ],
+)  # fmt: skip
+def test_what_is_asked_for_is_drawn(
+    name: str, label: str, method: str, asked: tuple[float, float, str]
+) -> None:
+    claimed = drawn(name)[1].claimed
+    own = claimed[(claimed["label"] == label) & (claimed["method"] == method)].iloc[0]
+    assert (pytest.approx(own["low"]), pytest.approx(own["high"]), own["words"]) == asked
+
+
+def test_every_rule_says_what_it_asks_for() -> None:
+    for claim in registry.claims():
+        if claim.experiment is not None:
+            for rule, _ in claim_figures.leaves(claim.rule, None):
+                low, high, words = claim_figures.asked_for(rule)
+                assert low <= high, claim.id
+                assert words, claim.id
+
+
+def beside(text: tuple[str, ...], last: float) -> float:
+    """By how many points a text of an SVG leaves the drawing."""
+    style, across, moved, said = text
+    size = float(re.findall(r"font-size: ([\d.]+)px", style)[0])
+    long = 72 * width(said, size, "bold" if "font-weight: 700" in style else "normal")
+    begin = float(across or re.findall(r"translate\(([\d.-]+)", moved)[0])
+    begin -= {"middle": long / 2, "end": long}.get(style.rpartition("text-anchor: ")[2], 0.0)
+    return max(-begin, begin + long - last)
+
+
+def test_no_text_leaves_the_figure_of_any_claim(book: Path) -> None:
+    figures = sorted((ROOT / "book" / "claims").glob("*.svg"))
+    assert len(figures) > 200
+    outside = {}
+    for path in figures:
+        drawing = path.read_text(encoding="utf-8")
+        last = float(re.findall(r'viewBox="0 0 ([\d.]+)', drawing)[0])
+        texts = TEXT.findall(drawing)
+        assert len(texts) == drawing.count("<text") > 0, path.name
+        if cut := {text[-1] for text in texts if beside(text, last) > 0}:
+            outside[path.stem] = cut
+    assert outside == {}
