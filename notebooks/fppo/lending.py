@@ -77,7 +77,7 @@ shown = {
 # %% tags=["nbval-ignore-output", "hide-input"]
 loans.scatter(
     "as_coded",
-    beside=("threshold-3-3", "threshold-2-2", "threshold-1-1", "equal-opportunity"),
+    beside=("threshold-3-3", "threshold-2-2", "equal-opportunity"),
     caption="Cash of the bank against the long-term gap of the paper's figure, both at the end of "
     "10,000 applicants. The best corner is the upper left. Small marks are single runs, large ones "
     "their medians. PPO seeks profit alone, A-PPO a small short-term gap as well. Policies that "
