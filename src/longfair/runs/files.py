@@ -7,9 +7,11 @@ changed after writing is found, and named in one line.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,7 +87,7 @@ def read_table(path: Path, sound: str) -> pa.Table:
     sound
         SHA-256 of the bytes that `examined` found nothing wrong with. Other bytes are examined.
     """
-    content = _bytes_of(path)
+    content = _content(path)
     if hashlib.sha256(content).hexdigest() != sound:
         return examined(path, content)[0]
     return _parsed(path, content).replace_schema_metadata(None)
@@ -112,7 +114,7 @@ def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
         If the file cannot be read, has another schema or no digests, belongs to another run than
         its name says, or its numbers or its provenance are not those that were written.
     """
-    return examined(path, _bytes_of(path))
+    return examined(path, _content(path))
 
 
 def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
@@ -136,9 +138,23 @@ def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
     return table.replace_schema_metadata(None), provenance
 
 
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
+    """Read a regular file, and nothing else: a pipe would be waited for without end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path.read_bytes()
+
+
+def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return bytes_of(path)
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -215,7 +231,7 @@ def text_of(path: Path) -> str:
         If it is not in UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return bytes_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is no text in UTF-8: restore it from git") from error
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from filelock import FileLock
 
 from longfair.errors import UsageError
-from longfair.runs.files import text_of
+from longfair.runs.files import bytes_of, text_of
 from longfair.runs.index import Entry
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def tables(root: Path) -> dict[str, Line]:
     """Return the lines that the tables of a store make, by path relative to it."""
     paths = (path for folder in TABLES for path in (root / folder).glob("*.json"))
     return {
-        path.relative_to(root).as_posix(): Line(hashlib.sha256(path.read_bytes()).hexdigest())
+        path.relative_to(root).as_posix(): Line(hashlib.sha256(bytes_of(path)).hexdigest())
         for path in sorted(paths)
     }
 
