@@ -129,13 +129,27 @@ def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
     """
     table = _parsed(path, content)
     if not table.schema.equals(SCHEMA, check_metadata=False):
-        raise damaged(path, f"its columns are {', '.join(table.schema.names)}")
+        raise damaged(path, _other_columns(table.schema))
     provenance, digests = _checked_metadata(table.schema.metadata or {}, path)
     if content_digest(table) != digests["content"]:
         raise damaged(path, "its numbers are not those that were written: somebody changed them")
     if not np.isfinite(table.column("value").to_numpy()).all():
         raise damaged(path, "it holds a value that is not finite")
     return table.replace_schema_metadata(None), provenance
+
+
+def _other_columns(schema: pa.Schema) -> str:
+    """Say what columns are instead of those of a result."""
+    if schema.names != SCHEMA.names:
+        return f"its columns are {', '.join(schema.names)}"
+    for given, wanted in zip(schema, SCHEMA, strict=True):
+        if not given.equals(wanted):
+            return f"its column {wanted.name} is {_kind(given)}, where a result has {_kind(wanted)}"
+    raise AssertionError("the columns are those of a result")
+
+
+def _kind(field: pa.Field) -> str:
+    return f"{field.type}{' or null' if field.nullable else ''}"
 
 
 def bytes_of(path: Path) -> bytes:
