@@ -12,7 +12,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,11 +92,20 @@ def read(root: Path) -> dict[str, Line]:
     UsageError
         If a line is malformed, or the file is no text.
     """
+    return dict(_lines(root))
+
+
+def repeated(root: Path) -> list[str]:
+    """Return the paths with more than one line in the manifest, sorted; the last line counts."""
+    counts = Counter(name for name, _ in _lines(root))
+    return sorted(name for name, count in counts.items() if count > 1)
+
+
+def _lines(root: Path) -> Iterator[tuple[str, Line]]:
     try:
         text = text_of(root / FILE)
     except FileNotFoundError:
-        return {}
-    found = {}
+        return
     for number, line in enumerate(text.splitlines(), 1):
         parts = line.split(" ")
         if len(parts) != 4:
@@ -103,8 +113,7 @@ def read(root: Path) -> dict[str, Line]:
                 f"{root / FILE}, line {number}: {line!r} is not 'path file key processor': "
                 "restore it from git, or delete it and 'longfair verify --write' makes it again"
             )
-        found[parts[0]] = Line(*parts[1:])
-    return found
+        yield parts[0], Line(*parts[1:])
 
 
 def differing(store: Store, parts: Collection[str]) -> list[str]:
