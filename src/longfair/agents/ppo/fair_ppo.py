@@ -458,6 +458,22 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     # Saving -------------------------------------------------------------------------------------
 
+    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
+        """Save parameters and settings without pickling anything.
+
+        A learning rate or a clip range that is a function of the remaining progress cannot be
+        written down, and has to be given to `load` again. `longfair.agents.learning.schedules`
+        has those that can.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        exclude, include
+            Arguments of Stable-Baselines3 that choose attributes to pickle; give none.
+        """
+        super().save(path, exclude, include)
+
     def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
         arrays = {name: value.numpy() for name, value in self.policy.state_dict().items()}
         arrays |= parts.stored(self.strategy_state)
