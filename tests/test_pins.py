@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import subprocess
@@ -97,6 +98,25 @@ def test_lock_holds_what_we_use(requirement: Requirement) -> None:
 @pytest.mark.parametrize("requirement", RANGES, ids=str)
 def test_lock_is_inside_the_ranges_of_the_package(requirement: Requirement) -> None:
     assert requirement.specifier.contains(lock()[canonicalize_name(requirement.name)])
+
+
+def imported(folder: str) -> set[str]:
+    """Modules that the Python files of a folder import, by their first name."""
+    found = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found |= {name.partition(".")[0] for name in names}
+    return found
+
+
+def test_the_extra_for_tests_has_what_they_import() -> None:
+    asked = {canonicalize_name(requirement.name) for requirement in RANGES}
+    assert {"quantecon", "hypothesis", "pytest"} <= asked
+    missing = {canonicalize_name(requirement.name) for requirement in DIRECT} - asked
+    modules = {MODULES.get(name, name.replace("-", "_")) for name in missing}
+    assert not modules & imported("tests")
 
 
 @pytest.mark.parametrize("name", sorted(lock()))

@@ -141,6 +141,8 @@ class OneOf:
 
 Count = Annotated[int, Range(1)]
 """A whole number of at least 1."""
+EpisodeLength = Annotated[int, Range(1, 1_000_000)]
+"""Steps of an episode: some environments keep a table with a row for each."""
 Natural = Annotated[int, Range(0)]
 """A whole number of at least 0."""
 Seed = Natural
@@ -271,17 +273,33 @@ def _kept(name: str, value: Any, kind: Any, origin: Any, rules: Mapping[type, An
     return _instance(name, value, origin or kind)
 
 
-def require_distribution(name: str, values: Sequence[float], size: int) -> None:
-    """Raise `UsageError` unless a sequence has `size` probabilities that sum to one."""
-    require_length(name, values, size)
+def require_distribution(name: str, values: Sequence[float], size: int, like: str = "") -> None:
+    """Raise `UsageError` unless a sequence has `size` probabilities that sum to one.
+
+    Parameters are those of `require_length`.
+    """
+    require_length(name, values, size, like)
     if abs(sum(values) - 1.0) > _SUM_TOLERANCE:
         raise UsageError(f"{name} sums to {sum(values)!r}: give probabilities that sum to 1")
 
 
-def require_length(name: str, values: Sequence[Any], size: int) -> None:
-    """Raise `UsageError` unless a sequence has `size` entries."""
+def require_length(name: str, values: Sequence[Any], size: int, like: str = "") -> None:
+    """Raise `UsageError` unless a sequence has `size` entries.
+
+    Parameters
+    ----------
+    name
+        What the error calls the sequence.
+    values
+        The sequence.
+    size
+        How many entries it must have.
+    like
+        The field that has as many, if the number comes from one.
+    """
     if len(values) != size:
-        raise UsageError(f"{name} has {len(values)} entries: give {size}")
+        as_many = f", as many as {like} has" if like else ""
+        raise UsageError(f"{name} has {len(values)} entries: give {size}{as_many}")
 
 
 def require_record(name: str, value: Any) -> None:

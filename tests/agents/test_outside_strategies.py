@@ -159,6 +159,40 @@ def test_an_intervention_gives_finite_numbers(executed: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Muddled(Strategy):
+    """Plans with one array that is not what it must be; G-PPO has no signals."""
+
+    name: ClassVar[str] = "muddled"
+    field: str = ""
+    given: Any = None
+
+    def plan(self, rollout: Rollout) -> Any:
+        plan = super().plan(rollout)
+        return plan._replace(**{self.field: self.given}) if self.field else self.given
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "told"),
+    [
+        ("rewards", np.full((EPISODE, 2), np.nan), "rewards that are not all finite"),
+        ("rewards", np.zeros(EPISODE), r"rewards of shape \(50,\): give \(50, 2\)"),
+        ("signals", np.zeros((3, 3)), r"signals of shape \(3, 3\): give \(50, 2, 0\)"),
+        ("signals", np.zeros((EPISODE, 2, 1)), r"signals of .*: give \(50, 2, 0\)"),
+        ("features", np.zeros((EPISODE, 2)), r"features of shape \(50, 2\): give \(50, 2, 2\)"),
+        ("features", None, "features that are not all finite: give finite numbers"),
+        ("features", [[[0.0]], [[0.0, 1.0]]], "features that are not all finite"),
+        ("weights", [np.inf], "weights that are not all finite"),
+        ("weights", np.ones(3), r"weights of shape \(3,\): give \(1,\)"),
+        ("", None, "None: give a Plan"),
+    ],
+)
+def test_a_plan_of_other_numbers_is_refused(field: str, given: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^Muddled.plan gave {told}") as raised:
+        learner(Muddled(field=field, given=given)).learn(EPISODE)
+    assert "\n" not in str(raised.value)
+
+
+@dataclass(frozen=True)
 class Wishes(Strategy):
     """Needs what no environment has."""
 

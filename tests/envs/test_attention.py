@@ -135,7 +135,7 @@ def test_presets() -> None:
         ({"units": 0}, "units=0"),
         ({"units": 2.5}, "units=2.5"),
         ({"initial_rate": (1.0,)}, "initial_rate has 1 entries"),
-        ({"initial_rate": (1.0, 2.0)}, "decrease has 5 entries: give 2"),
+        ({"initial_rate": (1.0, 2.0)}, "decrease has 5 entries: give 2, as many as initial_rate"),
         ({"initial_rate": (1.0, 2.0, 3.0, 4.0, -1.0)}, r"initial_rate\[4\]=-1.0"),
         ({"decrease": (0.1, 0.1, -0.1, 0.1, 0.1)}, r"decrease\[2\]=-0.1"),
         ({"increase": (0.1,) * 4}, "increase has 4 entries: give 5"),

@@ -325,6 +325,8 @@ def test_presets_differ_in_length_only(preset: str, length: int) -> None:
     ("change", "message"),
     [
         ({"repay_probability": (0.5,)}, "repay_probability has 1 entries"),
+        ({"initial_distribution": ()}, "initial_distribution has 0 entries: give at least 1"),
+        ({"group_probability": (1.0,)}, "entries: give 2, as many as initial_distribution has"),
         ({"repay_probability": (0.5,) * 6}, r"initial_distribution\[0\] has 7 entries: give 6"),
         ({"initial_distribution": ((0.5,) * 7, (0.5,) * 7)}, "sums to 3.5"),
         ({"group_probability": (0.5, 0.6)}, "group_probability sums to 1.1"),

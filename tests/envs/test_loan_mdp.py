@@ -467,7 +467,10 @@ def test_any_number_of_groups() -> None:
     ("change", "message"),
     [
         ({"prior": ((1.0, 0.0), (1.0, 1.0))}, r"prior\[0\]\[1\]=0.0: give a finite number above 0"),
-        ({"group_probability": (1.0,)}, "group_probability has 1 entries: give 2"),
+        (
+            {"group_probability": (1.0,)},
+            "group_probability has 1 entries: give 2, as many as prior",
+        ),
         ({"exploration": (7,)}, "exploration has 1 entries: give 2"),
         ({"exploration": (7, -1)}, r"exploration\[1\]=-1"),
         ({"interest": -0.1}, "interest=-0.1"),

@@ -382,7 +382,10 @@ def test_a_pool_that_cannot_be_written_out_is_refused() -> None:
     [
         ({"groups": (0, 0, 0, 0)}, "groups="),
         ({"groups": (0, 1, 2, 1)}, "groups="),
-        ({"request_probability": (0.9,) * 5}, "request_probability has 5 entries: give 4"),
+        (
+            {"request_probability": (0.9,) * 5},
+            "request_probability has 5 entries: give 4, as many as groups",
+        ),
         ({"request_probability": (0.9, 0.9, 0.9, 2.0)}, r"request_probability\[3\]=2.0"),
         ({"initial_repayment": (0.6, 0.6, 0.95, 0.9)}, r"initial_repayment\[2\].*\[0.2, 0.9\]"),
         ({"initial_repayment": (0.6, 0.65, 0.9, 0.9)}, r"initial_repayment\[1\].*4.5 credit steps"),

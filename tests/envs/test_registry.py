@@ -407,7 +407,7 @@ def test_bad_arguments_are_one_line_usage_errors(name: str) -> None:
     with pytest.raises(UsageError) as error:
         gymnasium.make(environment_id(name), preset=f"{preset}x")
     assert_one_line(error, f"{preset}x")
-    for length in (0, -3, 2.5, True):
+    for length in (0, -3, 2.5, True, 10**6 + 1, 10**30):
         with pytest.raises(UsageError) as error:
             make_batch(name, preset, episode_length=length)
         assert_one_line(error, "episode_length", repr(length))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +158,13 @@ def drop_column(path: Path) -> None:
     pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["group"]), path)
 
 
+def hold_steps_as(kind: pa.DataType, nullable: bool, path: Path) -> None:
+    table = pq.read_table(path, partitioning=None)
+    steps = pa.field("step", kind, nullable)
+    at = table.schema.get_field_index("step")
+    pq.write_table(table.set_column(at, steps, table.column("step").cast(kind)), path)
+
+
 def change(path: Path, **columns: list[object]) -> None:
     """Write other numbers under the words of the old ones, as a hand with a script would."""
     table = pq.read_table(path, partitioning=None)
@@ -234,6 +242,8 @@ def swap_with_another_run(path: Path) -> None:
         (flip, "cannot be read"),
         (drop_provenance, "no provenance"),
         (drop_column, "its columns are phase, step, metric, value"),
+        (partial(hold_steps_as, pa.float64(), False), "column step is double, where .* has int64;"),
+        (partial(hold_steps_as, pa.int64(), True), "column step is int64 or null, where .* int64;"),
         (put_nan, "its numbers are not those that were written"),
         (add_to_a_value, "its numbers are not those that were written"),
         (rename_a_phase, "its numbers are not those that were written"),

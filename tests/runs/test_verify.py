@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -91,6 +92,23 @@ def test_a_damaged_file_is_named_once(store: Store) -> None:
     first_path(store).write_bytes(b"nonsense")
     (line,) = verify.problems(store)
     assert line.startswith(f"damaged result {first_path(store)}")
+
+
+def test_a_line_given_twice_is_named(store: Store) -> None:
+    name = first_path(store).relative_to(store.root).as_posix()
+    manifest.add(store.root, name, manifest.read(store.root)[name])
+    (line,) = verify.problems(store)
+    assert line.startswith(f"{first_path(store)} has more than one line in the manifest")
+    verify.write_manifest(store)
+    assert list(verify.problems(store)) == []
+
+
+def test_a_pipe_in_the_place_of_a_result_is_not_waited_for(store: Store) -> None:
+    path = first_path(store)
+    path.unlink()
+    os.mkfifo(path)
+    (line,) = verify.problems(store)
+    assert line.startswith(f"damaged result {path}: it cannot be read, [Errno 22] Not a regular")
 
 
 def test_a_malformed_manifest_is_explained(store: Store) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from longfair.errors import UsageError, near_misses
-from longfair.settings import Count, checked, shortened, validated
+from longfair.settings import EpisodeLength, checked, shortened, validated
 
 
 def named_preset(record: type[Any], name: str) -> Any:
@@ -36,7 +36,7 @@ def named_preset(record: type[Any], name: str) -> Any:
 
 @validated
 def chosen_params(
-    record: type[Any], preset: str | None, params: Any, episode_length: Count | None
+    record: type[Any], preset: str | None, params: Any, episode_length: EpisodeLength | None
 ) -> Any:
     """Return the parameters that the arguments of `make` and `make_vec` stand for.
 

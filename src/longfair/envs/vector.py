@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
-from longfair.settings import Count, Give, Seed, checked, require_length, validated
+from longfair.settings import Count, EpisodeLength, Give, Seed, checked, require_length, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -107,7 +107,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         self,
         num_envs: Count,
         num_groups: Count,
-        episode_length: Count,
+        episode_length: EpisodeLength,
         observation_space: gymnasium.Space[Any],
         action_space: gymnasium.Space[Any],
         autoreset_mode: Restart = AutoresetMode.SAME_STEP,
@@ -135,7 +135,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: Count = 1,
         preset: str | None = None,
         params: Any = None,
-        episode_length: Count | None = None,
+        episode_length: EpisodeLength | None = None,
         autoreset_mode: Restart = AutoresetMode.SAME_STEP,
         **changes: Any,
     ) -> Self:
@@ -159,7 +159,7 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         cls,
         preset: str | None = None,
         params: Any = None,
-        episode_length: Count | None = None,
+        episode_length: EpisodeLength | None = None,
         **changes: Any,
     ) -> ScalarFace:
         """Make the scalar face, as `gymnasium.make` does; arguments as for `chosen_params`."""

@@ -87,14 +87,19 @@ def resolved(what: str, name: str, known: Mapping[str, str]) -> Any:
     UsageError
         If the name is unknown, or nothing is found where it points.
     """
-    place = known.get(name, name)
-    module, colon, attribute = place.partition(":")
-    if not colon:
-        raise UsageError(f"unknown {what} {name!r}: {near_misses(name, known)}; or 'module:name'")
+    module, _, attribute = _place(what, name, known).partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"{what} {name!r} cannot be imported: {error}") from error
+
+
+def _place(what: str, name: str, known: Mapping[str, str]) -> str:
+    """Return where a name is found, ``"module:name"``, without looking there."""
+    place = known.get(name, name)
+    if ":" not in place:
+        raise UsageError(f"unknown {what} {name!r}: {near_misses(name, known)}; or 'module:name'")
+    return place
 
 
 @dataclass(frozen=True)
@@ -290,7 +295,11 @@ class Evaluating:
 
     def __post_init__(self) -> None:
         """Check the settings."""
+        from longfair.papers.protocol import draws_of  # it imports this module
+
         validate(self)
+        _place("measure", self.measure, MEASURES)
+        draws_of(self)
 
     def parts(self) -> tuple[Any, ...]:
         """Return what decides numbers here, for a run's key."""

@@ -7,9 +7,11 @@ changed after writing is found, and named in one line.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,7 +87,7 @@ def read_table(path: Path, sound: str) -> pa.Table:
     sound
         SHA-256 of the bytes that `examined` found nothing wrong with. Other bytes are examined.
     """
-    content = _bytes_of(path)
+    content = _content(path)
     if hashlib.sha256(content).hexdigest() != sound:
         return examined(path, content)[0]
     return _parsed(path, content).replace_schema_metadata(None)
@@ -112,7 +114,7 @@ def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
         If the file cannot be read, has another schema or no digests, belongs to another run than
         its name says, or its numbers or its provenance are not those that were written.
     """
-    return examined(path, _bytes_of(path))
+    return examined(path, _content(path))
 
 
 def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
@@ -127,7 +129,7 @@ def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
     """
     table = _parsed(path, content)
     if not table.schema.equals(SCHEMA, check_metadata=False):
-        raise damaged(path, f"its columns are {', '.join(table.schema.names)}")
+        raise damaged(path, _other_columns(table.schema))
     provenance, digests = _checked_metadata(table.schema.metadata or {}, path)
     if content_digest(table) != digests["content"]:
         raise damaged(path, "its numbers are not those that were written: somebody changed them")
@@ -136,9 +138,37 @@ def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
     return table.replace_schema_metadata(None), provenance
 
 
-def _bytes_of(path: Path) -> bytes:
+def _other_columns(schema: pa.Schema) -> str:
+    """Say what columns are instead of those of a result."""
+    if schema.names != SCHEMA.names:
+        return f"its columns are {', '.join(schema.names)}"
+    for given, wanted in zip(schema, SCHEMA, strict=True):
+        if not given.equals(wanted):
+            return f"its column {wanted.name} is {_kind(given)}, where a result has {_kind(wanted)}"
+    raise AssertionError("the columns are those of a result")
+
+
+def _kind(field: pa.Field) -> str:
+    return f"{field.type}{' or null' if field.nullable else ''}"
+
+
+def bytes_of(path: Path) -> bytes:
+    """Read a regular file, and nothing else: a pipe would be waited for without end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path.read_bytes()
+
+
+def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return bytes_of(path)
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -215,7 +245,7 @@ def text_of(path: Path) -> str:
         If it is not in UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return bytes_of(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is no text in UTF-8: restore it from git") from error
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longfair.runs.files import ENDING, DamagedResultError, examined, unreadable
+from longfair.runs.files import ENDING, DamagedResultError, bytes_of, examined, unreadable
 from longfair.runs.machine import class_of
 
 FILE = ".index.sqlite"
@@ -278,7 +278,7 @@ def _read(path: Path, name: str, stamp: str) -> tuple[Entry, str]:
     """Return what a file says, and its provenance as JSON."""
     digest = ""
     try:
-        content = path.read_bytes()
+        content = bytes_of(path)
         digest = hashlib.sha256(content).hexdigest()
         _, provenance = examined(path, content)
     except OSError as error:
@@ -293,7 +293,7 @@ def _read(path: Path, name: str, stamp: str) -> tuple[Entry, str]:
 
 def _same_bytes(file: os.DirEntry[str], entry: Entry) -> bool:
     try:
-        content = Path(file.path).read_bytes()
+        content = bytes_of(Path(file.path))
     except OSError:
         return False
     return hashlib.sha256(content).hexdigest() == entry.file

@@ -12,14 +12,15 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock
 
 from longfair.errors import UsageError
-from longfair.runs.files import text_of
+from longfair.runs.files import bytes_of, text_of
 from longfair.runs.index import Entry
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def tables(root: Path) -> dict[str, Line]:
     """Return the lines that the tables of a store make, by path relative to it."""
     paths = (path for folder in TABLES for path in (root / folder).glob("*.json"))
     return {
-        path.relative_to(root).as_posix(): Line(hashlib.sha256(path.read_bytes()).hexdigest())
+        path.relative_to(root).as_posix(): Line(hashlib.sha256(bytes_of(path)).hexdigest())
         for path in sorted(paths)
     }
 
@@ -91,11 +92,20 @@ def read(root: Path) -> dict[str, Line]:
     UsageError
         If a line is malformed, or the file is no text.
     """
+    return dict(_lines(root))
+
+
+def repeated(root: Path) -> list[str]:
+    """Return the paths with more than one line in the manifest, sorted; the last line counts."""
+    counts = Counter(name for name, _ in _lines(root))
+    return sorted(name for name, count in counts.items() if count > 1)
+
+
+def _lines(root: Path) -> Iterator[tuple[str, Line]]:
     try:
         text = text_of(root / FILE)
     except FileNotFoundError:
-        return {}
-    found = {}
+        return
     for number, line in enumerate(text.splitlines(), 1):
         parts = line.split(" ")
         if len(parts) != 4:
@@ -103,8 +113,7 @@ def read(root: Path) -> dict[str, Line]:
                 f"{root / FILE}, line {number}: {line!r} is not 'path file key processor': "
                 "restore it from git, or delete it and 'longfair verify --write' makes it again"
             )
-        found[parts[0]] = Line(*parts[1:])
-    return found
+        yield parts[0], Line(*parts[1:])
 
 
 def differing(store: Store, parts: Collection[str]) -> list[str]:

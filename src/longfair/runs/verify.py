@@ -61,9 +61,15 @@ def problems(store: Store) -> Iterator[str]:
     Yields
     ------
     str
-        One line per file that is damaged, missing, misplaced, or not the one in the manifest.
+        One line per file that is damaged, missing, misplaced, not the one in the manifest, or
+        twice in it.
     """
     lines = manifest.read(store.root)
+    for name in manifest.repeated(store.root):
+        yield (
+            f"{store.root / name} has more than one line in the manifest, of which the last "
+            "counts: 'longfair verify --write' leaves one"
+        )
     elsewhere = {path.relative_to(store.root).as_posix() for path in store.root.rglob(f"*{ENDING}")}
     for name, line, problem in _held(store):
         elsewhere.discard(name)

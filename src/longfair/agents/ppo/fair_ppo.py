@@ -39,7 +39,7 @@ from longfair.agents.ppo.arguments import (
 from longfair.agents.ppo.compiled_update import Coefficients
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy, intervened
+from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy, intervened, planned
 from longfair.errors import UsageError, near_misses
 from longfair.settings import Count, Give, Natural, OneOf, validated
 
@@ -228,7 +228,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         self.strategy_state = parts.next_state(self.strategy, rollout)
         rollout = rollout._replace(state=self.strategy_state)
         self._log_rollout(rollout)
-        plan = self.strategy.plan(rollout)
+        plan = planned(self.strategy, rollout)
         observations = _flat(buffer.observations)
         actions = torch.from_numpy(_flat(buffer.actions))
         outputs, values = self.policy.evaluated(observations)
@@ -457,6 +457,22 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         self.strategy_state = {**self.strategy_state, **found.get("strategy", {})}
 
     # Saving -------------------------------------------------------------------------------------
+
+    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
+        """Save parameters and settings without pickling anything.
+
+        A learning rate or a clip range that is a function of the remaining progress cannot be
+        written down, and has to be given to `load` again. `longfair.agents.learning.schedules`
+        has those that can.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        exclude, include
+            Arguments of Stable-Baselines3 that choose attributes to pickle; give none.
+        """
+        super().save(path, exclude, include)
 
     def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
         arrays = {name: value.numpy() for name, value in self.policy.state_dict().items()}

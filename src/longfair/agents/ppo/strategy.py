@@ -199,6 +199,37 @@ def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
     return actions
 
 
+def planned(strategy: Strategy, rollout: Rollout) -> Plan:
+    """Return what a strategy makes of a rollout.
+
+    Raises
+    ------
+    UsageError
+        If it is no plan, or has an array of another shape, or with numbers that are not finite.
+    """
+    plan, name = strategy.plan(rollout), f"{type(strategy).__name__}.plan"
+    if not isinstance(plan, Plan):
+        raise UsageError(f"{name} gave {shortened(plan)}: give a Plan")
+    arrays: dict[str, NDArray[Any]] = {}
+    for field, given in zip(Plan._fields, plan, strict=True):
+        array = finite(given)
+        if array is None:
+            raise UsageError(f"{name} gave {field} that are not all finite: give finite numbers")
+        arrays[field] = array
+    steps, copies, groups = rollout.supply.shape
+    signals = strategy.num_signals(groups)
+    shapes = {
+        "rewards": (steps, copies),
+        "signals": (steps, copies, signals),
+        "features": (steps, copies, *arrays["features"].shape[-1:]),  # as many as it likes
+        "weights": (1 + signals,),
+    }
+    for field, shape in shapes.items():
+        if arrays[field].shape != shape:
+            raise UsageError(f"{name} gave {field} of shape {arrays[field].shape}: give {shape}")
+    return plan
+
+
 def supply_and_demand(rollout: Rollout) -> FloatArray:
     """Return (T, N, 2G): the supply of every group, then the demand of every group."""
     return np.concatenate([rollout.supply, rollout.demand], axis=2)

@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike
 from longfair.compiling import njit
 from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Restart, Transition
 from longfair.errors import UsageError
-from longfair.settings import Count, Length, NonNegative, Range, require_length, validate, validated
+from longfair.settings import (
+    Count,
+    EpisodeLength,
+    Length,
+    NonNegative,
+    Range,
+    require_length,
+    validate,
+    validated,
+)
 
 _HIGHEST_LOGIT = 300.0
 
@@ -42,14 +51,14 @@ class AttentionParams:
     """Cost per incident that nobody discovered."""
     logit_limit: Annotated[float, Range(0.0, _HIGHEST_LOGIT)] = 3.0
     """The action space is [-`logit_limit`, `logit_limit`] for every site."""
-    episode_length: Count = 1024
+    episode_length: EpisodeLength = 1024
     """Steps per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
         validate(self)
         for field in ("decrease", "increase"):
-            require_length(field, getattr(self, field), len(self.initial_rate))
+            require_length(field, getattr(self, field), len(self.initial_rate), "initial_rate")
 
     @classmethod
     def elbert(cls) -> AttentionParams:

@@ -28,6 +28,7 @@ from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
     Count,
+    EpisodeLength,
     Length,
     Natural,
     NonNegative,
@@ -139,7 +140,7 @@ def rotation_skipping_absent(presence: Presence) -> Controller:
 
 @validated
 def controller_score(
-    controller: Controller, episode_length: Count, smoothing: NonNegative = 1e-4
+    controller: Controller, episode_length: EpisodeLength, smoothing: NonNegative = 1e-4
 ) -> DoughnutScore:
     """Return the exact score of a policy that does not look at counts.
 
@@ -172,7 +173,7 @@ def controller_score(
 def least_served_score(
     people: Count,
     presence: Probability,
-    episode_length: Count,
+    episode_length: EpisodeLength,
     smoothing: NonNegative = 1e-4,
     negligible: Annotated[float, Range(0.0, 1.0, below=True)] = 1e-15,
 ) -> DoughnutScore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from longfair.settings import Count, Length, NonNegative, Probability, validate
+from longfair.settings import EpisodeLength, Length, NonNegative, Probability, validate
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class DoughnutParams:
 
     presence_probability: Annotated[tuple[Probability, ...], Length(1)] = (0.8, 0.8, 0.8, 0.8, 0.8)
     """Probability that each of the P people stands at the counter, drawn anew at every step."""
-    episode_length: Count = 100
+    episode_length: EpisodeLength = 100
     """Doughnuts per episode, one a step."""
     smoothing: NonNegative = 1e-4
     """Added inside the logarithm of the reward: 0 in the paper, 0.0001 in the authors' code."""

@@ -11,14 +11,14 @@ from longfair.envs.doughnut.params import DoughnutParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
 from longfair.envs.vector import BoolArray, FloatArray, IntArray
-from longfair.settings import Count, validated
+from longfair.settings import EpisodeLength, validated
 
 
 @validated
 def tabular(
     preset: str = "tabular",
     params: DoughnutParams | None = None,
-    episode_length: Count | None = None,
+    episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
     """Write a small doughnut problem out in full, with everybody's count in the state.
 

@@ -25,6 +25,7 @@ from longfair.envs.vector import (
 from longfair.errors import UsageError
 from longfair.settings import (
     Count,
+    EpisodeLength,
     Length,
     Natural,
     Probability,
@@ -76,7 +77,7 @@ class EpidemicParams:
     """Nodes infected at the start; None draws one node anew in every episode."""
     burn_in: Natural = 1
     """Steps without vaccine between the first infection and the start of the episode."""
-    episode_length: Count = 20
+    episode_length: EpisodeLength = 20
     """Steps per episode."""
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from longfair.envs.vector import (
 )
 from longfair.settings import (
     Count,
+    EpisodeLength,
     Length,
     NonNegative,
     Probability,
@@ -43,7 +44,7 @@ class LendingParams:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("elbert", "elbert_evaluation", "fppo", "fppo_evaluation")
 
-    initial_distribution: tuple[tuple[Probability, ...], ...] = (
+    initial_distribution: Annotated[tuple[tuple[Probability, ...], ...], Length(1)] = (
         (0.0, 0.1, 0.1, 0.2, 0.3, 0.3, 0.0),
         (0.1, 0.1, 0.2, 0.3, 0.3, 0.0, 0.0),
     )
@@ -60,16 +61,20 @@ class LendingParams:
     """Earned per unit of loan when an accepted applicant repays."""
     starting_cash: NonNegative = 10_000.0
     """Cash of the bank at the start of an episode; below `loan_amount` the episode terminates."""
-    episode_length: Count = 2048
+    episode_length: EpisodeLength = 2048
     """Applicants per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
         validate(self)
         for group, row in enumerate(self.initial_distribution):
-            require_distribution(f"initial_distribution[{group}]", row, len(self.repay_probability))
+            name = f"initial_distribution[{group}]"
+            require_distribution(name, row, len(self.repay_probability), "repay_probability")
         require_distribution(
-            "group_probability", self.group_probability, len(self.initial_distribution)
+            "group_probability",
+            self.group_probability,
+            len(self.initial_distribution),
+            "initial_distribution",
         )
         checked("starting_cash", self.starting_cash, Annotated[float, Range(self.loan_amount)])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from longfair.settings import (
-    Count,
+    EpisodeLength,
     Length,
     Natural,
     NonNegative,
@@ -62,14 +62,14 @@ class LoanMDPParams:
     largest_count: Natural | None = None
     """None: beliefs move without bounds. A number: repayments and defaults are counted up to it,
     and a denial adds one default with probability `denial_drift`."""
-    episode_length: Count = 51
+    episode_length: EpisodeLength = 51
     """Decisions per episode."""
 
     def __post_init__(self) -> None:
         """Raise `UsageError` naming the first field that is out of range."""
         validate(self)
-        require_distribution("group_probability", self.group_probability, len(self.prior))
-        require_length("exploration", self.exploration, len(self.prior))
+        require_distribution("group_probability", self.group_probability, len(self.prior), "prior")
+        require_length("exploration", self.exploration, len(self.prior), "prior")
         bounded = Annotated[int, Range(max(self.exploration))]
         checked("largest_count", self.largest_count, bounded | None)
 

@@ -16,7 +16,7 @@ from longfair.envs.vector import (
     FloatArray,
     IntArray,
 )
-from longfair.settings import Count, validated
+from longfair.settings import EpisodeLength, validated
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def tabular(
     preset: str = "discretised",
     params: LoanMDPParams | None = None,
-    episode_length: Count | None = None,
+    episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
     """Write an individual loan problem out in full.
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from longfair.errors import UsageError
 from longfair.settings import (
-    Count,
+    EpisodeLength,
     Natural,
     NonNegative,
     Probability,
@@ -47,7 +47,7 @@ class LoanPoolParams:
     """Cost of granting a loan to somebody who did not ask, in episode lengths."""
     missed_margin_cost: NonNegative = 10.0
     """Cost of ending an episode with less profit than the margin, in episode lengths."""
-    episode_length: Count = 40
+    episode_length: EpisodeLength = 40
     """Steps per episode, at most one loan in each."""
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class LoanPoolParams:
                 f"groups={self.groups!r}: give 0 or 1 for each person, both at least once"
             )
         for field in ("request_probability", "initial_repayment"):
-            require_length(field, getattr(self, field), len(self.groups))
+            require_length(field, getattr(self, field), len(self.groups), "groups")
         low, high = self.lowest_repayment, self.highest_repayment
         checked("highest_repayment", high, Annotated[float, Range(low, 1.0)])
         credit = tuple[Annotated[float, Range(low, high)], ...]

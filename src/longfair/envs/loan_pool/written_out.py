@@ -14,14 +14,14 @@ from longfair.envs.vector import (
     IntArray,
 )
 from longfair.errors import UsageError
-from longfair.settings import Count, validated
+from longfair.settings import EpisodeLength, validated
 
 
 @validated
 def tabular(
     preset: str = "discrete",
     params: LoanPoolParams | None = None,
-    episode_length: Count | None = None,
+    episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
     """Write a short discrete loan pool out in full, with time and the groups' gap in the state.
 

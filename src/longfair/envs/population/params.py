@@ -13,6 +13,7 @@ from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
     Count,
+    EpisodeLength,
     OneOf,
     Positive,
     Probability,
@@ -119,7 +120,7 @@ class PopulationParams:
     """Given states instead: copy i starts every episode in state number i, counted in a circle."""
     rate_margin: Annotated[float, Range(0.0, 0.5)] = 0.001
     """Rates are kept this far from 0 and 1, which a group could never leave."""
-    episode_length: Count = 100
+    episode_length: EpisodeLength = 100
     """Steps per episode."""
 
     def __post_init__(self) -> None:
