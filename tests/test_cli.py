@@ -144,7 +144,7 @@ def test_run_then_list_then_claims(command: Command, tmp_path: Path, executed: P
     assert "toy" in out
     assert "15 of 15" in out
     assert "0 of 6" in out
-    assert "declared, 6 are missing; store:" in out
+    assert "declared; missing: 6 (6 of smoke); store:" in out
     assert "toy/lending" in command("list", "toy")[1]
     assert "greedy.as_coded" in command("list", "toy/lending")[1]
     assert json.loads(command("list", "--json", "toy")[1]) == list(rows.values())

@@ -219,11 +219,12 @@ def list_experiments(
         found = tables(names, folder, registry.experiments())
         for table in found:
             _print_table(table.title, table.rows)
-        missing = sum(table.missing for table in found)
+        missing = sum((table.missing for table in found), Counter[str]())
+        told = ", ".join(f"{number:,} of {profile}" for profile, number in sorted(missing.items()))
         more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
         _line(
-            f"fresh runs of all that are declared, {missing:,} are missing; "
-            f"store: {folder.root}{more}"
+            f"fresh runs of all that are declared; missing: {missing.total():,}"
+            f"{f' ({told})' if told else ''}; store: {folder.root}{more}"
         )
     _say_what_was_replaced(chosen, folder)
 

@@ -19,8 +19,8 @@ class Table(NamedTuple):
 
     title: str
     rows: list[Row]
-    missing: int
-    """Runs without a result."""
+    missing: Counter[str]
+    """How many runs of each profile have no result."""
 
 
 class _Held(NamedTuple):
@@ -95,7 +95,7 @@ def _held(store: Store, experiments: Iterable[Experiment]) -> list[_Held]:
 
 
 def _table(title: str, held: Sequence[tuple[str, _Held]]) -> Table:
-    missing = sum(one.status == "missing" for _, one in held)
+    missing = Counter(one.profile for _, one in held if one.status == "missing")
     return Table(title, _rows(held), missing)
 
 
