@@ -144,6 +144,7 @@ def test_run_then_list_then_claims(command: Command, tmp_path: Path, executed: P
     assert "toy" in out
     assert "15 of 15" in out
     assert "0 of 6" in out
+    assert "declared; missing: 6 (6 of smoke); store:" in out
     assert "toy/lending" in command("list", "toy")[1]
     assert "greedy.as_coded" in command("list", "toy/lending")[1]
     assert json.loads(command("list", "--json", "toy")[1]) == list(rows.values())
@@ -175,8 +176,9 @@ def test_run_then_list_then_claims(command: Command, tmp_path: Path, executed: P
     (line,) = [one for one in out.splitlines() if one.startswith("    our settings: reproduced ")]
     assert line.split("  ")[-1].startswith("as coded, ")
     assert ", reported 0.1, 5 runs, 100 steps" in line
-    assert "    yes             as published, 0.5" in out.splitlines()
+    assert "    yes             as published, 0.5, on 1 instance" in out.splitlines()
     assert "questions asked here, one count for each variant and measure: 1 yes" in out
+    assert "after their runs: 0 of 1 claims of papers and 0 of 1 questions asked here" in out
     assert "checked" not in out
     assert "\x1b" not in out
 

@@ -17,3 +17,12 @@ def test_many_names_are_counted_and_the_near_ones_told() -> None:
     assert told.endswith("allowed are 190 names")
     assert len(told) < 100
     assert near_misses("nothing of the kind", names) == "allowed are 190 names, as 'claim-0'"
+
+
+def test_the_same_number_with_other_zeros_comes_first() -> None:
+    names = [f"elbert-{number:02}" for number in range(30)]
+    assert near_misses("elbert-7", names).startswith("did you mean 'elbert-07' or ")
+    assert near_misses("elbert-020", names).startswith("did you mean 'elbert-20' or ")
+    assert near_misses("elbert-100", ["elbert-10", "elbert-100a"]).startswith(
+        "did you mean 'elbert-100a'"
+    )

@@ -216,10 +216,16 @@ def list_experiments(
     if as_json:
         _print_json(_all_profiles(chosen, folder))
     else:
-        for table in tables(names, folder, registry.experiments()):
+        found = tables(names, folder, registry.experiments())
+        for table in found:
             _print_table(table.title, table.rows)
+        missing = sum((table.missing for table in found), Counter[str]())
+        told = ", ".join(f"{number:,} of {profile}" for profile, number in sorted(missing.items()))
         more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
-        _line(f"fresh runs of all that are declared; store: {folder.root}{more}")
+        _line(
+            f"fresh runs of all that are declared; missing: {missing.total():,}"
+            f"{f' ({told})' if told else ''}; store: {folder.root}{more}"
+        )
     _say_what_was_replaced(chosen, folder)
 
 
@@ -403,7 +409,9 @@ def show(
                 ),
                 "estimate": _short(row["estimate"]),
                 "interval": " to ".join(_short(end) for end in row["interval"] or ()),
-                "runs": row["seeds"],
+                "runs": _counted(row["instances"], "instance")
+                if row["instances"]
+                else f"{row['seeds']}",
                 "steps": "" if row["steps"] is None else f"{row['steps']:,}",
                 "core hours": _short(row["core_hours"]),
             }
@@ -474,8 +482,8 @@ def rerun_claim(
         few = runs if everything else runs[:number]
         hours = [sum(core_seconds(run, folder) for run in part) / 3600 for part in (few, runs)]
         _line(
-            f"{len(few)} of {len(runs)} runs, {hours[0]:.2f} of {hours[1]:.2f} core hours; "
-            "--runs N takes more of them, --all takes all"
+            f"{len(few)} of {_counted(len(runs), 'run')}, {hours[0]:.2f} of {hours[1]:.2f} core "
+            "hours; --runs N takes more of them, --all takes all"
         )
         with tempfile.TemporaryDirectory() as own:
             for result in again(few, folder, Store(into or own), workers, _out()):
@@ -781,9 +789,13 @@ def _print_verdicts(chosen: Sequence[Claim], verdicts: Sequence[Verdict]) -> Non
         whose = "claims of papers" if asked == "paper" else "questions asked here"
         listed = ", ".join(f"{number} {word}" for word, number in words.most_common())
         _line(f"{whose}, one count for each variant and measure: {listed or 'none'}")
-    changed = sum(bool(claim.changed) for claim in chosen)
+    changed = [
+        f"{sum(bool(claim.changed) for claim in own)} of {len(own)} {whose}"
+        for asked, whose in (("paper", "claims of papers"), ("here", "questions asked here"))
+        if (own := [claim for claim in chosen if claim.asked == asked])
+    ]
     _line(
-        f"rules written or changed after their runs: {changed} of {len(chosen)}; "
+        f"rules written or changed after their runs: {' and '.join(changed) or 'none'}; "
         "'longfair show ID' says what was changed and why"
     )
 
@@ -800,7 +812,8 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
             "" if verdict.first else verdict.whose,
             _with_interval(verdict),
             "" if reported is None else f"reported {numeral(reported)}",
-            f"{len(verdict.seeds)} runs" if verdict.seeds else "",
+            f"on {_counted(verdict.instances, 'instance')}" if verdict.instances else "",
+            _counted(len(verdict.seeds), "run") if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
         answer = _coloured(verdict.answer, verdict.fragile)
@@ -817,7 +830,11 @@ def _print_certainty(row: Mapping[str, Any]) -> None:
         _line(f"        how sure: {', '.join(told)}")
 
 
-def _coloured(word: str, fragile: bool = False) -> Text:
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _coloured(word: str, fragile: bool) -> Text:
     """Return a word or an answer in its colour, as wide as the longest."""
     told = f"{word} (fragile)" if fragile else word
     return Text(told.ljust(14), style=_COLOURS[word])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -31,11 +32,18 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     Returns
     -------
     str
-        One clause for the end of an error message. Few allowed names are all told, many counted.
+        One clause for the end of an error message. Few allowed names are all told, many counted. A
+        name with the same numbers comes first, with or without zeros before them.
     """
     names = sorted(allowed)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    same = [one for one in names if _without_zeros(one) == _without_zeros(name)]
+    alike = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = list(dict.fromkeys([*same, *alike]))[:3]
     hint = f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
     if len(names) > _FEW:
         return f"{hint}allowed are {len(names)} names" + ("" if close else f", as {names[0]!r}")
     return f"{hint}allowed: {', '.join(names) if names else 'nothing yet'}"
+
+
+def _without_zeros(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name)

@@ -60,6 +60,14 @@ def test_durations_are_written_for_people(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+@pytest.mark.parametrize(("number", "said"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs")])
+def test_one_run_is_told_in_the_singular(number: int, said: str) -> None:
+    screen = io.StringIO()
+    queue = plan(toy_experiment(), "smoke", seeds=1)[:number]
+    ConsoleReporter(Console(file=screen, width=100)).start(queue, kept=2, capacity=1)
+    assert screen.getvalue().startswith(f"{said} to execute, 2 already")
+
+
 def test_a_terminal_gets_a_live_line_and_only_what_needs_attention_stays() -> None:
     screen = io.StringIO()
     runs = plan(toy_experiment(), "smoke", seeds=1)

@@ -252,7 +252,7 @@ def _basis(row: Row) -> list[str]:
     """Say what a verdict rests on beside its variant: measure, settings, runs, steps."""
     measure = f"measure: {plain(row['measure'])}" if row["measure"] else ""
     if row["instances"]:
-        return [measure, f"on {row['instances']} instance{'s' * (row['instances'] > 1)}"]
+        return [measure, f"on {row['instances']:,} instance{'s' * (row['instances'] > 1)}"]
     of = f" of {row['horizon']:,}" if short_of_horizon(row) else ""
     return [
         measure,

@@ -19,6 +19,8 @@ class Table(NamedTuple):
 
     title: str
     rows: list[Row]
+    missing: Counter[str]
+    """How many runs of each profile have no result."""
 
 
 class _Held(NamedTuple):
@@ -52,16 +54,16 @@ def tables(
     """
     if not names:
         held = _held(store, experiments.values())
-        return [Table("papers", _rows([(_paper(one.experiment), one) for one in held]))]
+        return [_table("papers", [(_paper(one.experiment), one) for one in held])]
     found = []
     for name in names:
         if name in experiments:
             held = _held(store, [experiments[name]])
-            found.append(Table(name, _rows([(one.arm, one) for one in held])))
+            found.append(_table(name, [(one.arm, one) for one in held]))
         else:
             own = [experiment for key, experiment in experiments.items() if _paper(key) == name]
             held = _held(store, own)
-            found.append(Table(name, _rows([(one.experiment, one) for one in held])))
+            found.append(_table(name, [(one.experiment, one) for one in held]))
     return found
 
 
@@ -90,6 +92,11 @@ def _held(store: Store, experiments: Iterable[Experiment]) -> list[_Held]:
         for profile in experiment.arms
         for run, state in store.states_of(plan(experiment, profile))
     ]
+
+
+def _table(title: str, held: Sequence[tuple[str, _Held]]) -> Table:
+    missing = Counter(one.profile for _, one in held if one.status == "missing")
+    return Table(title, _rows(held), missing)
 
 
 def _rows(held: Sequence[tuple[str, _Held]]) -> list[Row]:

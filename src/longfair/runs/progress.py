@@ -117,7 +117,8 @@ class ConsoleReporter(Reporter):
         """Say how much there is to do."""
         self._total = len(queue)
         self._time_left = TimeLeft(queue, capacity)
-        self._line(f"{len(queue)} runs to execute, {kept} already stored and fresh")
+        runs = "run" if len(queue) == 1 else "runs"
+        self._line(f"{len(queue)} {runs} to execute, {kept} already stored and fresh")
         if queue and self._console.is_terminal:
             self._progress = Progress(
                 TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
