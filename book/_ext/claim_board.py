@@ -1,6 +1,8 @@
 """Write the claim board: one table of all claims, which `claims.js` filters, sorts and searches.
 
-Without scripts it is a plain table. What is filtered by stands in attributes of the rows.
+A claim is a short row with the words of its verdicts; they open to numbers, measures and runs.
+Without scripts it is a plain table that opens all the same. What is filtered by stands in
+attributes of the rows.
 """
 
 from __future__ import annotations
@@ -11,12 +13,18 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from longfair.figures.claim_box import COLOURS, change_marks, reported_cell, verdict_cell
+from longfair.figures.claim_box import (
+    COLOURS,
+    badge,
+    change_marks,
+    reported_cell,
+    verdict_cell,
+)
 
 Row = Mapping[str, Any]
 
 PAGE = "book/claims"
-COLUMNS = ("claim", "verdict", "reported", "paper", "environment")
+COLUMNS = ("claim", "verdict", "paper", "environment")
 ASKED = {"paper": "the papers", "here": "us"}
 SETTINGS = {
     "authors": "the authors'",
@@ -94,17 +102,45 @@ def _cells(rows: Sequence[Row], paper: str, environment: str) -> Iterator[str]:
     where = ", ".join(filter(None, (source, whose)))
     yield (
         f"<code>{first['id']}</code> {html.escape(first['statement'])} "
-        f'<small class="aside">{html.escape(where)}</small>{change_marks(first)}'
+        f'<small class="aside">{html.escape(where)}</small>'
     )
-    variants = dict.fromkeys(row["variant"] for row in rows)
-    yield "".join(
-        f'<span class="aside">{variant.replace("_", " ")}</span>'
-        + verdict_cell([row for row in rows if row["variant"] == variant])
-        for variant in variants
-    )
-    yield reported_cell(rows)
+    yield f"<details><summary>{_words(rows)}</summary>{_rest(rows)}</details>"
     yield html.escape(paper)
     yield html.escape(environment)
+
+
+def _words(rows: Sequence[Row]) -> str:
+    """Write the words of a claim, each once, with what it is about."""
+    first = headlines(rows)
+    of_variant: dict[str, set[tuple[str, bool]]] = {}
+    for row in first:
+        of_variant.setdefault(row["variant"], set()).add((row["answer"], row["fragile"]))
+    about: dict[tuple[str, bool], dict[str, None]] = {}
+    for row in first:
+        measure = row["measure"] if len(of_variant[row["variant"]]) > 1 else ""
+        whose = row["whose"] if row["settings"] not in ("", "authors") else ""
+        which = ", ".join(filter(None, (row["variant"], measure, whose))).replace("_", " ")
+        about.setdefault((row["answer"], row["fragile"]), {})[which] = None
+    return " ".join(
+        f'<span class="claim-word">{badge(word, word + " (fragile)" * fragile)} '
+        f'<small class="aside">{html.escape("; ".join(which))}</small></span>'
+        for (word, fragile), which in about.items()
+    )
+
+
+def _rest(rows: Sequence[Row]) -> str:
+    """Write what opens below the words: all verdicts of every variant, and what changed."""
+    variants = dict.fromkeys(row["variant"] for row in rows)
+    reported = any(row["reported"] is not None for row in rows)
+    return (
+        f"<p>The paper reports {reported_cell(rows)}.</p>" * reported
+        + "".join(
+            f'<span class="aside">{variant.replace("_", " ")}</span>'
+            + verdict_cell([row for row in rows if row["variant"] == variant])
+            for variant in variants
+        )
+        + change_marks(rows[0])
+    )
 
 
 def equip(app: Sphinx, page: str, _template: str, _context: object, _tree: object) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +69,6 @@ class Tables(NamedTuple):
     claimed: pd.DataFrame
     judged: list[str]
 
-    def key(self) -> str:
-        """Write all of it as one text."""
-        tables = (self.runs, self.means, self.claimed)
-        return canonical_json([*(one.astype(str).to_dict("list") for one in tables), self.judged])
-
 
 def tables(sheet: Sheet, claim: Claim) -> Tables:
     """Gather what the figure of a claim shows, the first verdict of every variant before others.
@@ -106,12 +102,14 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     return Tables(runs, means, claimed, blue)
 
 
-def drawing(shown: Tables, store: Store) -> tuple[str, str]:
-    """Draw tables, unless the store remembers the drawing; return the SVG and its words."""
-    question = sha256(f"strips {library_stamp('figures')} {shown.key()}")
+def drawing(sheet: Sheet, claim: Claim, store: Store) -> tuple[str, str]:
+    """Draw a claim, unless the store remembers the drawing; return the SVG and its words."""
+    stamps = [library_stamp("figures"), library_stamp("runs"), Path(__file__).read_text("utf-8")]
+    told = canonical_json([sheet["numbers"], sheet["verdicts"]])
+    question = sha256(f"strips {stamps} {told} {claim!r}")
     known = store.index.answer(question)
     if known is None:
-        drawn: Figure = strips(shown)
+        drawn: Figure = strips(tables(sheet, claim))
         known = [drawn.svg().decode(), drawn.alt_text]
         store.index.remember({question: known})
     return known[0], known[1]

@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from claim_board import headlines
-from claim_figures import drawing, tables
+from claim_figures import MOST_PANELS, drawing
 from longfair.figures.claim_box import badge
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
@@ -180,7 +180,8 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
             "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
             "method is blue, and what the rule asks for is shaded. Where it compares methods, a "
             "row of its own has their differences, seed by seed, with number and interval of the "
-            f"verdict.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+            f"verdict. At most {MOST_PANELS} panels are drawn; all is in the file.* [Every run "
+            f"(CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
         )
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
@@ -321,7 +322,7 @@ def files(root: Path, repository: Repository) -> dict[str, str]:
             written[f"{name}.csv"] = numbers.to_csv(
                 index=False, float_format="%.6g", lineterminator="\n"
             )
-            written[f"{name}.svg"], words = drawing(tables(sheet, claims[name]), store)
+            written[f"{name}.svg"], words = drawing(sheet, claims[name], store)
             words = f"{_found(sheet)}. {words}"
         written[f"{name}.md"] = page(sheet, shown[name], words, repository)
         for part in sheet["code"]:

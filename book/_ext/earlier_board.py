@@ -27,6 +27,7 @@ SETTINGS = "authors' settings"
 FEW = "too few of these runs yet"
 SHORT = "runs end before the claim's horizon"
 TEXT = "as published is the literal text"
+NOT_RUN = "as published was not run yet"
 EXACT = "word for exact statements"
 INTERVAL = "interval"
 RUNS = "new runs"
@@ -40,6 +41,8 @@ REASONS = {
     SHORT: "Our runs are shorter than the claim's, and such runs cannot refute it.",
     TEXT: "*As published* contained something that only the code has, or a number that neither "
     "has; its runs are new.",
+    NOT_RUN: "*As published* contained something that only the code has, or a number that neither "
+    "has; it has no runs yet.",
     EXACT: "An exact statement that holds is *checked*; *reproduced* is for what runs show.",
     INTERVAL: "The runs are the same, and an interval of measured coverage is wider.",
     RUNS: "More or other runs.",
@@ -81,6 +84,7 @@ def reasons(then: Row, now: Row) -> list[str]:
     rules = [words for words in was if not words.startswith(_NOT_ABOUT_THE_RULE)]
     same = _same(then["estimate"], now["estimate"])
     literal = now["paper"] == "elbert" or any(words.startswith(_LITERAL) for words in was)
+    text = literal and now["variant"] == "as_published" and not same
     short = now["verdict"] == "inconclusive" and _CUT_SHORT.search(now["detail"]) is not None
     softened = any(words.startswith(_SOFTENED) for words in was)
     told = {
@@ -89,7 +93,8 @@ def reasons(then: Row, now: Row) -> list[str]:
         SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
         FEW: re.search("seeds? of the", now["detail"]) is not None,
         SHORT: short,
-        TEXT: literal and now["variant"] == "as_published" and not same,
+        TEXT: text and now["verdict"] != "not attempted",
+        NOT_RUN: text and now["verdict"] == "not attempted",
         INTERVAL: same and not rules and not short and now["verdict"] != "not reproduced",
     }
     return [reason for reason, holds in told.items() if holds] or [RUNS]
@@ -143,25 +148,47 @@ def fragment(root: Path, headlines: Sequence[Row], runs: pd.DataFrame) -> str:
     ]
     why = Counter(reason for _, _, found in told for reason in found)
     counted = [[reason, why[reason], words] for reason, words in REASONS.items() if why[reason]]
-    lines = [
-        [
-            f"`{now['id']}`",
-            ", ".join(filter(None, [now["variant"], now["measure"]])).replace("_", " "),
-            f"{answer_then(then, now)}, {_number(then['estimate'], then['low'], then['high'])}",
-            f"{now['answer']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
-            ", ".join(found),
-        ]
-        for then, now, found in told
-    ]
+    lines = [[*_sides(then, now), ", ".join(found)] for then, now, found in told]
+    papers = set(earlier["id"].str.split("-").str[0])
+    whole = _whole(pairs, [row for row in headlines if row["paper"] in papers])
     new = len(headlines) - len(pairs)
     return (
         f"Of {len(pairs)} verdicts {len(pairs) - len(told)} kept their word and {len(told)} "
         f"changed it; {new} verdicts are new. A word can have several reasons. "
-        f"{_spent(runs, set(earlier['id'].str.split('-').str[0]))}\n\n"
+        f"{_spent(runs, papers)}\n\n"
         f"{table(['Reason', 'Words', 'What it means'], counted)}\n"
         "## Every word that changed\n\n"
-        f"{table(['Claim', 'Variant', 'Before', 'Now', 'Why'], lines)}"
+        f"{table(['Claim', 'Variant', 'Before', 'Now', 'Why'], lines)}\n"
+        "## Every row\n\n"
+        "What kept its word, too, and what the earlier board did not have.\n\n"
+        f"::::{{dropdown}} The two boards beside each other, {len(whole)} rows\n"
+        f"{table(['Claim', 'Variant', 'Before', 'Now', 'Why'], whole)}::::\n"
     )
+
+
+def _whole(pairs: Sequence[tuple[Row, Row]], headlines: Sequence[Row]) -> list[list[str]]:
+    """Write every row of the two boards: those of both, and those of today's alone."""
+    lines = []
+    before = {id(now): then for then, now in pairs}
+    for now in headlines:
+        then = before.get(id(now))
+        kept = then is not None and answer_then(then, now) == now["answer"]
+        why = "new" if then is None else "same word" if kept else ", ".join(reasons(then, now))
+        lines.append([*_sides(then, now), why])
+    return lines
+
+
+def _sides(then: Row | None, now: Row) -> list[str]:
+    """Write claim, variant, and word with number then and now."""
+    was = ""
+    if then is not None:
+        was = f"{answer_then(then, now)}, {_number(then['estimate'], then['low'], then['high'])}"
+    return [
+        f"`{now['id']}`",
+        ", ".join(filter(None, [now["variant"], now["measure"]])).replace("_", " "),
+        was,
+        f"{now['answer']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
+    ]
 
 
 def _spent(runs: pd.DataFrame, papers: Collection[str]) -> str:

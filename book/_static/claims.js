@@ -1,5 +1,5 @@
 // The claim board: filter, search and sort its rows. The choice is kept after the # of the address,
-// so it can be sent to somebody. Without this script the board is a plain table.
+// so it can be sent to somebody. Without this script the board is a table that opens all the same.
 "use strict";
 
 (() => {
@@ -100,7 +100,9 @@
     }
     show();
     if (location.hash && !location.hash.includes("=")) {
-      document.getElementById(location.hash.slice(1))?.scrollIntoView();
+      const target = document.getElementById(location.hash.slice(1));
+      if (target?.matches("#claim-board tr")) target.querySelector("details").open = true;
+      target?.scrollIntoView();
     }
   };
 

@@ -14,6 +14,7 @@ import generated
 from longfair.figures.claim_box import ANSWER_COLOURS, VERDICT_COLOURS, claim_box
 from longfair.papers import registry
 from longfair.runs.rules.words import ANSWERS, Word, answer
+from repository import Repository
 
 WORDS = re.compile(r"\b(reproduced|contradicted|inconclusive|direction only)\b|verdict-checked")
 AS_IN_THE_FILE = re.compile(r"::::\{dropdown\} As it stands in the file.*?::::", re.DOTALL)
@@ -61,7 +62,7 @@ def test_pages_answer_our_questions() -> None:
     sheets = [sheet for sheet in claim_pages.all_sheets() if sheet["id"] in QUESTIONS]
     assert len(sheets) == len(QUESTIONS)
     for sheet in sheets:
-        text = claim_pages.page(sheet, [], claim_pages._found(sheet), "")
+        text = claim_pages.page(sheet, [], claim_pages._found(sheet), Repository())
         assert "## Answers" in text
         assert "The answer is yes" in text
         found = WORDS.search(AS_IN_THE_FILE.sub("", text))

@@ -114,8 +114,25 @@ def test_a_row_of_the_board_knows_what_it_is_filtered_by() -> None:
     assert 'data-verdict="reproduced|contradicted"' in board
     assert 'data-environment="Lending"' in board
     assert 'data-settings="the authors&#x27;|ours"' in board
-    assert VERDICT.findall(board) == ["reproduced", "inconclusive", "contradicted"]
+    summary, rest = board.split("<summary>")[1].split("</summary>")
+    assert VERDICT.findall(summary) == ["reproduced", "contradicted"]
+    assert VERDICT.findall(rest) == ["reproduced", "inconclusive", "contradicted"]
     assert "So &amp; so." in board
+
+
+def test_a_row_of_the_board_is_short_and_has_every_word_with_what_it_is_about() -> None:
+    rows = [
+        {**ROW, "measure": "code"},
+        {**ROW, "measure": "text", "answer": "inconclusive", "fragile": True},
+        {**ROW, "variant": "as_published", "settings": "ours", "whose": "our settings"},
+    ]
+    board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
+    short = re.sub("<[^>]*>", "", re.sub("(?s)</summary>.*?</details>", "", board))
+    assert "reproduced as coded, code; as published, our settings" in short
+    assert "inconclusive (fragile) as coded, text" in short
+    assert "0.013" not in short
+    assert "0.013 [0.01, 0.02]" in board
+    assert "The paper reports 0.02." in board
 
 
 def test_the_board_counts_claims_and_our_questions_apart() -> None:
@@ -190,6 +207,25 @@ def test_the_board_filters_and_says_how_many_are_left(board: Browser) -> None:
 def natural(name: str) -> list[str | int]:
     """Sort numbers within names as numbers, so that c2 comes before c10."""
     return [int(part) if part.isdigit() else part for part in re.findall(r"\d+|\D+", name)]
+
+
+def test_the_board_is_short_and_no_wider_than_its_place(board: Browser) -> None:
+    board.look(width=1280)
+    assert board.evaluate("document.documentElement.scrollHeight") < 30_000
+    place = "document.getElementById('claim-board')"
+    assert board.evaluate(f"{place}.scrollWidth <= {place}.clientWidth")
+    assert board.evaluate(f"{place}.getBoundingClientRect().right") > 1200
+
+
+def test_a_claim_opens_by_a_click_and_by_its_address(board: Browser) -> None:
+    opened = "document.querySelector('#elbert-07 details').open"
+    assert not board.evaluate(opened)
+    board.page.click("#elbert-07 summary")
+    assert board.evaluate(opened)
+    address = board.evaluate("location.href").partition("#")[0]
+    board.open("about:blank")
+    board.open(f"{address}#elbert-07")
+    assert board.evaluate(opened)
 
 
 def test_the_board_searches_and_sorts_by_keyboard(board: Browser) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import earlier_board
 from claim_board import headlines
-from earlier_board import EXACT, FEW, INTERVAL, RULE, RUNS, SETTINGS, SHORT, SOFTENED, TEXT
+from earlier_board import EXACT, FEW, INTERVAL, NOT_RUN, RULE, RUNS, SETTINGS, SHORT, SOFTENED, TEXT
 from longfair.papers import registry
 from longfair.runs.board import verdicts
 from longfair.runs.rules.words import answer
@@ -54,6 +54,11 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
             [SETTINGS, FEW],
         ),
         ({"variant": "as_published", "measure": "text", "estimate": 0.1}, [TEXT]),
+        (
+            {"variant": "as_published", "measure": "text", "estimate": None,
+             "verdict": "not attempted"},
+            [NOT_RUN],
+        ),
     ],
 )  # fmt: skip
 def test_a_word_changed_for_a_reason(row: dict[str, Any], told: list[str]) -> None:
@@ -104,7 +109,11 @@ def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:
     assert "The 2 stored runs of these papers kept a core busy for 3.0 h; those" in text
     assert "for 2.0 h of these." in text
     assert "Of 1 verdicts 0 kept their word and 1 changed it; 1 verdicts are new." in text
-    line = next(line for line in text.splitlines() if "elbert-09" in line)
+    changed, whole = text.split("## Every row")
+    assert "elbert-1`" not in changed
+    assert "| `elbert-1` | as coded, code | \N{EN DASH} | inconclusive, 0.25" in whole
+    line = next(line for line in changed.splitlines() if "elbert-09" in line)
+    assert line in whole.splitlines()
     assert "contradicted, -66.4 [-122, -16.8]" in line
     assert "reproduced, 0.25 [0.1, 0.3]" in line
     assert "| new runs | 1 |" in text
@@ -126,7 +135,9 @@ def test_our_questions_are_told_by_their_answers_then_and_now(
     runs = pd.DataFrame([], columns=["paper", "profile", "core_seconds", "same_as"])
     text = earlier_board.fragment(ROOT, [row], runs)
     assert f"Of 1 verdicts {kept} kept their word and {1 - kept} changed it" in text
-    lines = [line for line in text.splitlines() if "elbert-hub" in line]
+    changed, whole = text.split("## Every row")
+    lines = [line for line in changed.splitlines() if "elbert-hub" in line]
     assert len(lines) == 1 - kept
+    assert (f"| {now}, 0.25 [0.1, 0.3] | same word |" in whole) == bool(kept)
     assert all(told in line and f"| {now}, 0.25" in line for line in lines)
     assert "contradicted" not in "".join(lines)

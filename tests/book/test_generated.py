@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,7 +140,8 @@ def test_board_of_the_book_is_what_the_command_says(book: Path) -> None:
     )
     page = (book / "book/claims.html").read_text(encoding="utf-8")
     rows = json.loads(answer.stdout)
-    assert page.count('class="verdict ') == len(rows)
+    opened = re.sub("(?s)<summary>.*?</summary>", "", page)
+    assert opened.count('class="verdict ') == len(rows)
     for row in rows:
         assert row["id"] in page
 
