@@ -23,6 +23,7 @@ from longfair.runs.claims import Claim
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.keys import canonical_json, sha256
 from longfair.runs.rules.about_equal import AboutEqualRule
+from longfair.runs.rules.by_measure import ByMeasureRule
 from longfair.runs.rules.conjunction import AllRule
 from longfair.runs.rules.earliest import EarliestRule
 from longfair.runs.rules.gain import (
@@ -88,7 +89,10 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     for verdict in _in_order(sheet["verdicts"]):
         which = (verdict["settings"], verdict["variant"], verdict["measure"])
         if which in of_verdicts.groups:
-            own, rules = of_verdicts.get_group(which), leaves(claim.rule, verdict)
+            own, rules = (
+                of_verdicts.get_group(which),
+                leaves(claim.rule, verdict, verdict["measure"]),
+            )
             found.judge(_title(*which[:2]), own, rules, verdict["measure"])
     beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
     for (settings, variant, words), own in beside:
@@ -134,7 +138,7 @@ def _in_order(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def leaves(
-    rule: Rule, found: Mapping[str, Any] | None
+    rule: Rule, found: Mapping[str, Any] | None, measure: str
 ) -> Iterator[tuple[Rule, Mapping[str, Any] | None]]:
     """Go through the rules within a rule, with what a verdict found by each; guards have none.
 
@@ -144,16 +148,20 @@ def leaves(
         Any rule.
     found
         A verdict as JSON, or a part of one.
+    measure
+        The measure of the verdict.
     """
     if isinstance(rule, AtWorst):
-        yield from leaves(rule.rule, found)
+        yield from leaves(rule.rule, found, measure)
+    elif isinstance(rule, ByMeasureRule):
+        yield from leaves(rule.rules[measure], found, measure)
     elif isinstance(rule, Guarded):
-        yield from leaves(rule.rule, found)
-        yield from leaves(rule.guard, None)
+        yield from leaves(rule.rule, found, measure)
+        yield from leaves(rule.guard, None, measure)
     elif isinstance(rule, AllRule):
         parts = (found or {}).get("parts") or [None] * len(rule.rules)
         for part, own in zip(rule.rules, parts, strict=True):
-            yield from leaves(part, own)
+            yield from leaves(part, own, measure)
     else:
         yield rule, found
 

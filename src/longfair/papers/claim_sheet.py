@@ -22,7 +22,7 @@ from longfair.runs import board
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Arm, Run, plan
-from longfair.runs.rules.rule import AtWorst, Rule
+from longfair.runs.rules.rule import AtWorst, Compound, Rule
 from longfair.runs.store import State, Status, Store
 from longfair.runs.verdicts import Verdict
 
@@ -128,7 +128,7 @@ def _planned(experiment: str) -> Iterator[Run]:
 
 def code_of(claim: Claim) -> list[str]:
     """Name the objects that make a claim's number: its rule, its check, and what its runs call."""
-    kinds = [type(claim.rule), *(type(part) for part in getattr(claim.rule, "rules", ()))]
+    kinds = map(type, _within(claim.rule))
     found = [f"{kind.__module__}.{kind.__qualname__}" for kind in kinds]
     checks = (registry.checks()[name] for name in claim.rule.checks)
     found += [f"{check.__module__}.{check.__qualname__}" for check in checks]
@@ -143,6 +143,13 @@ def code_of(claim: Claim) -> list[str]:
                     parts += arm.config.evaluating.parts()
                 found += [f"{part.__module__}.{part.__qualname__}" for part in parts]
     return list(dict.fromkeys(found))
+
+
+def _within(rule: Rule) -> Iterator[Rule]:
+    """Go through a rule and all rules it consists of."""
+    yield rule
+    for part in rule.parts if isinstance(rule, Compound) else ():
+        yield from _within(part)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from longfair.runs.rules.rule import Numbers, Rule, RuleFields, register
+from longfair.runs.rules.rule import Compound, Rule, RuleFields, register
 
 if TYPE_CHECKING:
     from longfair.runs.rules.case import Case
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @register("by_measure")
 @dataclass(frozen=True)
-class ByMeasureRule(Rule):
+class ByMeasureRule(Compound):
     """``kind: by_measure``. One rule under the name of every measure of the claim."""
 
     rules: Mapping[str, Rule]
@@ -31,19 +31,9 @@ class ByMeasureRule(Rule):
         )
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """Methods of all rules, each once."""
-        return tuple(dict.fromkeys(name for rule in self.rules.values() for name in rule.methods))
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """Checks of all rules, each once."""
-        return tuple(dict.fromkeys(name for rule in self.rules.values() for name in rule.checks))
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """Numbers of all rules."""
-        return tuple(one for rule in self.rules.values() for one in rule.numbers)
+    def parts(self) -> tuple[Rule, ...]:
+        """Those of all measures."""
+        return tuple(self.rules.values())
 
     def words(self, measure: str) -> str:
         """Say what the rule of this measure asks."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import Numbers, Rule, RuleFields, register
+from longfair.runs.rules.rule import Compound, Rule, RuleFields, register
 from longfair.runs.rules.words import weakest
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @register("all")
 @dataclass(frozen=True)
-class AllRule(Rule):
+class AllRule(Compound):
     """``kind: all``. Every one of the rules; the verdict is the weakest of theirs.
 
     The effect shown is that of the part that decides, the first of those with the weakest
@@ -33,19 +33,9 @@ class AllRule(Rule):
         return cls(tuple(fields.part(part, f"part {n}") for n, part in enumerate(parts, start=1)))
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """Methods of all parts."""
-        return tuple(name for part in self.rules for name in part.methods)
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """Checks of all parts."""
-        return tuple(name for part in self.rules for name in part.checks)
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """Numbers of all parts."""
-        return tuple(one for part in self.rules for one in part.numbers)
+    def parts(self) -> tuple[Rule, ...]:
+        """All of them."""
+        return self.rules
 
     def words(self, measure: str) -> str:
         """Say what every part asks."""

@@ -139,8 +139,32 @@ class Numbers:
     methods: tuple[str, ...]
 
 
+class Compound(Rule):
+    """A rule that consists of others, and needs what they need."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Rule, ...]:
+        """The rules it consists of."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods of all parts."""
+        return tuple(name for part in self.parts for name in part.methods)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Checks of all parts."""
+        return tuple(name for part in self.parts for name in part.checks)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Numbers of all parts."""
+        return tuple(one for part in self.parts for one in part.numbers)
+
+
 @dataclass(frozen=True)
-class Guarded(Rule):
+class Guarded(Compound):
     """A rule with a guard: what the claimed effect must not cost.
 
     Any rule may have the key ``guard``. It holds a rule of any kind; its kind is ``at_least`` and
@@ -164,19 +188,9 @@ class Guarded(Rule):
         return cls(rule, fields.part(guard, "guard"))
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """Methods of the rule, then of the guard."""
-        return (*self.rule.methods, *self.guard.methods)
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """Checks of the rule, then of the guard."""
-        return (*self.rule.checks, *self.guard.checks)
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """Numbers of the rule, then of the guard."""
-        return (*self.rule.numbers, *self.guard.numbers)
+    def parts(self) -> tuple[Rule, ...]:
+        """The rule, then the guard."""
+        return self.rule, self.guard
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and what it must not cost."""
@@ -199,7 +213,7 @@ class Guarded(Rule):
 
 
 @dataclass(frozen=True)
-class AtWorst(Rule):
+class AtWorst(Compound):
     """A rule whose word is never worse than another one, by the key ``at_worst``.
 
     A sentence about settings, or a threshold, that the paper does not name cannot be contradicted
@@ -217,19 +231,9 @@ class AtWorst(Rule):
         return cls(fields.rule(), worst)
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """Methods of the rule."""
-        return self.rule.methods
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """Checks of the rule."""
-        return self.rule.checks
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """Numbers of the rule."""
-        return self.rule.numbers
+    def parts(self) -> tuple[Rule, ...]:
+        """The rule."""
+        return (self.rule,)
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and how bad its word can be."""
