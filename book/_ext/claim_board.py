@@ -63,10 +63,14 @@ def summary(rows: Sequence[Row]) -> str:
     """Say how many claims are judged, the papers' apart from our questions."""
     claims = {row["id"]: row for row in rows}.values()
     papers, ours = (sum(row["asked"] == asked for row in claims) for asked in ("paper", "here"))
-    changed = sum(bool(row["changed"]) for row in claims)
+    of_papers, of_ours = (
+        sum(bool(row["changed"]) for row in claims if row["asked"] == asked)
+        for asked in ("paper", "here")
+    )
     return (
-        f"{papers} claims of the papers and {ours} questions of ours are judged, {changed} of them "
-        "by a rule that was written or changed after its runs."
+        f"{papers} claims of the papers and {ours} questions of ours are judged. The rule of "
+        f"{of_papers} of the claims and of {of_ours} of the questions was written or changed after "
+        "its runs."
     )
 
 

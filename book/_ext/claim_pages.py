@@ -26,6 +26,7 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
+from longfair.wording import numeral, plain
 from markdown_table import table
 from repository import Repository
 
@@ -85,11 +86,6 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Reposito
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def plain(name: str) -> str:
-    """Write an identifier as words."""
-    return name.replace("_", " ")
-
-
 def raw(text: str) -> str:
     """Put HTML into a page."""
     return f"```{{raw}} html\n{text}\n```"
@@ -136,15 +132,15 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield plain(row["variant"])
     yield html.escape(plain(row["measure"])) or nothing
     yield row["whose"] or nothing
-    number = nothing if row["estimate"] is None else f"{row['estimate']:.4g}"
+    number = nothing if row["estimate"] is None else numeral(row["estimate"])
     if row["interval"] is not None:
-        number += " [{:.4g}, {:.4g}]".format(*row["interval"])
+        number += " [{}, {}]".format(*map(numeral, row["interval"]))
     measured = f'<br><small class="aside">{html.escape(row["measured"])}</small>'
     yield number + measured * bool(row["measured"])
     instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"
     yield instances if row["instances"] else str(row["seeds"])
     yield f"{row['steps']:,}" if row["steps"] else nothing
-    yield nothing if row["core_hours"] is None else f"{row['core_hours']:.2g}"
+    yield nothing if row["core_hours"] is None else numeral(row["core_hours"], 2)
 
 
 def _detail(row: Mapping[str, Any]) -> str:
@@ -206,8 +202,8 @@ def _beside(sheet: Sheet) -> str:
             f"`{row['method']}`",
             plain(row["variant"]),
             SETTINGS_IN_WORDS[row["settings"]],
-            f"{row['median']:.3g}",
-            f"{row['lowest']:.3g} to {row['highest']:.3g}",
+            numeral(row["median"], 3),
+            f"{numeral(row['lowest'], 3)} to {numeral(row['highest'], 3)}",
             row["runs"],
         ]
         for row in sheet["beside"]
@@ -229,7 +225,7 @@ def _runs(sheet: Sheet) -> str:
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
     for row in sheet["runs"]:
         *cells, hours = row.values()
-        lines.append(" | ".join([*(plain(str(cell)) for cell in cells), f"{hours:.2g}"]))
+        lines.append(" | ".join([*(plain(str(cell)) for cell in cells), numeral(hours, 2)]))
     table = "\n".join(f"| {line} |" for line in lines)
     days = " to ".join(dict.fromkeys(sheet["made"]))
     return f"::::{{dropdown}} All runs that it may be judged on, made {days}\n{table}\n::::"
@@ -241,7 +237,7 @@ def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:
     for measure, words in rule["words"].items():
         by_words[words].append(measure)
     for words, measures in by_words.items():
-        which = f" by {' and '.join(measures)}" if len(by_words) > 1 else ""
+        which = f" by {' and '.join(map(plain, measures))}" if len(by_words) > 1 else ""
         said = "It is reproduced" if sheet["asked"] == "paper" else "The answer is yes"
         yield f"{said}{which} if {escaped(words)}."
     yield (

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from longfair.runs.rules.words import answer
+from longfair.wording import numeral
 from markdown_table import table
 from stored_runs import duration, once
 
@@ -206,5 +207,5 @@ def _number(value: float | None, low: float | None, high: float | None) -> str:
     if value is None or pd.isna(value):
         return "no number"
     if low is None or pd.isna(low):
-        return f"{value:.3g}"
-    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+        return numeral(value, 3)
+    return f"{numeral(value, 3)} [{numeral(low, 3)}, {numeral(high, 3)}]"
