@@ -275,7 +275,7 @@ def test_a_problem_too_large_to_write_out_is_refused() -> None:
     [
         ({"presence_probability": ()}, "presence_probability has 0 entries"),
         ({"presence_probability": (0.5, 1.5)}, r"presence_probability\[1\]=1.5.*\[0, 1\]"),
-        ({"episode_length": 0}, "episode_length=0.*1\.\.1000000"),
+        ({"episode_length": 0}, r"episode_length=0.*1\.\.1000000"),
         ({"smoothing": -1.0}, "smoothing=-1.0"),
     ],
 )
