@@ -206,6 +206,6 @@ def _spent(runs: pd.DataFrame, papers: Collection[str]) -> str:
 def _number(value: float | None, low: float | None, high: float | None) -> str:
     if value is None or pd.isna(value):
         return "no number"
-    if low is None or pd.isna(low):
+    if low is None or high is None or pd.isna(low):
         return numeral(value, 3)
     return f"{numeral(value, 3)} [{numeral(low, 3)}, {numeral(high, 3)}]"
