@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from bs4 import BeautifulSoup
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 from sphinx.application import Sphinx
 
@@ -23,38 +25,40 @@ ABOVE = {
 _KNOWN: dict[str, Markup] = {}
 
 
-def mark(navigation: BeautifulSoup, address: str) -> Markup:
-    """Write a navigation with one of its pages marked as the current one, in sight.
+def mark(navigation: str, address: str) -> Markup:
+    """Mark one of the pages of a navigation as the current one, in sight.
 
     Parameters
     ----------
     navigation
-        As the theme makes it.
+        As the theme makes it, HTML.
     address
         Where the link of that page leads.
     """
-    link = navigation.find("a", href=address)
+    tree = BeautifulSoup(navigation, "html.parser")
+    link = tree.find("a", href=address)
     if link is not None:
         for item in link.find_parents("li"):
             item["class"] = " ".join([*item.get_attribute_list("class"), "current", "active"])
         for part in link.find_parents("details"):
             part["open"] = "open"
-    return Markup(str(navigation))
+    return Markup(str(tree))
 
 
-def reuse(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
-    """Let a page show the navigation of its folder."""
+def reuse(app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
+    """Let the template ``folder-navigation.html`` of a page show the navigation of its folder."""
     folder = page.rpartition("/")[0]
     if folder not in ABOVE:
         return
-    make = context["generate_toctree_html"]
 
-    def navigation(*arguments: Any, **named: Any) -> Markup:
+    @pass_context
+    def navigation(told: Context) -> Markup:
         if folder not in _KNOWN:
-            _KNOWN[folder] = mark(make(*arguments, **named), context["pathto"](ABOVE[folder]))
+            made = app.builder.templates.render("sbt-sidebar-nav.html", told.get_all())
+            _KNOWN[folder] = mark(made, context["pathto"](ABOVE[folder]))
         return _KNOWN[folder]
 
-    context["generate_toctree_html"] = navigation
+    context["navigation_of_folder"] = navigation
 
 
 def forget(_app: Sphinx) -> None:
@@ -63,7 +67,7 @@ def forget(_app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register with Sphinx, after the theme."""
+    """Register with Sphinx, before the theme, which tries whether a template is empty."""
     app.connect("builder-inited", forget)
-    app.connect("html-page-context", reuse, priority=900)
+    app.connect("html-page-context", reuse, priority=400)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

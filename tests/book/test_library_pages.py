@@ -180,17 +180,19 @@ def test_pages_beside_the_contents_share_the_navigation_of_their_folder(page: st
     side_navigation.forget(None)  # type: ignore[arg-type]  # stand-ins
     made: list[str] = []
 
-    def make(**named: Any) -> BeautifulSoup:
-        made.append(named["kind"])
+    def render(template: str, _context: Any) -> str:
+        made.append(template)
         above = "<li><a href='up/book/claims'>C</a></li><li><a href='up/book/reference'>R</a></li>"
-        return BeautifulSoup(f"<ul>{above}<li><a href='other'>O</a></li></ul>", "html.parser")
+        return f"<ul>{above}<li><a href='other'>O</a></li></ul>"
 
+    app = SimpleNamespace(builder=SimpleNamespace(templates=SimpleNamespace(render=render)))
     shown = []
     for name in (page, page.rpartition("/")[0] + "/other"):
-        context = {"generate_toctree_html": make, "pathto": lambda name: f"up/{name}"}
-        side_navigation.reuse(None, name, "", context, None)  # type: ignore[arg-type]
-        shown.append(str(context["generate_toctree_html"](kind="sidebar")))  # type: ignore[operator]
-    assert made == ["sidebar"]
+        context = {"pathto": lambda name: f"up/{name}"}
+        side_navigation.reuse(app, name, "", context, None)  # type: ignore[arg-type]
+        told = SimpleNamespace(get_all=dict)
+        shown.append(str(context["navigation_of_folder"](told)))  # type: ignore[arg-type]
+    assert made == ["sbt-sidebar-nav.html"]
     assert shown[0] == shown[1]
     (current,) = BeautifulSoup(shown[0], "html.parser").select("li.current.active > a")
     assert str(current["href"]).endswith(side_navigation.ABOVE[page.rpartition("/")[0]])
