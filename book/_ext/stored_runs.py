@@ -52,8 +52,6 @@ LETTERS = {
 """Parameters of methods that papers call by a letter."""
 LONG = 12
 """Tables with more rows open on demand."""
-FEW = 3
-"""So many experiments stand in a cell; more open on demand."""
 
 Config = Mapping[str, Any]
 
@@ -317,8 +315,8 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
     apart = [name for name in names if name not in shared]
     common = "; ".join(f"{plain(name)} {values[name][0] or 'none'}" for name in shared)
     order = sorted(range(len(sets)), key=lambda index: sorted(sets[index][1]))
-    rows = [[*(values[name][index] for name in apart), _where(sets[index][1])] for index in order]
-    lines = table([*map(plain, apart), "Experiments"], rows)
+    rows = [[_where(sets[index][1]), *(values[name][index] for name in apart)] for index in order]
+    lines = table(["Experiments", *map(plain, apart)], rows)
     return f"In all: {common}.\n\n{lines}" if common else lines
 
 
@@ -326,7 +324,7 @@ def _where(names: Iterable[str]) -> str:
     """List experiments in a cell, long lists behind the first of them."""
     ordered = sorted(names)
     listed = ", ".join(ordered)
-    if len(ordered) <= FEW:
+    if len(ordered) == 1:
         return listed
     more = f"{ordered[0]} and {len(ordered) - 1} more"
     return f"<details><summary>{more}</summary>{listed}</details>"

@@ -124,9 +124,9 @@ def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
     )
     text = stored_runs.hyperparameters(runs)
     assert "In all: epochs 4; hidden 64, 64." in text
-    assert "| learning rate | Experiments |" in text
-    assert "| 0.0003 | toy/a (book) |" in text
-    assert "| 0.01 | toy/b (book), toy/c (book) |" in text
+    assert "| Experiments | learning rate |" in text
+    assert "| toy/a (book) | 0.0003 |" in text
+    assert "toy/b (book), toy/c (book)</details> | 0.01 |" in text
     assert "alpha" not in text
 
 
