@@ -161,7 +161,7 @@ def test_without_an_address_nothing_is_cloned_or_opened() -> None:
 def test_fragments_follow_the_address_of_the_configuration(tmp_path: Path, address: str) -> None:
     (tmp_path / "book").mkdir()
     config = SimpleNamespace(html_theme_options={"repository_url": address})
-    repository.write(SimpleNamespace(config=config, srcdir=tmp_path))  # type: ignore[arg-type]
+    repository.write(SimpleNamespace(config=config, srcdir=tmp_path))  # type: ignore[arg-type]  # a stand-in
     texts = {path.stem: path.read_text("utf-8") for path in tmp_path.rglob("*.md")}
     assert ("git clone https://example.org/owner/name\n" in texts["clone"]) == bool(address)
     assert ("git clone" in texts["elsewhere"]) == ("Binder" in texts["elsewhere"]) == bool(address)
@@ -189,9 +189,9 @@ def test_pages_beside_the_contents_share_the_navigation_of_their_folder(page: st
     shown = []
     for name in (page, page.rpartition("/")[0] + "/other"):
         context = {"pathto": lambda name: f"up/{name}"}
-        side_navigation.reuse(app, name, "", context, None)  # type: ignore[arg-type]
+        side_navigation.reuse(app, name, "", context, None)  # type: ignore[arg-type]  # a stand-in
         told = SimpleNamespace(get_all=dict)
-        shown.append(str(context["navigation_of_folder"](told)))  # type: ignore[arg-type]
+        shown.append(str(context["navigation_of_folder"](told)))  # type: ignore[arg-type]  # a stand-in
     assert made == ["sbt-sidebar-nav.html"]
     assert shown[0] == shown[1]
     (current,) = BeautifulSoup(shown[0], "html.parser").select("li.current.active > a")
