@@ -37,13 +37,14 @@ from longfair.runs.rules.gain import (
 )
 from longfair.runs.rules.level import EVERYWHERE, BoundRule, LevelRule, ValueRule
 from longfair.runs.rules.paired import PairedRule
-from longfair.runs.rules.rule import AtWorst, Ends, Guarded, Quantity, Rule, plain
+from longfair.runs.rules.rule import AtWorst, Ends, Guarded, Quantity, Rule
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.trade_offs import TradeOffRule
 from longfair.runs.rules.wins import WinsRule
 from longfair.runs.sources import library_stamp
 from longfair.runs.statistics import Estimate, estimate, smallest, within_ends
 from longfair.runs.store import Store
+from longfair.wording import plain
 
 Sheet = Mapping[str, Any]
 
@@ -89,10 +90,8 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     for verdict in _in_order(sheet["verdicts"]):
         which = (verdict["settings"], verdict["variant"], verdict["measure"])
         if which in of_verdicts.groups:
-            own, rules = (
-                of_verdicts.get_group(which),
-                leaves(claim.rule, verdict, verdict["measure"]),
-            )
+            rules = leaves(claim.rule, verdict, verdict["measure"])
+            own = of_verdicts.get_group(which)
             found.judge(_title(*which[:2]), own, rules, verdict["measure"])
     beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
     for (settings, variant, words), own in beside:
