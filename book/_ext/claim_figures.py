@@ -23,21 +23,10 @@ from longfair.runs.claims import Claim
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.keys import canonical_json, sha256
 from longfair.runs.rules.about_equal import AboutEqualRule
-from longfair.runs.rules.by_measure import ByMeasureRule
-from longfair.runs.rules.conjunction import AllRule
-from longfair.runs.rules.earliest import EarliestRule
-from longfair.runs.rules.gain import (
-    AtLeastRule,
-    DifferenceRule,
-    GainRule,
-    HighestRule,
-    LowestRule,
-    ReductionRule,
-    Target,
-)
-from longfair.runs.rules.level import EVERYWHERE, BoundRule, LevelRule, ValueRule
+from longfair.runs.rules.gain import DifferenceOfMeans, GainRule
+from longfair.runs.rules.level import EVERYWHERE, LevelRule
 from longfair.runs.rules.paired import PairedRule
-from longfair.runs.rules.rule import AtWorst, Ends, Guarded, Quantity, Rule
+from longfair.runs.rules.rule import Ends, Found, Quantity, Rule
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.trade_offs import TradeOffRule
 from longfair.runs.rules.wins import WinsRule
@@ -54,13 +43,6 @@ _PANEL = ["title", "label"]
 _RUNS = [*_PANEL, "method", "seed", "value"]
 _MEANS = [*_PANEL, "method", "mean", "low", "high"]
 _CLAIMED = [*_PANEL, "method", "low", "high", "words"]
-_EFFECTS: Mapping[type[Rule], str] = {
-    ReductionRule: "reduction",
-    ShareRule: "share",
-    WinsRule: "share",
-    EarliestRule: "steps earlier",
-}
-"""What the row of an effect is called where it is no difference."""
 
 
 class Tables(NamedTuple):
@@ -84,13 +66,13 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     """
     ends = possible(claim)
     numbers = pd.DataFrame(sheet["numbers"])
-    found = _Found(claim.asked, ends, [], [], [])
+    found = _Tables(claim.asked, ends, [], [], [])
     judged = numbers["judged"].astype(bool)
     of_verdicts = numbers[judged].groupby(["settings", "variant", "measure"])
     for verdict in _in_order(sheet["verdicts"]):
         which = (verdict["settings"], verdict["variant"], verdict["measure"])
         if which in of_verdicts.groups:
-            rules = leaves(claim.rule, verdict, verdict["measure"])
+            rules = claim.rule.leaves(verdict["measure"], verdict)
             own = of_verdicts.get_group(which)
             found.judge(_title(*which[:2]), own, rules, verdict["measure"])
     beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
@@ -100,7 +82,8 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     shown = means[_PANEL].drop_duplicates().head(MOST_PANELS)
     runs = pd.DataFrame(found.runs, columns=_RUNS).drop_duplicates()
     claimed = pd.DataFrame(found.claimed, columns=_CLAIMED).drop_duplicates()
-    blue = [plain(claim.rule.methods[0]), "difference", *_EFFECTS.values()]
+    effects = set(means["method"]) - set(numbers["method"])
+    blue = [plain(claim.rule.methods[0]), *sorted(effects)]
     runs, means, claimed = (one.merge(shown, on=_PANEL) for one in (runs, means, claimed))
     return Tables(runs, means, claimed, blue)
 
@@ -133,64 +116,6 @@ def _in_order(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [*first, *(row for row in verdicts if row not in first)]
 
 
-# Rules ------------------------------------------------------------------------------------------
-
-
-def leaves(
-    rule: Rule, found: Mapping[str, Any] | None, measure: str
-) -> Iterator[tuple[Rule, Mapping[str, Any] | None]]:
-    """Go through the rules within a rule, with what a verdict found by each; guards have none.
-
-    Parameters
-    ----------
-    rule
-        Any rule.
-    found
-        A verdict as JSON, or a part of one.
-    measure
-        The measure of the verdict.
-    """
-    if isinstance(rule, AtWorst):
-        yield from leaves(rule.rule, found, measure)
-    elif isinstance(rule, ByMeasureRule):
-        yield from leaves(rule.rules[measure], found, measure)
-    elif isinstance(rule, Guarded):
-        yield from leaves(rule.rule, found, measure)
-        yield from leaves(rule.guard, None, measure)
-    elif isinstance(rule, AllRule):
-        parts = (found or {}).get("parts") or [None] * len(rule.rules)
-        for part, own in zip(rule.rules, parts, strict=True):
-            yield from leaves(part, own, measure)
-    else:
-        yield rule, found
-
-
-def asked_for(rule: Rule) -> tuple[float, float, str]:
-    """Return between which ends an effect is to lie by a rule, and the same in words."""
-    if isinstance(rule, ValueRule):
-        ends = (rule.target - rule.tolerance, rule.target + rule.tolerance)
-        return *ends, rule.claimed().removeprefix("claimed ")
-    if isinstance(rule, BoundRule):
-        return rule.low, rule.high, rule.claimed().removeprefix("claimed ")
-    if isinstance(rule, AboutEqualRule):
-        return -rule.margin, rule.margin, f"within {rule.margin:g} of 0"
-    if isinstance(rule, ShareRule):
-        return rule.low, rule.high, f"between {rule.low:g} and {rule.high:g}"
-    if isinstance(rule, WinsRule):
-        return 0.5, 1.0, "more than half"
-    if isinstance(rule, AtLeastRule):
-        return -rule.margin, math.inf, f"at least {0.0 - rule.margin:g}"
-    if isinstance(rule, HighestRule | LowestRule) and rule.margin:
-        return rule.margin, math.inf, f"at least {rule.margin:g}"
-    size = rule.size if isinstance(rule, DifferenceRule | ReductionRule) else None
-    if isinstance(size, Target):
-        ends = (size.target - size.tolerance, size.target + size.tolerance)
-        return *ends, str(size).removeprefix("claimed ")
-    if size is not None:
-        return size, math.inf, f"at least {size:g}"
-    return 0.0, math.inf, "more than 0"
-
-
 def possible(claim: Claim) -> dict[str, Ends]:
     """Least and largest value of the numbers of single runs, by their words, where it is known."""
     rows = [one.quantity for one in claim.rule.numbers]
@@ -205,7 +130,7 @@ def possible(claim: Claim) -> dict[str, Ends]:
 # Tables -----------------------------------------------------------------------------------------
 
 
-class _Found(NamedTuple):
+class _Tables(NamedTuple):
     """Rows of the tables, as far as they are known."""
 
     asked: str
@@ -218,7 +143,7 @@ class _Found(NamedTuple):
         self,
         title: str,
         own: pd.DataFrame,
-        rules: Iterator[tuple[Rule, Mapping[str, Any] | None]],
+        rules: Iterator[tuple[Rule, Found]],
         measure: str,
     ) -> None:
         """Add what belongs to one verdict."""
@@ -243,20 +168,18 @@ class _Found(NamedTuple):
         """Say what is asked of a method's mean, or which of its runs are counted."""
         if not isinstance(rule, LevelRule | ShareRule):
             return
-        low, high, asked = asked_for(rule)
-        asked = f"{self._claimed} {asked}"
+        (low, high, asked), verb = rule.asked, self._claimed
         if isinstance(rule, ShareRule):
-            low, high = (rule.edge, math.inf) if rule.side == "above" else (-math.inf, rule.edge)
-            asked = f"counted: {rule.side} {rule.edge:g}"
+            (low, high, asked), verb = rule.counted, "counted:"
         for method in rows["method"].unique():
-            self.claimed.append((title, words.strip(","), method, low, high, asked))
+            self.claimed.append((title, words.strip(","), method, low, high, f"{verb} {asked}"))
 
     def _add_effect(
         self,
         title: str,
         own: pd.DataFrame,
         rule: Rule,
-        found: Mapping[str, Any] | None,
+        found: Found,
         measure: str,
     ) -> None:
         """Add a row for what the rule judges, if that is no method's mean."""
@@ -269,12 +192,12 @@ class _Found(NamedTuple):
         if told is None or told["estimate"] is None:
             return
         label = told["measured"].partition(" (part ")[0]
-        name = _EFFECTS.get(type(rule), "difference")
+        name = rule.effect_name
         low, high = told["interval"] or (None, None)
         self.means.append((title, label, name, told["estimate"], low, high))
         by_seed = differences(rule, wide, told["estimate"]).items()
         self.runs.extend((title, label, name, seed, value) for seed, value in by_seed)
-        least, most, words = asked_for(rule)
+        least, most, words = rule.asked
         self.claimed.append((title, label, name, least, most, f"{self._claimed} {words}"))
 
     def _add_margins(self, title: str, wide: pd.DataFrame, rule: WinsRule, measure: str) -> None:
@@ -323,9 +246,7 @@ def _gains(rule: PairedRule, wide: pd.DataFrame, sign: float) -> pd.DataFrame:
 def differences(rule: Rule, wide: pd.DataFrame, effect: float) -> pd.Series[float]:
     """Return the differences, by seed, whose mean is the effect; none where there are no such."""
     nothing: pd.Series[float] = pd.Series(dtype=float)
-    if not isinstance(
-        rule, AboutEqualRule | AtLeastRule | HighestRule | LowestRule | DifferenceRule
-    ):
+    if not isinstance(rule, AboutEqualRule | DifferenceOfMeans):
         return nothing
     gains = _gains(rule, wide, getattr(rule, "sign", 1.0))
     nearest = (gains.mean() - effect).abs().idxmin()

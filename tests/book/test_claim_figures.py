@@ -93,11 +93,11 @@ def test_what_is_asked_for_is_drawn(
 
 def test_every_rule_says_what_it_asks_for() -> None:
     asked = [
-        (claim.id, claim_figures.asked_for(rule))
+        (claim.id, rule.asked)
         for claim in registry.claims()
         if claim.experiment is not None
         for measure in {name for names in claim.measures.values() for name in names}
-        for rule, _ in claim_figures.leaves(claim.rule, None, measure)
+        for rule, _ in claim.rule.leaves(measure, None)
     ]
     for name, (low, high, words) in asked:
         assert low <= high, name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
-from longfair.runs.rules.rule import RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
@@ -37,6 +37,11 @@ class AboutEqualRule(PairedRule):
         if margin == 0:
             raise fields.wrong("margin", margin, "above 0: no interval lies within a margin of 0")
         return cls(**cls.keys(fields), margin=margin)
+
+    @property
+    def asked(self) -> Asked:
+        """No more than the margin, on either side."""
+        return Asked(-self.margin, self.margin, f"within {self.margin:g} of 0")
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of a difference."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from longfair.runs.rules.rule import Compound, Rule, RuleFields, register
+from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
 
 if TYPE_CHECKING:
     from longfair.runs.rules.case import Case
@@ -34,6 +34,10 @@ class ByMeasureRule(Compound):
     def parts(self) -> tuple[Rule, ...]:
         """Those of all measures."""
         return tuple(self.rules.values())
+
+    def leaves(self, measure: str, found: Found) -> Iterator[tuple[Rule, Found]]:
+        """Go through the rule of the measure."""
+        yield from self.rules[measure].leaves(measure, found)
 
     def words(self, measure: str) -> str:
         """Say what the rule of this measure asks."""

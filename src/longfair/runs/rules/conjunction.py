@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import Compound, Rule, RuleFields, register
+from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
 from longfair.runs.rules.words import weakest
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ class AllRule(Compound):
     def parts(self) -> tuple[Rule, ...]:
         """All of them."""
         return self.rules
+
+    def leaves(self, measure: str, found: Found) -> Iterator[tuple[Rule, Found]]:
+        """Go through all of them."""
+        parts = (found or {}).get("parts") or [None] * len(self.rules)
+        for rule, own in zip(self.rules, parts, strict=True):
+            yield from rule.leaves(measure, own)
 
     def words(self, measure: str) -> str:
         """Say what every part asks."""

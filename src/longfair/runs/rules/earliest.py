@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ class EarliestRule(Rule):
     evaluation after its last. Words as for ``highest``.
     """
 
+    effect_name: ClassVar[str] = "steps earlier"
     quantity: Quantity
     method: str
     others: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -10,7 +11,7 @@ import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
-from longfair.runs.rules.rule import RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import (
     Effect,
@@ -73,16 +74,17 @@ class Target:
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the effect."""
-        word = within(low, high, self.target - self.tolerance, self.target + self.tolerance)
+        word = within(low, high, self.asked.low, self.asked.high)
         if word == "reproduced":
             return word
         if low > 0 or high < 0:
             return "direction only" if (low > 0) == (self.target > 0) else "contradicted"
         return "not reproduced" if word == "contradicted" else word
 
-    def __str__(self) -> str:
-        """Say what is claimed."""
-        return f"claimed {self.target:g} within {self.tolerance:g}"
+    @property
+    def asked(self) -> Asked:
+        """The target, give or take the tolerance."""
+        return Asked.around(self.target, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _better(effect: Effect) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
-class _DifferenceOfMeans(GainRule):
+class DifferenceOfMeans(GainRule):
     """The effect is a difference of means: the method less the other, or the other way round."""
 
     sign: ClassVar[float] = 1.0
@@ -164,7 +166,7 @@ class _DifferenceOfMeans(GainRule):
 
 
 @dataclass(frozen=True)
-class _MarginRule(_DifferenceOfMeans):
+class _MarginRule(DifferenceOfMeans):
     """The effect is a difference of means, claimed to exceed a margin."""
 
     margin: float = 0.0
@@ -173,6 +175,11 @@ class _MarginRule(_DifferenceOfMeans):
     def read(cls, fields: RuleFields) -> Self:
         """Read the rule."""
         return cls(**cls.keys(fields), margin=fields.number("margin", 0.0, low=0.0))
+
+    @property
+    def asked(self) -> Asked:
+        """More than 0, or the margin at least."""
+        return Asked.above(self.margin)
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference; see `of_effect`."""
@@ -185,8 +192,9 @@ class _MarginRule(_DifferenceOfMeans):
 
     def side(self, what: str, found: Estimate, other: str, where: str) -> str:
         """Say on which side of the other method it is, and what is claimed."""
-        claimed = f"claimed {'at least' if self.margin else 'more than'} {self.margin:g}"
-        return f"{what} of {plain(self.method)} is {found} {where} {other}, {claimed}"
+        return (
+            f"{what} of {plain(self.method)} is {found} {where} {other}, claimed {self.asked.words}"
+        )
 
 
 @register("highest")
@@ -236,6 +244,11 @@ class AtLeastRule(_MarginRule):
         """Read the rule."""
         return cls(**cls.keys(fields), margin=fields.number("margin", 0.0))
 
+    @property
+    def asked(self) -> Asked:
+        """No less than 0, less the margin."""
+        return Asked.between(0.0 - self.margin, math.inf)
+
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""
         if low >= -self.margin:
@@ -252,12 +265,12 @@ class AtLeastRule(_MarginRule):
     def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
         less = f"{what} of {plain(self.method)} less that of {other} is {found}"
-        return f"{less}, claimed at least {0.0 - self.margin:g}"
+        return f"{less}, claimed {self.asked.words}"
 
 
 @register("difference")
 @dataclass(frozen=True)
-class DifferenceRule(_DifferenceOfMeans):
+class DifferenceRule(DifferenceOfMeans):
     """``kind: difference``. The method's mean less that of one other is of a claimed size.
 
     The words are those of `Target`; a target below zero claims that the method is lower.
@@ -270,10 +283,14 @@ class DifferenceRule(_DifferenceOfMeans):
         """Read the rule."""
         return cls(**cls.keys(fields, one=True), size=Target.read(fields))
 
+    @property
+    def asked(self) -> Asked:
+        """The target, give or take its tolerance."""
+        return self.size.asked
+
     def words(self, measure: str) -> str:
         """Say what the difference is to be."""
-        size = str(self.size).removeprefix("claimed ")
-        return f"{self.about(measure)} less {self.each_other} is {size}"
+        return f"{self.about(measure)} less {self.each_other} is {self.asked.words}"
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""
@@ -281,7 +298,10 @@ class DifferenceRule(_DifferenceOfMeans):
 
     def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
-        return f"{what} of {plain(self.method)} less that of {other} is {found}, {self.size}"
+        return (
+            f"{what} of {plain(self.method)} less that of {other} is {found}, "
+            f"claimed {self.asked.words}"
+        )
 
 
 @register("reduction")
@@ -293,6 +313,7 @@ class ReductionRule(GainRule):
     ``target`` give or take ``tolerance``, with the words of `Target`.
     """
 
+    effect_name: ClassVar[str] = "reduction"
     size: float | Target
 
     @classmethod
@@ -302,11 +323,17 @@ class ReductionRule(GainRule):
             return cls(**cls.keys(fields, one=True), size=Target.read(fields))
         return cls(**cls.keys(fields), size=fields.number("threshold", low=0.0))
 
+    @property
+    def asked(self) -> Asked:
+        """The size of the reduction."""
+        if isinstance(self.size, Target):
+            return self.size.asked
+        return Asked.between(self.size, math.inf)
+
     def words(self, measure: str) -> str:
         """Say what part of the others' number is to be gone."""
-        size = self.size if isinstance(self.size, Target) else f"at least {self.size:g}"
-        part = str(size).removeprefix("claimed ")
-        return f"{self.about(measure)} is lower by {part}, as a part of {self.each_other}"
+        what = f"{self.about(measure)} is lower by {self.asked.words}"
+        return f"{what}, as a part of {self.each_other}"
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the reduction."""
@@ -331,6 +358,4 @@ class ReductionRule(GainRule):
     def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
         reduced = f"{what} of {plain(self.method)} is reduced by {found} against {other}"
-        if isinstance(self.size, Target):
-            return f"{reduced}, {self.size}"
-        return f"{reduced}, claimed at least {self.size:g}"
+        return f"{reduced}, claimed {self.asked.words}"

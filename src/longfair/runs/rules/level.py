@@ -11,7 +11,7 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, Numbers, Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
@@ -40,9 +40,10 @@ class LevelRule(Rule):
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the mean."""
 
+    @property
     @abstractmethod
-    def claimed(self) -> str:
-        """Say what is claimed."""
+    def asked(self) -> Asked:
+        """What it asks of the mean."""
 
     @property
     def numbers(self) -> tuple[Numbers, ...]:
@@ -52,7 +53,7 @@ class LevelRule(Rule):
     def words(self, measure: str) -> str:
         """Say what is claimed of the mean."""
         what = f"the mean {self.quantity.words(measure)} of {plain(self.method)}"
-        return f"{what} is {self.claimed().removeprefix('claimed ')}"
+        return f"{what} is {self.asked.words}"
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge the mean by its interval."""
@@ -67,7 +68,7 @@ class LevelRule(Rule):
             estimate=found,
             measured=f"{case.measured(self.quantity)}, {plain(self.method)}",
             detail=f"{case.measured(self.quantity)} of {plain(self.method)} is {found}, "
-            f"{self.claimed()}",
+            f"claimed {self.asked.words}",
             seeds=values.index.tolist(),
             interquartile_mean=middle,
         )
@@ -102,14 +103,15 @@ class ValueRule(LevelRule):
             tolerance=fields.number("tolerance", low=0.0),
         )
 
+    @property
+    def asked(self) -> Asked:
+        """The target, give or take the tolerance."""
+        return Asked.around(self.target, self.tolerance)
+
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the mean."""
-        word = within(low, high, self.target - self.tolerance, self.target + self.tolerance)
+        word = within(low, high, self.asked.low, self.asked.high)
         return "not reproduced" if word == "contradicted" else word
-
-    def claimed(self) -> str:
-        """Say what is claimed."""
-        return f"claimed {self.target:g} within {self.tolerance:g}"
 
 
 @register("bound")
@@ -142,10 +144,7 @@ class BoundRule(LevelRule):
         """Return the word for an interval of the mean."""
         return within(low, high, self.low, self.high)
 
-    def claimed(self) -> str:
-        """Say what is claimed."""
-        if math.isinf(self.low):
-            return f"claimed at most {self.high:g}"
-        if math.isinf(self.high):
-            return f"claimed at least {self.low:g}"
-        return f"claimed between {self.low:g} and {self.high:g}"
+    @property
+    def asked(self) -> Asked:
+        """The bounds."""
+        return Asked.between(self.low, self.high)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from longfair.errors import UsageError
 from longfair.runs.experiment import require_name
@@ -21,8 +22,38 @@ if TYPE_CHECKING:
 Ends = tuple[float, float]
 """Least and largest value."""
 
+Found = Mapping[str, Any] | None
+"""A verdict as JSON, or a part of one; None where there is none."""
+
 _AT = "at_"
 """Begins the name of a metric that is told over the steps of an evaluation."""
+
+
+class Asked(NamedTuple):
+    """Between which ends a number is to lie, and the same in words."""
+
+    low: float
+    high: float
+    words: str
+
+    @classmethod
+    def around(cls, target: float, tolerance: float) -> Self:
+        """Ask for a target, give or take a tolerance."""
+        return cls(target - tolerance, target + tolerance, f"{target:g} within {tolerance:g}")
+
+    @classmethod
+    def between(cls, low: float, high: float) -> Self:
+        """Ask for two ends, one of which may be infinite."""
+        if math.isinf(low):
+            return cls(low, high, f"at most {high:g}")
+        if math.isinf(high):
+            return cls(low, high, f"at least {low:g}")
+        return cls(low, high, f"between {low:g} and {high:g}")
+
+    @classmethod
+    def above(cls, margin: float) -> Self:
+        """Ask for more than 0, or for no less than a margin that is not 0."""
+        return cls.between(margin, math.inf) if margin else cls(0.0, math.inf, "more than 0")
 
 
 class Rule(ABC):
@@ -30,6 +61,9 @@ class Rule(ABC):
 
     kind: ClassVar[str]
     """The word after ``kind:`` in a file of claims; set by `register`."""
+
+    effect_name: ClassVar[str] = "difference"
+    """What its effect is called."""
 
     @classmethod
     @abstractmethod
@@ -50,6 +84,23 @@ class Rule(ABC):
     def numbers(self) -> tuple[Numbers, ...]:
         """Numbers of single runs that it looks at."""
         return ()
+
+    @property
+    def asked(self) -> Asked:
+        """What it asks of its effect."""
+        return Asked.above(0.0)
+
+    def leaves(self, measure: str, found: Found) -> Iterator[tuple[Rule, Found]]:
+        """Go through the rules that it consists of by one measure, with what each found.
+
+        Parameters
+        ----------
+        measure
+            The measure.
+        found
+            What the whole found.
+        """
+        yield self, found
 
     def words(self, measure: str) -> str:
         """Say in plain words when the claim is reproduced, by one measure."""
@@ -192,6 +243,11 @@ class Guarded(Compound):
         """The rule, then the guard."""
         return self.rule, self.guard
 
+    def leaves(self, measure: str, found: Found) -> Iterator[tuple[Rule, Found]]:
+        """Go through the rule, and through the guard, which no verdict tells."""
+        yield from self.rule.leaves(measure, found)
+        yield from self.guard.leaves(measure, None)
+
     def words(self, measure: str) -> str:
         """Say what the rule asks, and what it must not cost."""
         return f"{self.rule.words(measure)}, while {self.guard.words(measure)}"
@@ -234,6 +290,10 @@ class AtWorst(Compound):
     def parts(self) -> tuple[Rule, ...]:
         """The rule."""
         return (self.rule,)
+
+    def leaves(self, measure: str, found: Found) -> Iterator[tuple[Rule, Found]]:
+        """Go through the rule."""
+        yield from self.rule.leaves(measure, found)
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and how bad its word can be."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, Numbers, Quantity, Rule, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, joined, share, share_difference
 
@@ -36,6 +37,7 @@ class ShareRule(Rule):
     exactly at the number is neither above nor below.
     """
 
+    effect_name: ClassVar[str] = "share"
     quantity: Quantity
     method: str
     other: str | None
@@ -70,12 +72,23 @@ class ShareRule(Rule):
         """The quantity, of the methods."""
         return (Numbers(self.quantity, self.methods),)
 
+    @property
+    def asked(self) -> Asked:
+        """The ends of the share, or of the difference of shares."""
+        return Asked.between(self.low, self.high)
+
+    @property
+    def counted(self) -> Asked:
+        """The numbers of the runs that it counts."""
+        ends = (self.edge, math.inf) if self.side == "above" else (-math.inf, self.edge)
+        return Asked(*ends, f"{self.side} {self.edge:g}")
+
     def words(self, measure: str) -> str:
         """Say what the share is to be."""
         other = "" if self.other is None else f", less that of {plain(self.other)},"
         return (
             f"the share of runs of {plain(self.method)} with {self.quantity.words(measure)} "
-            f"{self.side} {self.edge:g}{other} is between {self.low:g} and {self.high:g}"
+            f"{self.counted.words}{other} is between {self.low:g} and {self.high:g}"
         )
 
     def word(self, low: float, high: float) -> Word:
@@ -98,7 +111,7 @@ class ShareRule(Rule):
             if self.other is None
             else share_difference(hits[0], hits[1], case.level)
         )
-        where = f"{self.side} {self.edge:g}"
+        where = self.counted.words
         counts = [
             f"{int(one.sum())} of {len(seeds)} runs of {plain(method)}"
             for one, method in zip(hits, self.methods, strict=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Paired, PairedRule
-from longfair.runs.rules.rule import RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import share
 
@@ -32,6 +32,7 @@ class WinsRule(PairedRule):
     - *inconclusive*: anything else.
     """
 
+    effect_name: ClassVar[str] = "share"
     higher: bool
     margin: float
 
@@ -41,6 +42,11 @@ class WinsRule(PairedRule):
         keys = cls.keys(fields)
         better = fields.choice("better", ("higher", "lower"))
         return cls(**keys, higher=better == "higher", margin=fields.number("margin", 0.0))
+
+    @property
+    def asked(self) -> Asked:
+        """More than half."""
+        return Asked(0.5, 1.0, "more than half")
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the share."""
