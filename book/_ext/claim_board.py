@@ -20,6 +20,7 @@ from longfair.figures.claim_box import (
     reported_cell,
     verdict_cell,
 )
+from longfair.wording import plain
 
 Row = Mapping[str, Any]
 
@@ -123,7 +124,7 @@ def _words(rows: Sequence[Row]) -> str:
     for row in first:
         measure = row["measure"] if len(of_variant[row["variant"]]) > 1 else ""
         whose = row["whose"] if row["settings"] not in ("", "authors") else ""
-        which = ", ".join(filter(None, (row["variant"], measure, whose))).replace("_", " ")
+        which = plain(", ".join(filter(None, (row["variant"], measure, whose))))
         about.setdefault((row["answer"], row["fragile"]), {})[which] = None
     return " ".join(
         f'<span class="claim-word">{badge(word, word + " (fragile)" * fragile)} '
@@ -139,7 +140,7 @@ def _rest(rows: Sequence[Row]) -> str:
     return (
         f"<p>The paper reports {reported_cell(rows)}.</p>" * reported
         + "".join(
-            f'<span class="aside">{variant.replace("_", " ")}</span>'
+            f'<span class="aside">{plain(variant)}</span>'
             + verdict_cell([row for row in rows if row["variant"] == variant])
             for variant in variants
         )

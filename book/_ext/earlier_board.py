@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from longfair.runs.rules.words import answer
-from longfair.wording import numeral
+from longfair.wording import numeral, plain
 from markdown_table import table
 from stored_runs import duration, once
 
@@ -186,7 +186,7 @@ def _sides(then: Row | None, now: Row) -> list[str]:
         was = f"{answer_then(then, now)}, {_number(then['estimate'], then['low'], then['high'])}"
     return [
         f"`{now['id']}`",
-        ", ".join(filter(None, [now["variant"], now["measure"]])).replace("_", " "),
+        plain(", ".join(filter(None, [now["variant"], now["measure"]]))),
         was,
         f"{now['answer']}, {_number(now['estimate'], *(now['interval'] or (None, None)))}",
     ]

@@ -112,7 +112,7 @@ def listed(runs: pd.DataFrame) -> str:
     head = ["Experiment", "Profile", "Method", "Variant", "Seeds", "Steps", "Wall", "Cores busy"]
     rows = [
         [
-            *(str(part).replace("_", " ") for part in key),
+            *(plain(str(part)) for part in key),
             seeds(group["seed"]),
             f"{group['steps'].max():,}",
             duration(group["wall_seconds"]),

@@ -229,11 +229,10 @@ ends = {
     for name, method in (("exact", "f-ppo-exact"), ("smoothed", "f-ppo"))
 }
 lending.say(
-    "As a bank that hardly lends end "
-    + " and ".join(
+    " and ".join(
         f"{lost} of {ran} runs with the {name} distance" for name, (lost, ran) in ends.items()
     )
-    + ".",
+    + " end as a bank that hardly lends.",
 )
 
 # %% [markdown]

@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
-from longfair.wording import certainty, numeral, plain
+from longfair.wording import certainty, counted, numeral, plain
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -409,7 +409,7 @@ def show(
                 ),
                 "estimate": _short(row["estimate"]),
                 "interval": " to ".join(_short(end) for end in row["interval"] or ()),
-                "runs": _counted(row["instances"], "instance")
+                "runs": counted(row["instances"], "instance")
                 if row["instances"]
                 else f"{row['seeds']}",
                 "steps": "" if row["steps"] is None else f"{row['steps']:,}",
@@ -482,7 +482,7 @@ def rerun_claim(
         few = runs if everything else runs[:number]
         hours = [sum(core_seconds(run, folder) for run in part) / 3600 for part in (few, runs)]
         _line(
-            f"{len(few)} of {_counted(len(runs), 'run')}, {hours[0]:.2f} of {hours[1]:.2f} core "
+            f"{len(few)} of {counted(len(runs), 'run')}, {hours[0]:.2f} of {hours[1]:.2f} core "
             "hours; --runs N takes more of them, --all takes all"
         )
         with tempfile.TemporaryDirectory() as own:
@@ -812,8 +812,8 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
             "" if verdict.first else verdict.whose,
             _with_interval(verdict),
             "" if reported is None else f"reported {numeral(reported)}",
-            f"on {_counted(verdict.instances, 'instance')}" if verdict.instances else "",
-            _counted(len(verdict.seeds), "run") if verdict.seeds else "",
+            f"on {counted(verdict.instances, 'instance')}" if verdict.instances else "",
+            counted(len(verdict.seeds), "run") if verdict.seeds else "",
             f"{verdict.steps:,} steps" if verdict.steps else "",
         ]
         answer = _coloured(verdict.answer, verdict.fragile)
@@ -828,10 +828,6 @@ def _print_certainty(row: Mapping[str, Any]) -> None:
     """Print how sure a verdict is, if there is anything to say."""
     if told := certainty(row):
         _line(f"        how sure: {', '.join(told)}")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _coloured(word: str, fragile: bool) -> Text:

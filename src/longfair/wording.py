@@ -41,6 +41,11 @@ def plain(name: str) -> str:
     return _SAID.get(name, name).replace("_", " ").replace(":", " ")
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things, as in "1 run" and "1,200 runs"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def certainty(row: Row) -> list[str]:
     """Say whether runs are of two kinds, how often one is better, what wider intervals say.
 

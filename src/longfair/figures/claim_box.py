@@ -9,7 +9,7 @@ from typing import Any
 
 from longfair.errors import UsageError, near_misses
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
-from longfair.wording import certainty, numeral, plain, short_of_horizon
+from longfair.wording import certainty, counted, numeral, plain, short_of_horizon
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
@@ -257,7 +257,7 @@ def _basis(row: Row) -> list[str]:
     return [
         measure,
         "" if _first(row) else row["whose"] or str(row["profile"]),
-        f"{row['seeds']} run{'s' * (row['seeds'] != 1)}",
+        counted(row["seeds"], "run"),
         f"{row['steps']:,}{of} steps" if row["steps"] else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
         *certainty(row),

@@ -20,6 +20,7 @@ from PIL import Image
 from longfair.errors import UsageError
 from longfair.figures.style import CARD, PIXELS_PER_INCH, fit_words, phone
 from longfair.figures.words import shown_axes
+from longfair.wording import counted
 
 _SHARPNESS = 2  # file pixels per displayed pixel
 ON_A_PHONE = "application/vnd.longfair.phone+png"
@@ -256,7 +257,7 @@ def offer(tables: Mapping[str, pd.DataFrame], what: str, folders: str) -> None:
     if not full:
         return
     links = [
-        f"{_link(table, name, name.replace('/', '_'))} ({len(table)} row{'s' * (len(table) != 1)})"
+        f"{_link(table, name, name.replace('/', '_'))} ({counted(len(table), 'row')})"
         for name, table in full.items()
     ]
     more = f"The whole is in the repository under <code>{html.escape(folders)}</code>."

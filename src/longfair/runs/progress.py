@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from longfair.runs.experiment import Run
+from longfair.wording import counted
 
 
 class Reporter:
@@ -117,8 +118,7 @@ class ConsoleReporter(Reporter):
         """Say how much there is to do."""
         self._total = len(queue)
         self._time_left = TimeLeft(queue, capacity)
-        runs = "run" if len(queue) == 1 else "runs"
-        self._line(f"{len(queue)} {runs} to execute, {kept} already stored and fresh")
+        self._line(f"{counted(len(queue), 'run')} to execute, {kept} already stored and fresh")
         if queue and self._console.is_terminal:
             self._progress = Progress(
                 TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),

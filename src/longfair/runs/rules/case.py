@@ -22,6 +22,7 @@ from longfair.runs.statistics import (
     resampled,
     smallest,
 )
+from longfair.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,8 +163,7 @@ class Case:
         word: Word = "inconclusive"
         enough = None
         if len(used) < needed:
-            seeds = "seed" if len(used) == 1 else "seeds"
-            detail = f"{detail}; {len(used)} {seeds} of the {needed} needed"
+            detail = f"{detail}; {counted(len(used), 'seed')} of the {needed} needed"
             enough = needed
         elif interval is None:
             detail = f"{detail}; the interval is undefined"
