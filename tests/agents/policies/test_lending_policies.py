@@ -82,6 +82,10 @@ def test_oracle_needs_to_look_first_and_rising_chances() -> None:
         EqualOpportunityOracle(PARAMS.repay_probability).predict(observation(0, 0))
     with pytest.raises(UsageError, match="rising"):
         EqualOpportunityOracle((0.5, 0.4))
+    with pytest.raises(UsageError, match="8 groups by 7 numbers, and the oracle knows 2 groups"):
+        EqualOpportunityOracle(PARAMS.repay_probability).observe(
+            {"group_state": np.ones((1, 8, 7))}
+        )
 
 
 def test_oracle_plays_with_small_bias() -> None:

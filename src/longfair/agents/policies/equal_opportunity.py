@@ -72,6 +72,13 @@ class EqualOpportunityOracle(Policy):
 
     def observe(self, info: dict[str, Any]) -> None:
         """Look at the score distributions, `info["group_state"]` of shape (N, G, C)."""
+        found, known = info["group_state"].shape[1:], (len(self._shares), len(self._repay))
+        if found != known:
+            raise UsageError(
+                f"group_state describes {found[0]} groups by {found[1]} numbers, and the oracle "
+                f"knows {known[0]} groups of {known[1]} scores: show it lending without wrappers "
+                "that change the groups"
+            )
         self._acceptance = self.acceptance(info["group_state"])
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[np.int64]:
