@@ -967,6 +967,29 @@ def test_a_difference_stands_beside_how_often_the_method_is_better() -> None:
     assert verdict.better == pytest.approx((0.8, 0.4439, 0.9748), abs=1e-4)
 
 
+def test_where_a_part_is_taken_away_a_method_is_better_where_it_has_less() -> None:
+    """Differences of small numbers are small beside a part."""
+    tables = [rows("fair", [0.02] * 8 + [0.12, 0.13]), rows("greedy", [0.1] * 10)]
+    verdict = verdict_of(ReductionRule(BIAS, "fair", ("greedy",), "all", 0.1), *tables)
+    assert verdict.better is not None
+    assert verdict.better[0] == 0.8
+
+
+@pytest.mark.parametrize(("most", "stands"), [(16, True), (11, False)])
+@pytest.mark.parametrize(("sign", "side"), [(1.0, "for"), (-1.0, "against")])
+def test_a_mean_over_runs_of_two_kinds_needs_most_of_them(
+    most: int, stands: bool, sign: float, side: str
+) -> None:
+    values = sign * np.array([*np.linspace(0.0, 0.01, most), *[-1.0] * 4])
+    verdict = verdict_of(BoundRule(BIAS, "fair", low=sign * -0.9), rows("fair", values))
+    spoken = "reproduced" if side == "for" else "contradicted"
+    assert verdict.two_kinds
+    assert verdict.word == (spoken if stands else "inconclusive")
+    few = f"runs of two kinds, and {most} of {most + 4} alone speak {side} it"
+    assert (few in verdict.detail) is not stands
+    assert verdict.enough_seeds is None
+
+
 def test_what_is_told_over_the_steps_of_an_evaluation_is_not_of_the_training() -> None:
     within = Quantity({"": "at_long_gap"}, phase="curve", window=(0.2, 1.0))
     assert within.words("") == "long gap during an evaluation, from 0.2 to 1 of it,"

@@ -12,6 +12,9 @@ share, is *inconclusive*, whatever its interval. One whose runs have not the aut
 end before the claim's horizon is at worst *inconclusive*, because they cannot refute a claim about
 the end of training.
 
+One thing comes after: where runs are of two kinds, a word about their mean stands only if more than
+half of them, each taken alone, are on its side.
+
 A rule may have a **guard**: another rule, about what the effect must not cost. While it is not
 reproduced, the word is at most *direction only*; see `longfair.runs.rules.rule.Guarded`.
 

@@ -73,6 +73,7 @@ class AboutEqualRule(PairedRule):
             detail=f"{what}, claimed within {self.margin:g}{paired.left_out}",
             seeds=paired.seeds,
             interquartile_mean=float(interquartile_mean(difference)),
+            single=difference,
             missing=paired.missing,
         )
 

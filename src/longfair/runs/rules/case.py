@@ -12,7 +12,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity, Rule, plain
-from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, Word, answer, sentence
+from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, IN_FAVOUR, Word, answer, sentence
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -20,6 +20,7 @@ from longfair.runs.statistics import (
     Kind,
     percentile_of,
     resampled,
+    share,
     smallest,
 )
 from longfair.wording import counted
@@ -50,6 +51,8 @@ class Finding:
         Seeds it rests on.
     interquartile_mean
         The effect with interquartile means; None if it is undefined.
+    single
+        Shape (seeds,), the effect of every run alone; None where it is a share, or has none.
     better
         The share of seeds on which a compared method is the better one, and its interval.
     missing
@@ -61,6 +64,7 @@ class Finding:
     detail: str
     seeds: Sequence[int]
     interquartile_mean: float | None
+    single: Floats | None = None
     better: tuple[float, float, float] | None = None
     missing: tuple[str, ...] = ()
 
@@ -170,6 +174,9 @@ class Case:
         else:
             word = word_of(*interval)
             enough = _enough(finding.estimate, word_of)
+            few = self._few_agree(word, finding, word_of)
+            if few is not None:
+                word, enough, detail = "inconclusive", None, f"{detail}; {few}"
             if word in AGAINST and self._is_short(steps):
                 word, enough = "inconclusive", None
                 of = f"{steps:,} steps of {self.blank.claim.horizon:,}"
@@ -189,6 +196,24 @@ class Case:
             detail=sentence(detail, self.blank.claim.asked),
             missing=finding.missing,
         )
+
+    def _few_agree(
+        self, word: Word, finding: Finding, word_of: Callable[[float, float], Word]
+    ) -> str | None:
+        """Say how few runs of two kinds give a word that their mean gives, if too few do.
+
+        Such a mean describes neither kind. Its word stands if more than half of the runs, each
+        alone, are on its side.
+        """
+        side = next((side for side in (IN_FAVOUR, AGAINST) if word in side), None)
+        if side is None or finding.single is None or not finding.estimate.two_kinds:
+            return None
+        agree = [word_of(effect, effect) in side for effect in finding.single]
+        low, _ = share(agree, self.level).interval or (0.0, 1.0)
+        if low > 0.5:
+            return None
+        which = "for" if side is IN_FAVOUR else "against"
+        return f"runs of two kinds, and {sum(agree)} of {len(agree)} alone speak {which} it"
 
     def undecided(
         self, detail: str, seeds: Sequence[int] = (), missing: tuple[str, ...] = ()

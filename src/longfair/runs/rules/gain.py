@@ -92,6 +92,10 @@ class GainRule(PairedRule):
     """The effect is the smallest of the amounts by which the method is better than the others."""
 
     @abstractmethod
+    def single(self, method: Floats, other: Floats) -> Floats:
+        """Return the effect of every run alone; above 0 where the method is better."""
+
+    @abstractmethod
     def effect(self, method: Floats, other: Floats) -> Effect:
         """Return by how much the method is better than one other."""
 
@@ -119,6 +123,9 @@ class GainRule(PairedRule):
                 )
         worst = min(effects, key=lambda other: effects[other].value)
         found = case.smallest(list(effects.values()))
+        single = {
+            other: self.single(paired.method, array) for other, array in paired.others.items()
+        }
         finding = Finding(
             estimate=found,
             measured=self.measured(case, worst),
@@ -126,7 +133,8 @@ class GainRule(PairedRule):
             + paired.left_out,
             seeds=paired.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
-            better=case.once(self, "better", lambda: _better(effects[worst])),
+            single=np.min(list(single.values()), axis=0),
+            better=case.once(self, "better", lambda: _better(single[worst])),
             missing=paired.missing,
         )
         return case.decided(finding, self.method, self.word)
@@ -138,9 +146,9 @@ class GainRule(PairedRule):
         return effects, min(self.middle(method, array) for array in others.values())
 
 
-def _better(effect: Effect) -> tuple[float, float, float]:
+def _better(single: Floats) -> tuple[float, float, float]:
     """Share of the seeds on which a method is better than another, with its interval."""
-    found = share(effect.value + effect.residuals > 0)
+    found = share(single > 0)
     low, high = found.interval or (0.0, 1.0)
     return found.value, low, high
 
@@ -151,13 +159,17 @@ class DifferenceOfMeans(GainRule):
 
     sign: ClassVar[float] = 1.0
 
+    def single(self, method: Floats, other: Floats) -> Floats:
+        """Return by how much the method is better, run by run."""
+        return self.sign * (method - other)
+
     def effect(self, method: Floats, other: Floats) -> Effect:
         """Return by how much the method is better."""
-        return mean_effect(self.sign * (method - other))
+        return mean_effect(self.single(method, other))
 
     def middle(self, method: Floats, other: Floats) -> float:
         """Return the interquartile mean of the differences."""
-        return float(interquartile_mean(self.sign * (method - other)))
+        return float(interquartile_mean(self.single(method, other)))
 
     def measured(self, case: Case, other: str) -> str:
         """Say in plain words which number is measured."""
@@ -340,6 +352,11 @@ class ReductionRule(GainRule):
         if isinstance(self.size, Target):
             return self.size.word(low, high)
         return of_effect(low, high, self.size)
+
+    def single(self, method: Floats, other: Floats) -> Floats:
+        """Return the reduction run by run, not finite where there is nothing to reduce."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 1 - method / other
 
     def effect(self, method: Floats, other: Floats) -> Effect:
         """Return the reduction, undefined where there is nothing to reduce."""

@@ -71,6 +71,7 @@ class LevelRule(Rule):
             f"claimed {self.asked.words}",
             seeds=values.index.tolist(),
             interquartile_mean=middle,
+            single=numbers,
         )
         return case.decided(finding, self.method, self.word)
 
