@@ -66,6 +66,20 @@ def test_lost_sites_are_counted_in_tables_and_sentences() -> None:
     assert table.loc["ELBERT-PO", "lost"] == 1
     assert worlds.lost_in_words(SITES, "elbert-po") == "1 of 3 runs lose a site"
     assert worlds.lost_in_words(SITES, "elbert-po", "as_published").startswith("No runs")
+    assert worlds.lost_in_words(SITES, "g-ppo").startswith("No runs")
+
+
+def test_the_run_with_the_least_bias_is_shown_with_what_it_costs() -> None:
+    def of(bias: float, reward: float, best: float) -> dict[tuple[str, int], float]:
+        rates = {("rate", -1): 0.9, ("rate", 0): 0.001, ("rate", 1): best}
+        return {("reward", -1): reward, ("bias_exact", -1): bias, **rates}
+
+    rows = {("elbert-po", "as_published"): [of(0.05, -2, 0.5), of(0.01, -233, 0.012)]}
+    runs = runs_of("elbert/attention-harder", results_of(rows))
+    found = worlds.fairest_run(runs, "elbert-po", "as_published")
+    assert found is not None
+    assert found.to_dict() == {"bias": 0.01, "reward": -233, "best_rate": 0.012}
+    assert worlds.fairest_run(runs, "elbert-po", "as_coded") is None
 
 
 def test_demands_stand_by_site_and_summed() -> None:

@@ -283,7 +283,8 @@ def lost_table(runs: Runs, variant: str = "as_coded") -> pd.DataFrame | Words:
 
 def lost_in_words(results: pd.DataFrame, method: str, variant: str = "as_coded") -> str:
     """Say how many runs of a method have lost a site, as in "3 of 10 runs lose a site"."""
-    if not (results["variant"] == variant).any():
+    own = results["variant"] == variant
+    if not (own & (results["method"] == method)).any():
         return "No runs are stored that could lose a site"
     found = lost_sites(results, variant).loc[method]
     return f"{found['lost']} of {found['runs']} runs lose a site"
@@ -316,6 +317,39 @@ def best_in_words(runs: Runs, method: str = "elbert-po", variant: str = "as_code
     reward, bias = (table.dropna() for table in found)
     best = (reward.idxmax(axis=1) == method) & (bias.idxmin(axis=1) == method)
     return f"{best.sum()} of {len(best)} runs"
+
+
+def fairest_run(
+    runs: Runs, method: str, variant: str, metric: str = "bias_exact"
+) -> pd.Series[float] | None:
+    """Look at the run of a method with the least bias.
+
+    Parameters
+    ----------
+    runs
+        Runs of an environment whose groups have rates.
+    method, variant
+        Whose run.
+    metric
+        The bias.
+
+    Returns
+    -------
+    pandas.Series or None
+        Its `bias`, its `reward`, and `best_rate`, the benefit rate of the group that is served
+        best; None where nothing is stored.
+    """
+    if not runs.has((method, variant)):
+        return None
+    least = runs.last_of(method, variant).sort_values(metric).iloc[0]
+    rows = final(runs.results)
+    own = rows[
+        (rows["method"] == method) & (rows["variant"] == variant) & (rows["seed"] == least["seed"])
+    ]
+    rates = own.loc[(own["metric"] == "rate") & (own["group"] != ALL_GROUPS), "value"]
+    return pd.Series(
+        {"bias": least[metric], "reward": least["reward"], "best_rate": rates.max()}, dtype=float
+    )
 
 
 def demand_by_site(runs: Runs, untrained: str = "gaussian") -> pd.DataFrame | Words:
