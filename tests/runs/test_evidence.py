@@ -113,6 +113,14 @@ def test_the_authors_settings_come_first_and_ours_beside_them(store: Store) -> N
     assert told(judged(store, of, "book")) == [("ours", "book", 6, "contradicted")]
 
 
+def test_where_a_method_was_not_run_the_runs_that_lack_least_tell_which(store: Store) -> None:
+    of = experiment(book=0.4)
+    with ThreadPoolExecutor(1) as executor:
+        run_all(plan(of, "book", methods=["idle"]), store, executor=executor, workers=1)
+    (verdict,) = judged(store, of)
+    assert (verdict.word, verdict.missing, verdict.profile) == ("not attempted", ("fair",), "book")
+
+
 def test_runs_of_another_profile_with_the_authors_settings_are_theirs(store: Store) -> None:
     of = experiment(book=0.1)
     fill(store, of, "book")

@@ -309,12 +309,16 @@ def _needed(claims: Iterable[Claim]) -> dict[str, list[str]]:
 def _by_settings(
     claim: Claim, pools: list[tuple[str, Outcomes]], checks: Mapping[str, Check]
 ) -> list[Verdict]:
-    """Judge on every pool of runs; keep what was attempted, and what differs from the first."""
+    """Judge on every pool of runs; keep what was attempted, and what differs from the first.
+
+    Where nothing was attempted, the pool that lacks the fewest methods tells which.
+    """
     found = [_judged(claim, outcomes, profile, checks) for profile, outcomes in pools]
     kept = []
     for first, *others in zip(*found, strict=True):
         rows = [first, *(other for other in others if other.settings != first.settings)]
-        kept += [row for row in rows if row.word != "not attempted"] or rows[-1:]
+        attempted = [row for row in rows if row.word != "not attempted"]
+        kept += attempted or [min((first, *others), key=lambda row: len(row.missing))]
     return kept
 
 
