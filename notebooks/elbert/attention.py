@@ -659,7 +659,7 @@ authors.curves(
 #
 # The benefit rate asks whether an incident is discovered, not how many there are. An objective made
 # of such rates neither sees suffering that was provoked and then served, nor pulls back a site that
-# is lost. Nor does the bias tell a run that serves every site well from one that serves none. A rule
+# is lost. Nor does the bias tell a run that serves all sites well from one that serves none. A rule
 # that follows the recent past, with one weight per site, has more reward than any learned run, and
 # less bias than all but one, which has lost every site. What would change our mind:
 #
