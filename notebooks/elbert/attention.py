@@ -422,7 +422,7 @@ harder.say(
             f"The run with the least bias of all, {fairest['bias']:.3f}, has a reward of "
             f"{fairest['reward']:.0f}: it has lost every site, and where it discovers most it "
             f"discovers {fairest['best_rate']:.1%} of the incidents. All sites are served equally "
-            "because none is served, which the bias alone calls the fairest run."
+            "because none is served. By the bias alone it is the fairest run."
         ]
     ),
 )
