@@ -85,8 +85,9 @@ ATTENTION = Look(
     },
     across=("late_reward", "late_long_term_gap"),
     beside=(),
+    median=True,
 )
-"""How runs in attention allocation appear."""
+"""How runs in attention allocation appear. CPO ends in more than one place: its mean is no run."""
 
 EPIDEMIC = Look(
     styles={
