@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -36,6 +37,14 @@ def needed(wheel: Path) -> set[str]:
     return names
 
 
+def sources(folder: Path) -> Path:
+    """What a wheel is built from, copied: a build leaves files in its tree, and reads old ones."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
 def link(name: str, place: Path) -> None:
     """Put an installed distribution into another environment, by links."""
     for file in metadata.files(name) or ():
@@ -49,8 +58,9 @@ def link(name: str, place: Path) -> None:
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with the wheel and its core dependencies."""
     folder = tmp_path_factory.mktemp("core")
+    source = sources(folder / "source")
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
-    subprocess.run([*build, "--wheel-dir", folder, ROOT], check=True)
+    subprocess.run([*build, "--wheel-dir", folder, source], check=True)
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "empty", symlinks=True)
     python = folder / "empty" / "bin" / "python"
