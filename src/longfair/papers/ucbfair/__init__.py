@@ -4,6 +4,9 @@ from longfair.papers.ucbfair import adult_worlds, beyond, box, experiments, port
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
+    "ucbfair-same-flow-box": "longfair.papers.ucbfair.checks:same_flow_box",
+    "ucbfair-threshold-optimal": "longfair.papers.ucbfair.checks:threshold_is_optimal",
+    "ucbfair-blind-to-qualification": "longfair.papers.ucbfair.checks:blind_to_qualification",
     "ucbfair-accept-everybody": "longfair.papers.ucbfair.checks:accept_everybody",
     "ucbfair-bounds": "longfair.papers.ucbfair.theorem:bounds_hold",
     "ucbfair-not-linear": "longfair.papers.ucbfair.theorem:population_is_not_linear",

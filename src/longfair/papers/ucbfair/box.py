@@ -14,7 +14,7 @@ from longfair.runs.experiment import Arm, Experiment
 LOWEST = {"0": 0.0, "64": 1 / 64, "16": 1 / 16}
 """Lowest threshold by name; the highest is one less it."""
 
-RULES = ("myopic-fair", "myopic-fair-gd", "myopic-fair-61")
+RULES = ("myopic-fair", "myopic-fair-gd", "myopic-fair-61", "maxmin-fair", "maxmin-fair-gd")
 
 
 SEEDS = {"book": 5, "smoke": 2}

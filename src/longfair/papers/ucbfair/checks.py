@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,11 +11,21 @@ from longfair.agents.policies.population import BASELINES, ShortSighted
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
 from longfair.runs.claims import CheckResult
 
-SIZE = 32
-"""States along a rate."""
+SIZE, COARSE = 32, 16
+"""States along a rate: of flows, and where every baseline is searched twice in two populations."""
 
 AGREEMENT = 0.8
 """Share of the states in which two flows have to point the same way in both groups."""
+
+
+SAME_THRESHOLD = 1e-5
+"""Difference of two thresholds below which they count as one: descent ends that near."""
+
+VALUES, INSTANCES = 10, 200
+"""Values of a feature, and features of each kind, on which all classifiers are tried."""
+
+ROUNDING = 1e-12
+"""Difference of two rewards below which they count as equal."""
 
 
 def directions(params: PopulationParams, baseline: str, search: str) -> NDArray[np.float64]:
@@ -33,10 +45,25 @@ def same_flow() -> CheckResult:
         Computed: by baseline and search, the share of the grid on which both groups' rates move the
         same way.
     """
-    params = PopulationParams.adult()
+    return _compared_flows(PopulationParams.adult(), ("grid", "gd"))
+
+
+def same_flow_box() -> CheckResult:
+    """Figure 1, as `same_flow` by descent, with thresholds down to twice our bound.
+
+    Returns
+    -------
+    CheckResult
+        As `same_flow`.
+    """
+    doubled = replace(PopulationParams.adult(), threshold_range=(1 / 16, 15 / 16))
+    return _compared_flows(doubled, ("gd",))
+
+
+def _compared_flows(params: PopulationParams, searches: tuple[str, ...]) -> CheckResult:
     computed = {}
     for name in ("myopic", "maxmin"):
-        for search in ("grid", "gd"):
+        for search in searches:
             plain, fair = (directions(params, one, search) for one in (name, f"{name}-fair"))
             computed[f"{name}_{search}"] = float((plain == fair).all(axis=1).mean())
     parts = ", ".join(f"{key.replace('_', ' by ')} {value:.0%}" for key, value in computed.items())
@@ -45,6 +72,75 @@ def same_flow() -> CheckResult:
         computed,
         f"Both groups move the same way with and without the fairness term on: {parts}.",
         instances=len(computed) * SIZE**2,
+    )
+
+
+def blind_to_qualification() -> CheckResult:
+    """Section 5: a term for equal qualification changes nothing that a short-sighted policy does.
+
+    Returns
+    -------
+    CheckResult
+        Computed: by population, baseline and search, by how much a threshold differs at most with
+        and without the term.
+    """
+    populations = {"Gaussian": PopulationParams.synthetic(), "Adult": PopulationParams.adult()}
+    states, computed = start_grid(COARSE), {}
+    for population, params in populations.items():
+        model = PopulationModel(params)
+        for name in ("myopic", "maxmin"):
+            for search in ("grid", "gd"):
+                fair = replace(BASELINES[f"{name}-fair"], notion="qualification")
+                plain, blind = (
+                    ShortSighted(model, cost, search).choose(states)
+                    for cost in (BASELINES[name], fair)
+                )
+                computed[f"{population}_{name}_{search}"] = float(np.abs(plain - blind).max())
+    largest = max(computed.values())
+    return CheckResult(
+        largest <= SAME_THRESHOLD,
+        computed,
+        f"With and without the term no threshold differs by more than {largest:.1g}.",
+        instances=len(computed) * COARSE**2,
+    )
+
+
+def threshold_is_optimal() -> CheckResult:
+    """Theorem 4.2: where the chance to be qualified rises with the feature, a threshold is best.
+
+    Features with `VALUES` values are drawn at random, and weights of true positives and true
+    negatives. Every deterministic classifier of a feature is tried.
+
+    Returns
+    -------
+    CheckResult
+        Computed: the most that any classifier has above the best threshold, where the chance rises,
+        and in how many features of another kind a threshold is not best.
+    """
+    rng = np.random.default_rng(0)
+    accepts = (np.arange(2**VALUES)[:, None] >> np.arange(VALUES)) & 1
+    thresholds = (np.diff(accepts, axis=1) >= 0).all(axis=1)
+    excess = {}
+    for kind in ("rising", "any"):
+        found = []
+        for _ in range(INSTANCES):
+            share, weights = rng.dirichlet(np.ones(VALUES)), rng.random(2)
+            chance = rng.random(VALUES)
+            chance = np.sort(chance) if kind == "rising" else chance
+            accepted, rejected = weights[0] * share * chance, weights[1] * share * (1.0 - chance)
+            reward = accepts @ accepted + (1 - accepts) @ rejected
+            found.append(reward.max() - reward[thresholds].max())
+        excess[kind] = np.array(found)
+    computed = {
+        "excess": float(excess["rising"].max()),
+        "exceptions": float((excess["any"] > ROUNDING).sum()),
+    }
+    return CheckResult(
+        computed["excess"] <= ROUNDING,
+        computed,
+        f"In {INSTANCES} features that rise none of {2**VALUES} classifiers is better than the "
+        f"best threshold; in {computed['exceptions']:.0f} of {INSTANCES} of any kind one is.",
+        instances=INSTANCES,
     )
 
 

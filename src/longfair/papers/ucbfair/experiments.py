@@ -252,9 +252,21 @@ def _horizons(book: int) -> dict[str, int]:
 # What stands in for the authors' numbers ---------------------------------------------------------
 
 
+SCRIPT = {
+    "ridge": 1.0,
+    "sharpness": 1.0,
+    "largest_price": 0.0,
+    "data": "frozen",
+    "remaining_cap": False,
+    "shared_draws": True,
+}
+"""Numbers of the released script that differ from ours; its number of episodes is not taken."""
+
+
 def _sweep(profile: str) -> tuple[Arm, ...]:
     """Change one thing at a time, on Gaussian features with demographic parity."""
     learning = PROFILES[profile].ucb
+    step = LUCBFairSettings.calibrated().resolved(horizon=100, features=learning.size).price_step
     settings: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         **{f"cells-{m * m}": ({"cells": m}, {}, f"{m * m} cells of actions") for m in (3, 8, 10)},
         "budget-001": ({"budget": 0.01}, {}, "mean disparity of at most 0.01"),
@@ -266,6 +278,9 @@ def _sweep(profile: str) -> tuple[Arm, ...]:
         "pooled": ({"data": "pooled", "ridge": 0.01}, {}, "one Gram matrix for all steps"),
         "size-100": ({}, {"size": 100}, "100 features"),
         "one-copy": ({}, {"copies": 1}, "one episode for each policy, as in Algorithm 1"),
+        "sharpness-1": ({"sharpness": 1.0}, {}, "the released script's sharpness of the softmax"),
+        "price-step-10": ({"price_step": 10 * step}, {}, "ten times the step of the price"),
+        "script": (SCRIPT, {}, "the released script's numbers"),
     }
     arms = []
     for name, (changed, learned, description) in settings.items():
