@@ -39,6 +39,7 @@ from longfair.papers.ucbfair.results import (
 CLAIMS = [
     *(f"ucbfair-{name}" for name in ("c1", "c2", "c2-starts", "c2-table", "c3", "c7")),
     *(f"ucbfair-{name}" for name in ("accept-all", "linear", "optimum-is-fair")),
+    "ucbfair-threshold-optimal",
 ]
 page = Page(profile, look=POPULATION, claims=CLAIMS)
 gaussian, adult = page.of("ucbfair/synthetic"), page.of("ucbfair/adult")
@@ -203,9 +204,8 @@ gaussian.say(
 # %% [markdown]
 # ### How exact is the optimum, and what does parity cost?
 #
-# The optimum stands on a grid. A grid with half the distances tells how much that matters, and
-# where the error at least halves, the change is no less than what is left on the finer grid. That
-# one has as many knots as the stored runs' optimum. Then the same optimum is asked for a mean
+# The optimum stands on a grid. A grid with half the distances tells how much that matters. It has
+# as many knots as the stored runs' optimum. Then the same optimum is asked for a mean
 # squared gap in acceptance within a budget, on the coarser grid, which is enough for differences:
 
 # %% tags=["nbval-check-output", "hide-input"]
@@ -222,8 +222,9 @@ change = (grids.iloc[0] - grids.iloc[1])["on the grid"]
 cost = parity["more than without a budget"]
 Words(
     f"- From the first grid to the finer one the optimum's mean loss changes by {change:.4f}, from "
-    f"{grids.iloc[0]['on the grid']:.4f} to {grids.iloc[1]['on the grid']:.4f}. So no more than "
-    "about that is left, and with Gaussian features gaps to the optimum are exact to about that. "
+    f"{grids.iloc[0]['on the grid']:.4f} to {grids.iloc[1]['on the grid']:.4f}. If the "
+    "error at least halves with the distances of the grid, no more than that is left, and with "
+    "Gaussian features gaps to the optimum are exact to that. "
     "Played in the population itself the plan of the finer grid loses "
     f"{grids.iloc[1]['played']:.4f}.\n"
     f"- A budget of 0.1 costs {cost[0.1]:.4f}. A budget of 0.001 costs {cost[0.001]:.4f} of mean "

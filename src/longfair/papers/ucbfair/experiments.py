@@ -267,6 +267,7 @@ def _sweep(profile: str) -> tuple[Arm, ...]:
     """Change one thing at a time, on Gaussian features with demographic parity."""
     learning = PROFILES[profile].ucb
     step = LUCBFairSettings.calibrated().resolved(horizon=100, features=learning.size).price_step
+    assert step is not None
     settings: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         **{f"cells-{m * m}": ({"cells": m}, {}, f"{m * m} cells of actions") for m in (3, 8, 10)},
         "budget-001": ({"budget": 0.01}, {}, "mean disparity of at most 0.01"),

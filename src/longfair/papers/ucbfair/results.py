@@ -17,7 +17,7 @@ from longfair.figures import Figure, LineStyle, Words
 from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.papers.setting import Setting, Untrained
+from longfair.papers.setting import Setting, Untrained, World
 from longfair.papers.ucbfair.flow import flow
 from longfair.papers.ucbfair.measures import GRID
 from longfair.papers.ucbfair.theorem import CELLS, example, run
@@ -42,6 +42,9 @@ SWEPT = {
     "l-ucbfair-pooled": "one Gram matrix for all steps",
     "l-ucbfair-size-100": "100 features",
     "l-ucbfair-one-copy": "an episode for each policy",
+    "l-ucbfair-sharpness-1": "sharpness 1, the script's",
+    "l-ucbfair-price-step-10": "ten times the price's step",
+    "l-ucbfair-script": "the script's numbers",
     "r-td3-every-step": "R-TD3, a gradient step for each step",
 }
 """What the arms of the sweep change."""
@@ -444,6 +447,38 @@ def in_linear_problem(
     ]
     table = pd.DataFrame(rows, index=[*columns, "price"]).transpose()
     return table.rename_axis(index=["bonus", "seed"])
+
+
+def explained_by_features(world: World, transitions: int, seed: int) -> pd.DataFrame:
+    """Learn features from random play, and look at what they explain of steps kept back.
+
+    Parameters
+    ----------
+    world
+        The population.
+    transitions
+        Steps of random play, a tenth of which is kept back.
+    seed
+        Seed of play and of learning.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row each for reward, fairness, and the functions of the next state, lowest and highest;
+        the share of the variance that is explained.
+    """
+    from longfair.agents.ucbfair.offline_features import OfflineLearning, fit, random_play
+
+    learning = OfflineLearning(transitions=transitions)
+    played = random_play(world.make(50, 50), transitions, learning.notion, seed)
+    reward, fairness, *following = fit(played, learning, seed).explained
+    rows = {
+        "reward": reward,
+        "fairness": fairness,
+        "next state, least": min(following),
+        "next state, most": max(following),
+    }
+    return pd.DataFrame({"share of the variance": rows})
 
 
 def middle_runs(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
