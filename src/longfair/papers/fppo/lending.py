@@ -5,6 +5,7 @@ from __future__ import annotations
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
+from longfair.papers.fppo.one_change import changed
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -67,6 +68,7 @@ CASE = CaseStudy(
             "F-PPO with the exact limit of the code's smoothed distance",
         )
     },
+    changed=changed,
 )
 
 LENDING = CASE.experiment()

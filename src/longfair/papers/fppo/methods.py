@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,15 @@ class Numbers:
     """F-PPO in the text: weight of both terms, and tolerance."""
 
 
+Changes = Callable[["CaseStudy", str], dict[str, tuple[Setting, str]]]
+"""Settings and description by method, of a case study in a profile."""
+
+
+def no_changes(case: CaseStudy, profile: str) -> dict[str, tuple[Setting, str]]:
+    """Return none."""
+    return {}
+
+
 @dataclass(frozen=True)
 class CaseStudy:
     """One of the paper's three case studies."""
@@ -57,6 +66,8 @@ class CaseStudy:
     """By variant: F-PPO's world, where it is told another long-term gap; others never read it."""
     elsewhere: Mapping[str, tuple[World, str]] = field(default_factory=dict)
     """F-PPO as coded, trained in another world: its name, the world and a description."""
+    changed: Changes = no_changes
+    """What else is trained with one thing changed, given the case study and a profile."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
@@ -125,6 +136,8 @@ class CaseStudy:
             method, _ = self.methods(as_coded=True)["f-ppo"]
             setting = replace(self.setting(method, profile, "as_coded"), world=world)
             arms.append(Arm(name, "as_coded", setting, train_and_evaluate, description))
+        for name, (setting, description) in self.changed(self, profile).items():
+            arms.append(Arm(name, "one_change", setting, train_and_evaluate, description))
         for name, (policy, description) in self.references.items():
             setting = Setting(self.worlds["as_coded"], policy, None, self.evaluating[profile])
             arms.append(Arm(name, "reference", setting, train_and_evaluate, description))

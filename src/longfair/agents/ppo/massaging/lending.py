@@ -61,6 +61,11 @@ class LendingFPPO(FPPOL):
         # None is before the first rollout, where a fast decay would overflow.
         return self.threshold * self.decay ** max(rollout - self.first, 0)
 
+    @property
+    def flips_ties(self) -> bool:
+        """Whether a decision is flipped at a tie as well, and at the ends of the band."""
+        return self.as_coded
+
     def intervene(self, moment: Moment) -> NDArray[Any]:
         """Flip unsure decisions where that is fairer."""
         from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
@@ -71,4 +76,4 @@ class LendingFPPO(FPPOL):
         accept = 1.0 / (1.0 + np.exp(logits[:, 0] - logits[:, 1]))
         chance = np.where(moment.actions == 1, accept, 1.0 - accept)
         gaps = gaps_of_decisions(*(moment.info[name] for name in NEEDS[len(GAPS) :]))
-        return massaged(moment.actions, chance, gaps, self.band(moment.rollout), self.as_coded)
+        return massaged(moment.actions, chance, gaps, self.band(moment.rollout), self.flips_ties)
