@@ -38,8 +38,7 @@ from longfair.papers.ucbfair.results import (
 
 CLAIMS = [
     *(f"ucbfair-{name}" for name in ("c1", "c2", "c2-starts", "c2-maxmin", "c2-table", "c3")),
-    *(f"ucbfair-{name}" for name in ("c1-box", "c1-box-gd", "c2-box", "c2-box-16", "c3-box")),
-    *(f"ucbfair-{name}" for name in ("accept-all", "blind-to-qualification")),
+    *(f"ucbfair-{name}" for name in ("c3-box", "accept-all", "blind-to-qualification")),
 ]
 page = Page(profile, "ucbfair/box", look=POPULATION, claims=CLAIMS)
 adult, worlds, released, box = (

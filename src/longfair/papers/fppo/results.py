@@ -12,7 +12,7 @@ from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.fppo.attention import CASE
 from longfair.papers.fppo.measures import ATTENTION_EPISODES
-from longfair.papers.page import NOT_STORED, Look, Runs, median_and_range
+from longfair.papers.page import NOT_STORED, Look, Page, Runs, median_and_range
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.tidy import ARM, final, of_arm, over_seeds
@@ -141,6 +141,27 @@ FIGURE_4: Readings = {
 """Epidemic control, read off the plots; errors of 0.01, 0.08 and 0.004."""
 
 
+def answers(page: Page, asked: Mapping[str, tuple[str, str, str]]) -> str:
+    """Write the words of verdicts, as in "the smallest gap *reproduced*, as much reward *no*".
+
+    Parameters
+    ----------
+    page
+        The page that shows the verdicts.
+    asked
+        What was asked in a few words, to claim, variant and measure.
+    """
+    words = {
+        (verdict.claim.id, verdict.variant, verdict.measure): verdict.answer
+        for verdict in page.verdicts
+    }
+    return ", ".join(f"{what} *{words[which]}*" for what, which in asked.items())
+
+
+OUTSIDE = ", outside"
+"""What is written behind a number of the paper that no range of ours holds."""
+
+
 def beside_figure(
     runs: Runs, read: Readings, digits: Mapping[str, int], variant: str = "as_coded"
 ) -> pd.DataFrame | Words:
@@ -160,7 +181,8 @@ def beside_figure(
     Returns
     -------
     pandas.DataFrame
-        Index method; for every metric what came out, see `median_and_range`, and the paper's.
+        Index method; for every metric what came out, see `median_and_range`, and the paper's, which
+        is marked where it is not between our lowest and highest run.
     """
     if runs.results.empty:
         return runs.missing
@@ -172,7 +194,9 @@ def beside_figure(
             name = metric.replace("_", " ")
             values = of_arm(runs.results, metric, method, own)
             cells[name] = median_and_range(values, digits[metric])
-            cells[f"{name}, paper"] = f"{numbers[method]:,.{digits[metric]}f}"
+            inside = values.empty or values.min() <= numbers[method] <= values.max()
+            where = "" if inside else OUTSIDE
+            cells[f"{name}, paper"] = f"{numbers[method]:,.{digits[metric]}f}{where}"
         rows[method] = cells
     return runs.labelled(pd.DataFrame.from_dict(rows, orient="index"))
 
@@ -228,30 +252,38 @@ Measures = Mapping[str, Literal["lower", "higher"]]
 
 
 def better_without_training(runs: Runs, measures: Measures, variant: str = "as_coded") -> str:
-    """Count and name the policies without training that are better than F-PPO by all measures.
+    """Name the policy without training that is better by all measures than most runs of F-PPO.
 
     Parameters
     ----------
     runs
         Runs in one of the three worlds.
     measures
-        What is compared, each on average over runs.
+        What is compared: each run of F-PPO with the mean of a policy.
     variant
         Of F-PPO.
     """
-    if of_arm(runs.results, next(iter(measures)), "f-ppo", variant).empty:
+    if not runs.has(("f-ppo", variant)):
         return NOT_STORED
-    untrained = [method for method, own in runs.arms if own == REFERENCE]
-    better = [
-        runs.look.names.get(method, method)
-        for method in untrained
-        if all(
-            (runs.mean(metric, method) < runs.mean(metric, "f-ppo", variant)) == (way == "lower")
-            for metric, way in measures.items()
+    trained = runs.last_of("f-ppo", variant)
+    beaten = {
+        method: sum(
+            all(
+                (runs.mean(metric, method) < run[metric]) == (way == "lower")
+                for metric, way in measures.items()
+            )
+            for _, run in trained.iterrows()
         )
-    ]
-    named = f" ({', '.join(better)})" if better else ""
-    return f"{len(better) or 'none'} of {len(untrained)} policies without training{named}"
+        for method, own in runs.arms
+        if own == REFERENCE
+    }
+    best = max(beaten, key=lambda method: beaten[method])
+    if not beaten[best]:
+        return f"none of {len(beaten)} policies without training, beside any run"
+    return (
+        f"{runs.look.names.get(best, best)}, beside {beaten[best]} of {len(trained)} runs, the most "
+        f"of {len(beaten)} policies without training"
+    )
 
 
 def most_of_the_trained(
