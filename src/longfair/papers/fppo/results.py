@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -266,10 +267,11 @@ def better_without_training(runs: Runs, measures: Measures, variant: str = "as_c
     if not runs.has(("f-ppo", variant)):
         return NOT_STORED
     trained = runs.last_of("f-ppo", variant)
+    compared = {"lower": operator.lt, "higher": operator.gt}
     beaten = {
         method: sum(
             all(
-                (runs.mean(metric, method) < run[metric]) == (way == "lower")
+                compared[way](runs.mean(metric, method), run[metric])
                 for metric, way in measures.items()
             )
             for _, run in trained.iterrows()
@@ -280,9 +282,10 @@ def better_without_training(runs: Runs, measures: Measures, variant: str = "as_c
     best = max(beaten, key=lambda method: beaten[method])
     if not beaten[best]:
         return f"none of {len(beaten)} policies without training, beside any run"
+    name = runs.look.names.get(best, best)
     return (
-        f"{runs.look.names.get(best, best)}, beside {beaten[best]} of {len(trained)} runs, the most "
-        f"of {len(beaten)} policies without training"
+        f"{name}, beside {beaten[best]} of {len(trained)} runs, the most of {len(beaten)} policies "
+        "without training"
     )
 
 
