@@ -359,8 +359,8 @@ folded(
 # %% [markdown]
 # ### In training
 #
-# Figure 2b of the paper: does massaging keep the shares of the training equal? As coded it begins
-# at 33,000 of two million steps.
+# Figure 2b of the paper: does massaging keep the shares of the training equal? It begins after a
+# sixtieth of the training.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(

@@ -295,10 +295,12 @@ Words(
 #
 # [ELBERT](../elbert/lending.ipynb) asks for something else in the same three worlds: equal benefit
 # rates over an episode. Does that bring equal distributions, and the other way round? Six
-# experiments ask it: both methods learn in each world as each paper has it, with the same cheap
-# settings of ours and without massaging at evaluation. *Bias* is ELBERT's measure, the other gaps
-# are F-PPO's. Policies that learn nothing stand beside them. A method can only bring the other's
-# fairness if it brings its own, which the verdicts ask first.
+# experiments ask it: both methods learn in each world as each paper has it, ELBERT-PO as coded and
+# F-PPO as published, with the same cheap settings of ours and without massaging at evaluation.
+# *Bias* is ELBERT's measure, the other gaps are F-PPO's. Policies that learn nothing stand beside
+# them. In attention a few runs of F-PPO end far below all others; the lowest reward of its row
+# shows it. A method can only bring the other's fairness if it brings its own, which the verdicts ask
+# first.
 
 # %% tags=["nbval-check-output", "hide-input"]
 each_other(

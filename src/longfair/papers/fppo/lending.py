@@ -35,7 +35,7 @@ REFERENCES: References = {
     ),
     "static-reward": (
         Untrained("real-thresholds", {"limits": (1.39, 1.79)}),
-        "the two real thresholds that earn most in 10,000 steps, found by search",
+        "the two thresholds, between scores, that earn most in 10,000 steps, found by search",
     ),
 }
 """Policies that need no training.

@@ -41,7 +41,7 @@ LENDING = Look(
         **LEARNERS,
         "f-ppo-exact": LineStyle("F-PPO, exact distance", BLACK, "X", "-."),
         "threshold-3-2": LineStyle("threshold 3 / 2", GREEN, "^", ":"),
-        "static-reward": LineStyle("real thresholds for profit", GREEN, "D", ":"),
+        "static-reward": LineStyle("thresholds between scores", GREEN, "D", ":"),
     },
     axes={
         "at_short_term_gap": "short-term gap",
