@@ -75,7 +75,7 @@ shown = {
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 untrained = ("equal", "discovery", "static-reward", "above-target")
-sites.only("ppo", "a-ppo", "f-ppo", "f-ppo-l", *untrained).scatter(
+sites.only("ppo", "a-ppo", "f-ppo", *untrained).scatter(
     "as_coded",
     beside=untrained,
     caption="Reward per step against the long-term gap of the paper's figure, both after step 200 "

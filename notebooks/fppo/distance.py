@@ -299,8 +299,8 @@ Words(
 # F-PPO as published, with the same cheap settings of ours and without massaging at evaluation.
 # *Bias* is ELBERT's measure, the other gaps are F-PPO's. Policies that learn nothing stand beside
 # them. In attention a few runs of F-PPO end far below all others; the lowest reward of its row
-# shows it. A method can only bring the other's fairness if it brings its own, which the verdicts ask
-# first.
+# shows it. A method can only bring the other's fairness if it brings its own, which the verdicts
+# ask first.
 
 # %% tags=["nbval-check-output", "hide-input"]
 each_other(

@@ -73,7 +73,8 @@ shown = {
 people.scatter(
     "as_coded",
     beside=("nobody", "uniform", "max-degree", "max-exposed", "static-reward"),
-    caption="Share of healthy people against the short-term gap, both on the last day. The best "
+    caption="Share of healthy people against the long-term gap of the paper's figure, both on the "
+    "last day. The best "
     "corner is the upper left. PPO seeks the health of people alone, A-PPO a fair share of the "
     "vaccines as well, F-PPO communities in a similar state besides. Policies that are not trained "
     "carry their names.",

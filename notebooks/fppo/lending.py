@@ -76,9 +76,10 @@ shown = {
 # the same profit: does it?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-loans.scatter(
+untrained = ("threshold-3-3", "threshold-2-2", "equal-opportunity")
+loans.only("ppo", "a-ppo", "f-ppo-l", "f-ppo", *untrained).scatter(
     "as_coded",
-    beside=("threshold-3-3", "threshold-2-2", "equal-opportunity"),
+    beside=untrained,
     caption="Cash of the bank against the long-term gap of the paper's figure, both at the end of "
     "10,000 applicants. The best corner is the upper left. Small marks are single runs, large ones "
     "their medians. PPO seeks profit alone, A-PPO a small short-term gap as well. Policies that "

@@ -107,9 +107,9 @@ EPIDEMIC = Look(
         "training_gap": "short-term gap in training",
         "training_gap_deviation": "deviation of the short-term gap",
         "end_reward": "share of the healthy at the end",
-        "end_short_term_gap": "short-term gap at the end",
+        "end_long_term_gap": "long-term gap at the end",
     },
-    across=("end_reward", "end_short_term_gap"),
+    across=("end_reward", "end_long_term_gap"),
     beside=(),
 )
 """How runs in epidemic control appear."""
