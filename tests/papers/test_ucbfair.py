@@ -388,7 +388,7 @@ def test_the_flows_of_baselines_are_compared_by_their_signs() -> None:
 def test_every_statement_of_the_paper_has_a_claim() -> None:
     claims = select_claims(paper="ucbfair")
     asked = {claim.id.split("-")[1] for claim in claims if claim.asked == "paper"}
-    assert asked == {f"c{number}" for number in range(1, 16)}
+    assert asked >= {f"c{number}" for number in range(1, 16)}
 
 
 @pytest.mark.parametrize("claim", select_claims(paper="ucbfair"), ids=lambda claim: claim.id)
