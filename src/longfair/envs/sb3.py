@@ -22,6 +22,8 @@ from longfair.settings import validated
 class BatchInfos(Sequence[dict[str, Any]]):
     """The `infos` list of Stable-Baselines3, made from batch arrays when somebody looks.
 
+    The dictionary of a copy is made once and kept, so what wrappers write into it stays.
+
     Attributes
     ----------
     arrays
@@ -32,6 +34,7 @@ class BatchInfos(Sequence[dict[str, Any]]):
         self.arrays = arrays
         self._num_envs = num_envs
         self._truncated = truncated
+        self._made: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         """Return the number of copies."""
@@ -47,17 +50,23 @@ class BatchInfos(Sequence[dict[str, Any]]):
             return [self[position] for position in range(*index.indices(self._num_envs))]
         if not -self._num_envs <= index < self._num_envs:
             raise IndexError(index)
+        copy = index % self._num_envs
+        if copy not in self._made:
+            self._made[copy] = self._info(copy)
+        return self._made[copy]
+
+    def _info(self, copy: int) -> dict[str, Any]:
         info = {
-            key: value[index]
+            key: value[copy]
             for key, value in self.arrays.items()
             if not key.startswith(("final_", "_final_"))
         }
-        if "_final_obs" in self.arrays and self.arrays["_final_obs"][index]:
-            info["terminal_observation"] = self.arrays["final_obs"][index]
-            info["TimeLimit.truncated"] = bool(self._truncated[index])
+        if "_final_obs" in self.arrays and self.arrays["_final_obs"][copy]:
+            info["terminal_observation"] = self.arrays["final_obs"][copy]
+            info["TimeLimit.truncated"] = bool(self._truncated[copy])
             final = self.arrays["final_info"]
             info["terminal_info"] = {
-                key: value[index] for key, value in final.items() if not key.startswith("_")
+                key: value[copy] for key, value in final.items() if not key.startswith("_")
             }
         return info
 
