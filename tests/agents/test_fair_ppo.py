@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecFrameStack
 
 from longfair.agents.evaluation import acting_snapshots
@@ -123,6 +124,12 @@ def test_bootstrapping_adds_the_value_of_the_final_observation() -> None:
 
 def test_bootstrapping_sees_stacked_final_observations() -> None:
     model = learner(VecFrameStack(lending(2), 3), bootstrap_truncated=True, n_epochs=1)
+    assert model.learn(2 * EPISODE).num_timesteps == 2 * EPISODE
+
+
+def test_bootstrapping_works_with_statistics_of_gymnasium() -> None:
+    env = RecordEpisodeStatistics(lending(2).env)
+    model = learner(BatchVecEnv(env), bootstrap_truncated=True, n_epochs=1)
     assert model.learn(2 * EPISODE).num_timesteps == 2 * EPISODE
 
 

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from stable_baselines3 import PPO, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
@@ -178,6 +179,42 @@ def test_learners_of_stable_baselines_see_stacked_observations() -> None:
     assert PPO("MlpPolicy", env, n_steps=6, batch_size=12, n_epochs=1, seed=0).learn(12)
     settings = {"policy_kwargs": {"net_arch": [8]}, "buffer_size": 50}
     assert TD3("MlpPolicy", env, learning_starts=4, seed=0, **settings).learn(12)
+
+
+def test_statistics_of_gymnasium_are_told_of_ended_episodes_only() -> None:
+    ruin = replace(PARAMS, starting_cash=1.0, repay_probability=(0.0,) * 7)
+    env = BatchVecEnv(RecordEpisodeStatistics(LendingVectorEnv(COPIES, ruin)))
+    env.reset()
+    infos = env.step(np.array([0, 1, 0]))[3]
+    assert [info.get("episode", {}).get("l") for info in infos] == [None, 1, None]
+    assert not any(key.startswith("_") for info in infos for key in info)
+
+
+def test_ppo_learns_with_statistics_of_gymnasium() -> None:
+    env = BatchVecEnv(RecordEpisodeStatistics(LendingVectorEnv(2, PARAMS)))
+    model = PPO("MlpPolicy", env, n_steps=20, batch_size=10, n_epochs=1).learn(80)
+    assert [episode["l"] for episode in model.ep_info_buffer] == [LENGTH] * 10
+
+
+def test_infos_in_a_list_are_refused_in_one_line() -> None:
+    env = BatchVecEnv(DictInfoToList(LendingVectorEnv(2, PARAMS)))
+    with pytest.raises(UsageError, match=r"info as a list: give .* without DictInfoToList$"):
+        env.reset()
+
+
+@pytest.mark.parametrize("options", [{"reset_mask": ONES > 0}, [{}, {"start": 1}, {}]])
+def test_options_are_refused(options: Any) -> None:
+    env = adapted()
+    with pytest.raises(UsageError, match=r"options=.*: give none"):
+        env.set_options(options)
+    env.set_options()
+    env.set_options({})
+
+
+@pytest.mark.parametrize("indices", [[5], COPIES, [0, -COPIES - 1], ["first"]])
+def test_copies_that_are_not_there_are_refused(indices: Any) -> None:
+    with pytest.raises(UsageError, match=r"indices\[\d\]=.*: give an integer in -3..2"):
+        adapted().get_attr("num_groups", indices)
 
 
 def test_ppo_of_stable_baselines_learns_on_it() -> None:

@@ -7,8 +7,8 @@ them: building one dictionary per copy and step would cost more than the step it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, overload
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices,
 
 from longfair.envs.vector import Batch
 from longfair.errors import UsageError
-from longfair.settings import validated
+from longfair.settings import Range, checked, shortened, validated
 
 
 class BatchInfos(Sequence[dict[str, Any]]):
@@ -56,23 +56,33 @@ class BatchInfos(Sequence[dict[str, Any]]):
         return self._made[copy]
 
     def _info(self, copy: int) -> dict[str, Any]:
-        info = {
-            key: value[copy]
-            for key, value in self.arrays.items()
-            if not key.startswith(("final_", "_final_"))
-        }
+        info = _of_copy(self.arrays, copy)
         if "_final_obs" in self.arrays and self.arrays["_final_obs"][copy]:
             info["terminal_observation"] = self.arrays["final_obs"][copy]
             info["TimeLimit.truncated"] = bool(self._truncated[copy])
-            final = self.arrays["final_info"]
-            info["terminal_info"] = {
-                key: value[copy] for key, value in final.items() if not key.startswith("_")
-            }
+            info["terminal_info"] = _of_copy(self.arrays["final_info"], copy)
         return info
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the copies."""
         return (self[position] for position in range(self._num_envs))
+
+
+def _of_copy(arrays: dict[str, Any], copy: int) -> dict[str, Any]:
+    """Return what arrays over copies, and dictionaries of them, say of one copy.
+
+    As Gymnasium has it, a copy has no `key` where an array `_key` says so.
+    """
+    return {
+        key: _of_copy(value, copy) if isinstance(value, dict) else value[copy]
+        for key, value in arrays.items()
+        if not key.startswith(("final_", "_")) and _has(arrays, key, copy)
+    }
+
+
+def _has(arrays: dict[str, Any], key: str, copy: int) -> bool:
+    mask = arrays.get(f"_{key}")
+    return mask is None or bool(mask[copy])
 
 
 class BatchVecEnv(VecEnv):
@@ -101,11 +111,13 @@ class BatchVecEnv(VecEnv):
         """Start an episode in every copy and return the observations."""
         seed = self._seeds[0]
         observation, arrays = self.env.reset(seed=seed)
+        if not isinstance(arrays, dict):
+            raise UsageError(
+                f"{self.env} returns info as a {type(arrays).__name__}: give an environment whose "
+                "info is a dictionary of arrays, without DictInfoToList"
+            )
         self._reset_seeds()
-        self._reset_options()
-        self.reset_infos = [
-            {key: value[copy] for key, value in arrays.items()} for copy in range(self.num_envs)
-        ]
+        self.reset_infos = [_of_copy(arrays, copy) for copy in range(self.num_envs)]
         return observation
 
     def step_async(self, actions: Any) -> None:
@@ -121,6 +133,19 @@ class BatchVecEnv(VecEnv):
     def close(self) -> None:
         """Close the batch environment."""
         self.env.close()
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Refuse options: all copies start together."""
+        if any(options) if isinstance(options, list) else options:
+            raise UsageError(f"options={shortened(options)}: all copies start together: give none")
+
+    def _get_indices(self, indices: VecEnvIndices) -> Iterable[int]:
+        """Return numbers of copies, all of which there are."""
+        number = Annotated[int, Range(-self.num_envs, self.num_envs - 1)]
+        single = isinstance(indices, (int, np.integer))
+        given = [indices] if single else super()._get_indices(indices)
+        found: tuple[int, ...] = checked("indices", list(given), tuple[number, ...])
+        return found
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Return an attribute of the batch, once per copy asked for; wrappers come first."""
