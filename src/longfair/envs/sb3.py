@@ -34,6 +34,7 @@ class BatchInfos(Sequence[dict[str, Any]]):
         self.arrays = arrays
         self._num_envs = num_envs
         self._truncated = truncated
+        self._columns: _Columns | None = None
         self._made: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:
@@ -56,11 +57,13 @@ class BatchInfos(Sequence[dict[str, Any]]):
         return self._made[copy]
 
     def _info(self, copy: int) -> dict[str, Any]:
-        info = _of_copy(self.arrays, copy)
+        if self._columns is None:
+            self._columns = _columns(self.arrays)
+        info = _of_copy(self._columns, copy)
         if "_final_obs" in self.arrays and self.arrays["_final_obs"][copy]:
             info["terminal_observation"] = self.arrays["final_obs"][copy]
             info["TimeLimit.truncated"] = bool(self._truncated[copy])
-            info["terminal_info"] = _of_copy(self.arrays["final_info"], copy)
+            info["terminal_info"] = _of_copy(_columns(self.arrays["final_info"]), copy)
         return info
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -68,21 +71,26 @@ class BatchInfos(Sequence[dict[str, Any]]):
         return (self[position] for position in range(self._num_envs))
 
 
-def _of_copy(arrays: dict[str, Any], copy: int) -> dict[str, Any]:
-    """Return what arrays over copies, and dictionaries of them, say of one copy.
+class _Columns(list[tuple[str, Any, Any]]):
+    """Keys, what copies have of them or columns of a dictionary, and which copies; None: all."""
 
-    As Gymnasium has it, a copy has no `key` where an array `_key` says so.
-    """
-    return {
-        key: _of_copy(value, copy) if isinstance(value, dict) else value[copy]
+
+def _columns(arrays: dict[str, Any]) -> _Columns:
+    """Take `info` apart; as Gymnasium has it, an array `_key` says which copies have a `key`."""
+    return _Columns(
+        (key, _columns(value) if isinstance(value, dict) else value, arrays.get(f"_{key}"))
         for key, value in arrays.items()
-        if not key.startswith(("final_", "_")) and _has(arrays, key, copy)
+        if not key.startswith(("final_", "_"))
+    )
+
+
+def _of_copy(columns: _Columns, copy: int) -> dict[str, Any]:
+    """Return what columns say of one copy."""
+    return {
+        key: _of_copy(value, copy) if isinstance(value, _Columns) else value[copy]
+        for key, value, has in columns
+        if has is None or has[copy]
     }
-
-
-def _has(arrays: dict[str, Any], key: str, copy: int) -> bool:
-    mask = arrays.get(f"_{key}")
-    return mask is None or bool(mask[copy])
 
 
 class BatchVecEnv(VecEnv):
@@ -117,7 +125,8 @@ class BatchVecEnv(VecEnv):
                 "info is a dictionary of arrays, without DictInfoToList"
             )
         self._reset_seeds()
-        self.reset_infos = [_of_copy(arrays, copy) for copy in range(self.num_envs)]
+        columns = _columns(arrays)
+        self.reset_infos = [_of_copy(columns, copy) for copy in range(self.num_envs)]
         return observation
 
     def step_async(self, actions: Any) -> None:
