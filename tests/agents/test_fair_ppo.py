@@ -10,7 +10,9 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from stable_baselines3.common.vec_env import DummyVecEnv
+from gymnasium.spaces import Box
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecFrameStack
 
 from longfair.agents.evaluation import acting_snapshots
 from longfair.agents.learning.actor import Actor
@@ -118,6 +120,39 @@ def test_bootstrapping_adds_the_value_of_the_final_observation() -> None:
     assert (difference[-1].abs() > 0).sum() >= 18
     # The value added to the last return reaches the step before discounted and decayed.
     torch.testing.assert_close(difference[-2], 0.99 * 0.95 * difference[-1], rtol=1e-3, atol=1e-5)
+
+
+def test_bootstrapping_sees_stacked_final_observations() -> None:
+    model = learner(VecFrameStack(lending(2), 3), bootstrap_truncated=True, n_epochs=1)
+    assert model.learn(2 * EPISODE).num_timesteps == 2 * EPISODE
+
+
+def test_bootstrapping_works_with_statistics_of_gymnasium() -> None:
+    env = RecordEpisodeStatistics(lending(2).env)
+    model = learner(BatchVecEnv(env), bootstrap_truncated=True, n_epochs=1)
+    assert model.learn(2 * EPISODE).num_timesteps == 2 * EPISODE
+
+
+class Doubled(VecEnvWrapper):
+    """Shows every number twice, and forgets the final observation."""
+
+    def __init__(self, venv: Any) -> None:
+        box = venv.observation_space
+        low, high = (np.tile(bound, 2) for bound in (box.low, box.high))
+        super().__init__(venv, Box(low, high, dtype=np.float32))
+
+    def reset(self) -> Any:
+        return np.tile(self.venv.reset(), 2)
+
+    def step_wait(self) -> Any:
+        observation, *rest = self.venv.step_wait()
+        return (np.tile(observation, 2), *rest)
+
+
+def test_a_final_observation_of_another_shape_is_refused() -> None:
+    model = learner(Doubled(lending(2)), bootstrap_truncated=True)
+    with pytest.raises(UsageError, match=r"terminal_observation has shape \(11,\).*\(22,\): give"):
+        model.learn(2 * EPISODE)
 
 
 def _silent(model: FairPPO) -> Any:

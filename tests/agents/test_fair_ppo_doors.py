@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +226,26 @@ def test_training_goes_on_to_the_same_bits(rollout: int) -> None:
     resumed.restore_training_state(*callback.state)
     resumed.learn(400 - resumed.num_timesteps, reset_num_timesteps=False)
     ends = [model.training_state() for model in (whole, resumed)]
+    assert ends[0][1] == ends[1][1]
+    for name, array in ends[0][0].items():
+        np.testing.assert_array_equal(array, ends[1][0][name])
+
+
+def pickled(agent: Any) -> Any:
+    return pickle.loads(pickle.dumps(agent))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("policy", ["FairMlpPolicy", SeparatelyClippedPolicy, SharedTrunkPolicy])
+def test_a_copy_learns_to_the_same_bits(policy: Any, copied: Any) -> None:
+    model = model_of(policy=policy, net_arch=(8, 8, 8), strategy=STRATEGIES["elbert-po"].agent())
+    model.learn(100)
+    twin = copied(model)
+    for one in (model, twin):
+        before = one.policy.flat.values.detach().clone()
+        one.learn(200, reset_num_timesteps=False)
+        assert not before.equal(one.policy.flat.values)
+    ends = [one.training_state() for one in (model, twin)]
     assert ends[0][1] == ends[1][1]
     for name, array in ends[0][0].items():
         np.testing.assert_array_equal(array, ends[1][0][name])

@@ -415,6 +415,9 @@ def test_bad_arguments_are_one_line_usage_errors(name: str) -> None:
         make_batch(name, preset, episode_lenght=3)
     assert_one_line(error, "'episode_lenght'", "did you mean 'episode_length'")
     with pytest.raises(UsageError) as error:
+        make_batch(name, "nope", params=getattr(params_class(name), preset)())
+    assert_one_line(error, "preset='nope'", "give preset or params, not both")
+    with pytest.raises(UsageError) as error:
         type(make_batch(name, preset))(0)  # type: ignore[call-arg]  # as in make_manual
     assert_one_line(error, "num_envs", "0")
 
@@ -489,6 +492,21 @@ def test_bad_actions_are_one_line_usage_errors(name: str, preset: str) -> None:
     fresh.reset(seed=2)
     step, fresh_step = env.step(good), fresh.step(good)
     assert equal([*step[:4], *flattened(step[4])], [*fresh_step[:4], *flattened(fresh_step[4])])
+
+
+@every_environment
+def test_actions_of_different_lengths_are_refused_in_one_line(name: str) -> None:
+    ragged = [[0.5, 0.5], [0.5]]
+    env = gymnasium.make_vec(environment_id(name), num_envs=2)
+    env.reset(seed=2)
+    with pytest.raises(UsageError) as error:
+        env.step(ragged)
+    assert_one_line(error, f"actions={ragged}: give", "of shape (2")
+    scalar = gymnasium.make(environment_id(name)).unwrapped
+    scalar.reset(seed=2)
+    with pytest.raises(UsageError) as error:
+        scalar.step(ragged)
+    assert_one_line(error, f"action={ragged}: give one of", str(scalar.action_space)[:4])
 
 
 def _bad_actions(space: gymnasium.Space[Any], good: Any) -> list[tuple[Any, str]]:

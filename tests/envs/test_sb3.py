@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+from stable_baselines3 import PPO, TD3
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.envs.sb3 import BatchVecEnv
@@ -138,6 +140,81 @@ def test_wrappers_of_stable_baselines_work_on_it() -> None:
         observation, _, _, infos = normalised.step(ONES)
     assert np.isfinite(observation).all()
     assert infos[0]["terminal_observation"].shape == (11,)
+
+
+def test_what_is_written_into_an_info_stays() -> None:
+    env = adapted()
+    infos = at_the_end_of_an_episode(env)[3]
+    infos[-1]["terminal_observation"] = "changed"
+    assert infos[COPIES - 1]["terminal_observation"] == "changed"
+    assert [isinstance(info["terminal_observation"], str) for info in infos] == [False, False, True]
+    assert infos[1:][-1] is infos[-1]
+
+
+def population(copies: int) -> BatchVecEnv:
+    name = "longfair/Population-v0"
+    return BatchVecEnv(gymnasium.make_vec(name, num_envs=copies, episode_length=3))
+
+
+def single_population() -> DummyVecEnv:
+    return DummyVecEnv([lambda: gymnasium.make("longfair/Population-v0", episode_length=3)])
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda env: VecNormalize(env, norm_reward=False), lambda env: VecFrameStack(env, 2)]
+)
+def test_wrappers_change_the_last_observation_as_in_single_environments(wrapped: Any) -> None:
+    last = []
+    for env in map(wrapped, (population(1), single_population())):
+        env.seed(3)
+        env.reset()
+        for _ in range(3):
+            infos = env.step(np.full((1, 2), 0.4, np.float32))[3]
+        last.append(infos[0]["terminal_observation"])
+    np.testing.assert_array_equal(*last)
+
+
+def test_learners_of_stable_baselines_see_stacked_observations() -> None:
+    env = VecFrameStack(population(2), 2)
+    assert PPO("MlpPolicy", env, n_steps=6, batch_size=12, n_epochs=1, seed=0).learn(12)
+    settings = {"policy_kwargs": {"net_arch": [8]}, "buffer_size": 50}
+    assert TD3("MlpPolicy", env, learning_starts=4, seed=0, **settings).learn(12)
+
+
+def test_statistics_of_gymnasium_are_told_of_ended_episodes_only() -> None:
+    ruin = replace(PARAMS, starting_cash=1.0, repay_probability=(0.0,) * 7)
+    env = BatchVecEnv(RecordEpisodeStatistics(LendingVectorEnv(COPIES, ruin)))
+    env.reset()
+    infos = env.step(np.array([0, 1, 0]))[3]
+    assert [info.get("episode", {}).get("l") for info in infos] == [None, 1, None]
+    assert not any(key.startswith("_") for info in infos for key in info)
+
+
+def test_ppo_learns_with_statistics_of_gymnasium() -> None:
+    env = BatchVecEnv(RecordEpisodeStatistics(LendingVectorEnv(2, PARAMS)))
+    model = PPO("MlpPolicy", env, n_steps=20, batch_size=10, n_epochs=1).learn(80)
+    assert [episode["l"] for episode in model.ep_info_buffer] == [LENGTH] * 10
+
+
+def test_infos_in_a_list_are_refused_in_one_line() -> None:
+    env = BatchVecEnv(DictInfoToList(LendingVectorEnv(2, PARAMS)))
+    with pytest.raises(UsageError, match=r"info as a list: give .* without DictInfoToList$"):
+        env.reset()
+
+
+@pytest.mark.parametrize("options", [{"reset_mask": ONES > 0}, [{}, {"start": 1}, {}]])
+def test_options_are_refused(options: Any) -> None:
+    env = adapted()
+    with pytest.raises(UsageError, match=r"options=.*: give none"):
+        env.set_options(options)
+    env.set_options()
+    env.set_options({})
+
+
+@pytest.mark.parametrize("indices", [[5], COPIES, [0, -COPIES - 1], ["first"]])
+def test_copies_that_are_not_there_are_refused(indices: Any) -> None:
+    with pytest.raises(UsageError, match=r"indices\[\d\]=.*: give an integer in -3..2"):
+        adapted().get_attr("num_groups", indices)
 
 
 def test_ppo_of_stable_baselines_learns_on_it() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions
 from longfair.errors import UsageError
@@ -162,6 +163,34 @@ def test_the_epidemic_counts_vaccines_and_infections(as_coded: bool) -> None:
     changes = of_all(infos, "long_term_gap_change")
     assert changes[:STEPS].sum(axis=0) == pytest.approx(gaps[1] - gaps[0])
     assert changes[STEPS:].sum(axis=0) == pytest.approx(gaps[3] - gaps[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "wrapper"),
+    [("Lending", LendingGaps), ("Attention", AttentionGaps), ("Epidemic", EpidemicGaps)],
+)
+def test_a_step_that_only_restarts_has_no_gaps(name: str, wrapper: type[Gaps]) -> None:
+    """With NEXT_STEP it is the one after an episode."""
+    env = wrapper(
+        gymnasium.make_vec(
+            f"longfair/{name}-v0",
+            num_envs=COPIES,
+            preset="fppo",
+            episode_length=20,
+            autoreset_mode=AutoresetMode.NEXT_STEP,
+        )
+    )
+    env.action_space.seed(0)
+    env.reset(seed=2)
+    for _ in range(20):
+        _, _, _, ended, info = env.step(env.action_space.sample())
+    assert ended.all()
+    assert info["short_term_gap"].any()
+    info = env.step(env.action_space.sample())[-1]
+    for fact in ("short_term_gap", "short_term_gap_before", "long_term_gap_change"):
+        np.testing.assert_array_equal(info[fact], 0.0)
+    info = env.step(env.action_space.sample())[-1]
+    np.testing.assert_array_equal(info["short_term_gap_before"], 0.0)
 
 
 def test_bad_windows_and_environments_end_in_one_line() -> None:

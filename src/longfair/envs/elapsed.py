@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ class ElapsedTime(AppendedMemory):
     env
         A batch environment of `longfair.envs`, possibly wrapped.
     """
+
+    shows_time: ClassVar[bool] = True
+    """Whether the time is seen, as agents must whose objective depends on it."""
 
     @validated
     def __init__(self, env: Batch) -> None:

@@ -50,7 +50,17 @@ def chosen_params(
         A record of parameters instead of a preset.
     episode_length
         Replaces that of the preset or the record.
+
+    Raises
+    ------
+    UsageError
+        When both a preset and a record are given, or the preset is unknown.
     """
+    if preset is not None and params is not None:
+        raise UsageError(
+            f"preset={shortened(preset)} beside params={shortened(params)}: give preset or params, "
+            "not both"
+        )
     if checked("params", params, record | None) is None:
         params = named_preset(record, record.PRESETS[0] if preset is None else preset)
     return params if episode_length is None else replace(params, episode_length=episode_length)

@@ -7,8 +7,8 @@ them: building one dictionary per copy and step would cost more than the step it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, overload
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -16,11 +16,13 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices,
 
 from longfair.envs.vector import Batch
 from longfair.errors import UsageError
-from longfair.settings import validated
+from longfair.settings import Range, checked, shortened, validated
 
 
 class BatchInfos(Sequence[dict[str, Any]]):
     """The `infos` list of Stable-Baselines3, made from batch arrays when somebody looks.
+
+    The dictionary of a copy is made once and kept, so what wrappers write into it stays.
 
     Attributes
     ----------
@@ -32,6 +34,8 @@ class BatchInfos(Sequence[dict[str, Any]]):
         self.arrays = arrays
         self._num_envs = num_envs
         self._truncated = truncated
+        self._columns: _Columns | None = None
+        self._made: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         """Return the number of copies."""
@@ -47,23 +51,46 @@ class BatchInfos(Sequence[dict[str, Any]]):
             return [self[position] for position in range(*index.indices(self._num_envs))]
         if not -self._num_envs <= index < self._num_envs:
             raise IndexError(index)
-        info = {
-            key: value[index]
-            for key, value in self.arrays.items()
-            if not key.startswith(("final_", "_final_"))
-        }
-        if "_final_obs" in self.arrays and self.arrays["_final_obs"][index]:
-            info["terminal_observation"] = self.arrays["final_obs"][index]
-            info["TimeLimit.truncated"] = bool(self._truncated[index])
-            final = self.arrays["final_info"]
-            info["terminal_info"] = {
-                key: value[index] for key, value in final.items() if not key.startswith("_")
-            }
+        copy = index % self._num_envs
+        if copy not in self._made:
+            self._made[copy] = self._info(copy)
+        return self._made[copy]
+
+    def _info(self, copy: int) -> dict[str, Any]:
+        if self._columns is None:
+            self._columns = _columns(self.arrays)
+        info = _of_copy(self._columns, copy)
+        if "_final_obs" in self.arrays and self.arrays["_final_obs"][copy]:
+            info["terminal_observation"] = self.arrays["final_obs"][copy]
+            info["TimeLimit.truncated"] = bool(self._truncated[copy])
+            info["terminal_info"] = _of_copy(_columns(self.arrays["final_info"]), copy)
         return info
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the copies."""
         return (self[position] for position in range(self._num_envs))
+
+
+class _Columns(list[tuple[str, Any, Any]]):
+    """Keys, what copies have of them or columns of a dictionary, and which copies; None: all."""
+
+
+def _columns(arrays: dict[str, Any]) -> _Columns:
+    """Take `info` apart; as Gymnasium has it, an array `_key` says which copies have a `key`."""
+    return _Columns(
+        (key, _columns(value) if isinstance(value, dict) else value, arrays.get(f"_{key}"))
+        for key, value in arrays.items()
+        if not key.startswith(("final_", "_"))
+    )
+
+
+def _of_copy(columns: _Columns, copy: int) -> dict[str, Any]:
+    """Return what columns say of one copy."""
+    return {
+        key: _of_copy(value, copy) if isinstance(value, _Columns) else value[copy]
+        for key, value, has in columns
+        if has is None or has[copy]
+    }
 
 
 class BatchVecEnv(VecEnv):
@@ -92,11 +119,14 @@ class BatchVecEnv(VecEnv):
         """Start an episode in every copy and return the observations."""
         seed = self._seeds[0]
         observation, arrays = self.env.reset(seed=seed)
+        if not isinstance(arrays, dict):
+            raise UsageError(
+                f"{self.env} returns info as a {type(arrays).__name__}: give an environment whose "
+                "info is a dictionary of arrays, without DictInfoToList"
+            )
         self._reset_seeds()
-        self._reset_options()
-        self.reset_infos = [
-            {key: value[copy] for key, value in arrays.items()} for copy in range(self.num_envs)
-        ]
+        columns = _columns(arrays)
+        self.reset_infos = [_of_copy(columns, copy) for copy in range(self.num_envs)]
         return observation
 
     def step_async(self, actions: Any) -> None:
@@ -112,6 +142,19 @@ class BatchVecEnv(VecEnv):
     def close(self) -> None:
         """Close the batch environment."""
         self.env.close()
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Refuse options: all copies start together."""
+        if any(options) if isinstance(options, list) else options:
+            raise UsageError(f"options={shortened(options)}: all copies start together: give none")
+
+    def _get_indices(self, indices: VecEnvIndices) -> Iterable[int]:
+        """Return numbers of copies, all of which there are."""
+        number = Annotated[int, Range(-self.num_envs, self.num_envs - 1)]
+        single = isinstance(indices, (int, np.integer))
+        given = [indices] if single else super()._get_indices(indices)
+        found: tuple[int, ...] = checked("indices", list(given), tuple[number, ...])
+        return found
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Return an attribute of the batch, once per copy asked for; wrappers come first."""

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from longfair.errors import UsageError
-from longfair.settings import Give, Seed, checked, validated
+from longfair.settings import Give, Seed, checked, shortened, validated
 
 
 class ScalarFace(gymnasium.Env[Any, Any]):
@@ -59,9 +59,12 @@ class ScalarFace(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step; see `FairVectorEnv.step`. Info arrays lose their first axis."""
-        observation, reward, terminated, truncated, info = self.vector_env.step(
-            np.asarray(action)[None]
-        )
+        try:
+            actions = np.asarray(action)[None]
+        except ValueError:  # rows of different lengths
+            space = shortened(self.action_space)
+            raise UsageError(f"action={shortened(action)}: give one of {space}") from None
+        observation, reward, terminated, truncated, info = self.vector_env.step(actions)
         return (
             observation[0],
             float(reward[0]),

@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
-from longfair.settings import Count, EpisodeLength, Give, Seed, checked, require_length, validated
+from longfair.settings import (
+    Count,
+    EpisodeLength,
+    Give,
+    Seed,
+    checked,
+    require_length,
+    shortened,
+    validated,
+)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -337,6 +346,39 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         return mask
 
 
+_KINDS = {"integers": "iu", "numbers": "fiu"}
+"""Kinds of NumPy types by what they are called."""
+
+
+def action_array(actions: Any, shape: tuple[int, ...] | None, kind: str) -> NDArray[Any]:
+    """Return actions as an array of a shape.
+
+    Parameters
+    ----------
+    actions
+        What was given.
+    shape
+        Shape (N, ...), one action per copy.
+    kind
+        What they are: ``"integers"`` or ``"numbers"``.
+
+    Raises
+    ------
+    UsageError
+        When they are something else, or of another shape.
+    """
+    try:
+        array = np.asarray(actions)
+    except ValueError:  # rows of different lengths
+        raise UsageError(f"actions={shortened(actions)}: give {kind} of shape {shape}") from None
+    if array.shape != shape or array.dtype.kind not in _KINDS[kind]:
+        raise UsageError(
+            f"actions have dtype {array.dtype} and shape {array.shape}: "
+            f"give {kind} of shape {shape}"
+        )
+    return array
+
+
 def checked_discrete(actions: Any, num_envs: int, choices: int) -> IntArray:
     """Return one integer action per copy, each in 0..`choices` - 1.
 
@@ -345,13 +387,7 @@ def checked_discrete(actions: Any, num_envs: int, choices: int) -> IntArray:
     UsageError
         Naming the first bad value and what is allowed.
     """
-    array = np.asarray(actions)
-    if array.shape != (num_envs,) or array.dtype.kind not in "iu":
-        raise UsageError(
-            f"actions have dtype {array.dtype} and shape {array.shape}: "
-            f"give integers of shape ({num_envs},)"
-        )
-    array = array.astype(np.int64, copy=False)
+    array: IntArray = action_array(actions, (num_envs,), "integers").astype(np.int64, copy=False)
     # Seen as unsigned, a negative action is a huge one: a single comparison finds both errors.
     if array.view(np.uint64).max() >= choices:
         bad = array[(array < 0) | (array >= choices)][0]

@@ -44,6 +44,13 @@ class Boundaries:
         self._ended[copies] = False
         return copies
 
+    def restarted(self) -> NDArray[np.bool_] | None:
+        """Return the copies (N,) that the step now made has restarted and nothing else, if any.
+
+        Ask after the environment's step and before `step`. Facts of such a step are 0.
+        """
+        return self._ended if self._next_step and self._ended.any() else None
+
     def step(self, ended: NDArray[np.bool_], info: dict[str, Any]) -> NDArray[np.bool_] | None:
         """Return the copies (N,) whose observation is the first of an episode, if there are any.
 

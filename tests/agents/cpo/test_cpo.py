@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -146,6 +148,20 @@ def test_stopped_and_gone_on_with_it_ends_at_the_same_bits() -> None:
     for one, same in zip(whole._arrays().values(), other._arrays().values(), strict=True):
         assert np.array_equal(one, same)
     assert other.report == whole.report
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))])
+@pytest.mark.parametrize("batches", [0, 2])
+def test_a_copy_learns_to_the_same_bits(batches: int, copied: Any) -> None:
+    agent, _ = learned(CPOSettings(limit=3.0, **SMALL), batches)
+    twin = copied(agent)
+    for one in (agent, twin):
+        one.learn(3 * STEPS * COPIES, reset_num_timesteps=False)
+    (arrays, settings), (own_arrays, own_settings) = agent.training_state(), twin.training_state()
+    assert own_settings == settings
+    assert own_arrays.keys() == arrays.keys()
+    for name, array in own_arrays.items():
+        np.testing.assert_array_equal(array, arrays[name], err_msg=name)
 
 
 def test_a_callback_ends_the_learning() -> None:

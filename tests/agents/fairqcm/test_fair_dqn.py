@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -199,6 +202,20 @@ def test_the_same_seed_learns_the_same_twice(make: Any):
         vectors.append(model.online.vector.copy())
     np.testing.assert_array_equal(vectors[0], vectors[1])
     assert not np.array_equal(vectors[0], vectors[2])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("make", [agent, partial(agent, imagine=True), recurrent])
+def test_a_copy_learns_to_the_same_bits(make: Any, copied: Any):
+    model = make().learn(60)
+    twin = copied(model)
+    start = twin.online.vector.copy()
+    for one in (model, twin):
+        one.learn(60, reset_num_timesteps=False)
+    assert not np.array_equal(twin.online.vector, start)
+    for name in ("online", "target"):
+        own, others = (getattr(one, name).vector for one in (twin, model))
+        np.testing.assert_array_equal(own, others)
 
 
 def test_q_learning_finds_who_is_there():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,16 @@ def test_the_same_seed_gives_the_same_agent():
     first, again, other = (agent(seed).learn(200).online.vector for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_a_copy_learns_to_the_same_bits():
+    model = agent().learn(80)
+    twin = copy.deepcopy(model)
+    start = twin.online.vector.copy()
+    for one in (model, twin):
+        one.learn(80, reset_num_timesteps=False)
+    assert not np.array_equal(twin.online.vector, start)
+    np.testing.assert_array_equal(twin.online.vector, model.online.vector)
 
 
 def test_learning_starts_and_exploration_falls_as_set():

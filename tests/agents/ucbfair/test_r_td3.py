@@ -9,10 +9,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3 import TD3
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback, StopTrainingOnMaxEpisodes
 from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import VecMonitor
 
 from longfair.agents.register import find
 from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
@@ -100,11 +102,12 @@ def test_as_many_gradient_steps_as_steps(copies: int, steps: int) -> None:
 def test_it_is_stable_baselines3_s_algorithm() -> None:
     """What learns is not overridden, so a plain TD3 with the same arguments learns the same.
 
-    Only the arguments of `learn` are checked.
+    Only the arguments of `learn`, `load` and `set_env` are checked, and a model is loaded for
+    other copies.
     """
     own = {name for name in vars(RTD3) if not name.startswith("__")}
     assert {"around", "training_state", "_repeat"} <= own
-    assert not any(hasattr(TD3, name) for name in own - {"_abc_impl", "learn"})
+    assert not any(hasattr(TD3, name) for name in own - {"_abc_impl", "learn", "load", "set_env"})
 
 
 def test_callbacks_logger_saving_and_loading_work(tmp_path: Path) -> None:
@@ -157,6 +160,86 @@ def test_bad_input_is_refused_in_one_line() -> None:
         FeatureHistograms(ElapsedTime(batch()))
     with pytest.raises(UsageError, match="give none"):
         WeightedReward(batch(), SMALL).reset(options={"reset_mask": np.array([True, False])})
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (lambda: ElapsedTime(batch()), "has 0 WeightedReward in it: give BatchVecEnv around"),
+        (
+            lambda: WeightedReward(ElapsedTime(batch()), replace(SMALL, exponent=20)),
+            "exponent=1, and 20 in the reward",
+        ),
+        (
+            lambda: WeightedReward(
+                ElapsedTime(batch()), replace(SMALL, notion="equal-opportunity")
+            ),
+            "notion='demographic-parity', and 'equal-opportunity' in the reward",
+        ),
+        (
+            lambda: WeightedReward(ElapsedTime(batch()), replace(SMALL, weight="none")),
+            "weight='rising', and 'none' in the reward",
+        ),
+        (lambda: WeightedReward(batch(), SMALL), "needs the time.*ElapsedTime"),
+        (lambda: gymnasium.make_vec("longfair/Attention-v0", num_envs=2), "has 0 WeightedReward"),
+    ],
+)
+def test_what_is_not_r_td3_is_refused(env: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        RTD3.around(BatchVecEnv(env()), SMALL)
+
+
+@pytest.mark.parametrize(
+    ("env", "settings"),
+    [
+        (FeatureHistograms, replace(SMALL, exponent=20)),
+        (lambda env: env, replace(SMALL, weight="none")),
+    ],
+)
+def test_the_time_may_be_hidden_as_coded_and_without_a_weight(env: Any, settings: Any) -> None:
+    weighted = BatchVecEnv(WeightedReward(env(batch()), settings))
+    assert RTD3.around(VecMonitor(weighted), settings).learn(4)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (lambda: gymnasium.make_vec("longfair/Lending-v0", num_envs=2), "tells no disparity"),
+        (lambda: batch(autoreset_mode=AutoresetMode.NEXT_STEP), "AutoresetMode.SAME_STEP"),
+        (lambda: batch(autoreset_mode=AutoresetMode.DISABLED), "AutoresetMode.SAME_STEP"),
+    ],
+)
+def test_the_reward_is_refused_where_it_would_be_another(env: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        WeightedReward(env(), SMALL)
+
+
+def weighted(copies: int) -> BatchVecEnv:
+    return BatchVecEnv(WeightedReward(ElapsedTime(batch(copies)), SMALL))
+
+
+@pytest.mark.parametrize(("saved", "loaded", "steps"), [(1, 3, 39), (3, 1, 40), (3, 2, 38)])
+def test_a_model_is_loaded_for_other_copies(
+    saved: int, loaded: int, steps: int, tmp_path: Path
+) -> None:
+    agent(saved).save(tmp_path / "agent")
+    model = RTD3.load(tmp_path / "agent", env=weighted(loaded))
+    model.learn(38)
+    assert model.num_timesteps == steps
+    assert model._n_updates > 0
+
+
+def test_another_number_of_copies_is_not_set() -> None:
+    with pytest.raises(UsageError, match=r"has 3 copies, .* made for 2: .*RTD3\.load"):
+        agent(2).set_env(weighted(3))
+
+
+def test_a_batch_without_the_adapter_is_refused(tmp_path: Path) -> None:
+    model = agent()
+    model.save(tmp_path / "agent")
+    for door in (model.set_env, lambda env: RTD3.load(tmp_path / "agent", env=env)):
+        with pytest.raises(UsageError, match=r"env=.*: give BatchVecEnv around WeightedReward"):
+            door(batch())
 
 
 class Listening(BaseCallback):

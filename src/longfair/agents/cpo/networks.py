@@ -97,12 +97,27 @@ class Critic:
         searching: bool = False,
     ) -> None:
         self.layers, self.penalty = layers, penalty
-        self.optimiser = torch.optim.LBFGS(
-            layers.parameters(),
-            lr=learning_rate,
-            max_iter=steps,
-            line_search_fn="strong_wolfe" if searching else None,
-        )
+        search = "strong_wolfe" if searching else None
+        self._arguments: dict[str, Any] = {
+            "lr": learning_rate,
+            "max_iter": steps,
+            "line_search_fn": search,
+        }
+        self.optimiser = self._made_optimiser()
+
+    def _made_optimiser(self) -> torch.optim.LBFGS:
+        return torch.optim.LBFGS(self.layers.parameters(), **self._arguments)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy is made from: torch's L-BFGS would not know its parameters."""
+        return {**vars(self), "optimiser": None, "memory": self.memory()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy, with an optimiser of its own that remembers the same."""
+        memory = state.pop("memory")
+        vars(self).update(state)
+        self.optimiser = self._made_optimiser()
+        self.remember(memory)
 
     def values(self, inputs: Tensor) -> Tensor:
         """Return values (B,) of inputs (B, input), without gradients."""

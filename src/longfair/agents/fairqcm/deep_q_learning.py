@@ -160,6 +160,17 @@ class DeepQLearning(saving.Saved, ABC):
         self._seen: Any = None
         self._state: Any = None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy, whose networks are views of vectors of their own."""
+        vars(self).update(state)
+        before = self._adam
+        self.online, self.target = (
+            self.stack(nn.ParameterList(map(torch.tensor, network.arrays)))
+            for network in (self.online, self.target)
+        )
+        self._adam = Adam(self.online.vector, self.online.gradient, before.learning_rate)
+        self._adam.load_state_dict(before.state_dict())
+
     # What an agent says of itself ---------------------------------------------------------------
 
     @abstractmethod

@@ -702,12 +702,25 @@ def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 def _truncated_finals(
     infos: Any, dones: NDArray[np.bool_], observation: NDArray[Any]
 ) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Return which copies were truncated (N,), and their final observations."""
+    """Return which copies were truncated (N,), and their final observations.
+
+    Raises
+    ------
+    UsageError
+        If a final observation has another shape than the others of its copy.
+    """
     ended = {copy: infos[copy] for copy in np.flatnonzero(dones)}
     truncated = np.zeros(len(dones), dtype=bool)
     truncated[[copy for copy, info in ended.items() if info.get("TimeLimit.truncated")]] = True
     rows = [info["terminal_observation"] for copy, info in ended.items() if truncated[copy]]
-    return truncated, np.asarray(rows, np.float32).reshape(-1, *observation.shape[1:])
+    shape = observation.shape[1:]
+    for row in rows:
+        if np.shape(row) != shape:
+            raise UsageError(
+                f"terminal_observation has shape {np.shape(row)}, the observation {shape}: give an "
+                "environment whose wrappers change both alike"
+            )
+    return truncated, np.asarray(rows, np.float32).reshape(-1, *shape)
 
 
 def _flat(array: NDArray[Any]) -> NDArray[Any]:

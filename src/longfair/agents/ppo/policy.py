@@ -88,15 +88,26 @@ class FairActorCriticPolicy(ActorCriticPolicy):
         self.networks = self._made_networks(self.net_arch, num_outputs)
         if isinstance(self.action_space, spaces.Box):
             self.log_std = nn.Parameter(torch.full((num_outputs,), self.log_std_init))
+        self._lay_out(lr_schedule(1))
+
+    def _lay_out(self, learning_rate: float) -> None:
+        """Make one vector of all parameters, and what moves it: anew in a copy of the policy."""
         self.flat = FlatParameters(self)
         self.optimizer = Adam(
             self.flat.vector,
             self.flat.gradient,
-            lr_schedule(1),
+            learning_rate,
             self.optimizer_kwargs.get("betas", (0.9, 0.999)),
             self.optimizer_kwargs["eps"],
             reordered=True,
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy, whose parameters are views of its own vector."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch
+        before = self.optimizer
+        self._lay_out(before.learning_rate)
+        self.optimizer.load_state_dict(before.state_dict())
 
     def _made_networks(self, hidden_sizes: list[int], num_outputs: int) -> Any:
         return StackedActorCritic(

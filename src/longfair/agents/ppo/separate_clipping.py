@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import torch
-from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from longfair.agents.learning.flat import FlatParameters
@@ -28,8 +27,8 @@ class SeparatelyClippedPolicy(FairActorCriticPolicy):
         Arguments of `FairActorCriticPolicy`.
     """
 
-    def _build(self, lr_schedule: Schedule) -> None:
-        super()._build(lr_schedule)
+    def _lay_out(self, learning_rate: float) -> None:
+        super()._lay_out(learning_rate)
         of_policy = [self.log_std.grad] if hasattr(self, "log_std") else []
         self.flat: Any = SeparateClipping(self.flat, self.networks, of_policy)
 

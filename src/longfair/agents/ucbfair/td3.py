@@ -28,9 +28,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Self, Unpack
 
+import gymnasium
 import numpy as np
 import torch
-from gymnasium.vector import VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorWrapper
 from numpy.typing import NDArray
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
@@ -44,7 +45,11 @@ from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.td3_settings import Inherited, RTD3Settings
 from longfair.errors import UsageError
-from longfair.settings import Count, Give, Natural, validated
+from longfair.settings import Count, Give, Natural, shortened, validated
+
+_AROUND = "BatchVecEnv around WeightedReward around the environment"
+Environment = Annotated[VecEnv | gymnasium.Env[Any, Any], Give(_AROUND)]
+"""What a model may be loaded for, or go on in."""
 
 
 class WeightedReward(VectorWrapper[Any, Any, Any]):
@@ -53,7 +58,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
     Parameters
     ----------
     env
-        A batch of `longfair/Population-v0`, possibly wrapped.
+        A batch of `longfair/Population-v0`, possibly wrapped, that restarts copies at once.
     settings
         Weight, exponent and notion.
     """
@@ -61,11 +66,13 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
     @validated
     def __init__(self, env: Batch, settings: RTD3Settings) -> None:
         length = getattr(env.unwrapped, "episode_length", None)
-        if length is None:
-            raise UsageError(f"{env} has no episode length: give a batch of longfair/Population-v0")
+        if length is None or not hasattr(getattr(env.unwrapped, "model", None), "disparities"):
+            raise UsageError(f"{env} tells no disparity: give a batch of longfair/Population-v0")
+        if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
+            raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
         super().__init__(env)
         self._length = int(length)
-        self._settings = settings
+        self.settings = settings
         self._step = np.zeros(self.num_envs)
 
     def reset(
@@ -88,7 +95,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
 
     def weighted(self, reward: NDArray[Any], disparity: NDArray[Any]) -> NDArray[Any]:
         """Return the reward (N,) of the step that has just been made."""
-        settings = self._settings
+        settings = self.settings
         gap = 1.0 - (1.0 - disparity[:, NOTIONS[settings.notion]]) ** settings.exponent
         share = self._step / self._length if settings.weight == "rising" else 0.0
         kept: NDArray[Any] = 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
@@ -118,7 +125,7 @@ class RTD3(TD3):
     @validated
     def around(
         cls,
-        env: Annotated[VecEnv, Give("BatchVecEnv around WeightedReward around the environment")],
+        env: Annotated[VecEnv, Give(_AROUND)],
         settings: RTD3Settings | None = None,
         seed: LegacySeed | None = None,
         **kwargs: Unpack[Inherited],
@@ -128,7 +135,9 @@ class RTD3(TD3):
         Parameters
         ----------
         env
-            `longfair.envs.sb3.BatchVecEnv` around `WeightedReward` around the environment.
+            `longfair.envs.sb3.BatchVecEnv` around `WeightedReward` around the environment. A weight
+            that rises needs the time: `longfair.envs.elapsed.ElapsedTime` shows it. As coded
+            `longfair.envs.population.histograms.FeatureHistograms` stands in its place.
         settings
             Settings, the same as those of the reward.
         seed
@@ -136,16 +145,20 @@ class RTD3(TD3):
         **kwargs
             Further arguments of `stable_baselines3.TD3`, such as `tensorboard_log`; those of
             `longfair.agents.ucbfair.td3_settings.Inherited`.
+
+        Raises
+        ------
+        UsageError
+            If the reward is not that of the settings, or its weight rises and no time is shown.
         """
         chosen = RTD3Settings() if settings is None else settings
+        _require_reward(env, chosen)
         actions = env.action_space.shape
         assert actions is not None
-        noise: Any = NormalActionNoise(np.zeros(actions), np.full(actions, chosen.action_noise))
-        train_freq = (1, "episode")
-        if env.num_envs > 1:
-            # Copies need not end their episodes together, so Stable-Baselines3 counts their steps.
-            noise = VectorizedActionNoise(noise, env.num_envs)
-            train_freq = (1, "step")
+        noise, train_freq = _for_copies(
+            NormalActionNoise(np.zeros(actions), np.full(actions, chosen.action_noise)),
+            env.num_envs,
+        )
         return cls(
             "MlpPolicy",
             env,
@@ -187,6 +200,41 @@ class RTD3(TD3):
             reset_num_timesteps,
             progress_bar,
         )
+
+    @classmethod
+    @validated
+    def load(
+        cls,
+        path: Any,
+        env: Environment | None = None,
+        device: Any = "auto",
+        custom_objects: dict[str, Any] | None = None,
+        print_system_info: bool = False,
+        force_reset: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Load; see `stable_baselines3.TD3.load`. The environment may have other copies."""
+        model = super().load(
+            path, env, device, custom_objects, print_system_info, force_reset, **kwargs
+        )
+        noise: Any = model.action_noise
+        single = getattr(noise, "base_noise", noise)
+        before = 1 if single is noise else noise.n_envs
+        if noise is not None and before != model.n_envs:
+            model.action_noise, model.train_freq = _for_copies(single, model.n_envs)
+            model._convert_train_freq()
+        return model
+
+    @validated
+    def set_env(self, env: Environment, force_reset: bool = True) -> None:
+        """Go on in another environment with as many copies; see `stable_baselines3.TD3.set_env`."""
+        copies = getattr(env, "num_envs", 1)
+        if copies != self.n_envs:
+            raise UsageError(
+                f"the environment has {copies} copies, the model was made for {self.n_envs}: save "
+                "it, and load it with RTD3.load(path, env)"
+            )
+        super().set_env(env, force_reset)
 
     # Going on -----------------------------------------------------------------------------------
 
@@ -280,6 +328,49 @@ class RTD3(TD3):
             "moments of actor ": self.actor.optimizer,
             "moments of critic ": self.critic.optimizer,
         }
+
+
+def _for_copies(noise: Any, copies: int) -> tuple[Any, Any]:
+    """Return the noise of so many copies, and how often they learn."""
+    if copies == 1:
+        return noise, (1, "episode")
+    # Copies need not end their episodes together, so Stable-Baselines3 counts their steps.
+    return VectorizedActionNoise(noise, copies), (1, "step")
+
+
+def _require_reward(env: VecEnv, settings: RTD3Settings) -> None:
+    """Refuse an environment whose reward is not that of the settings, or that hides the time."""
+    layers = _layers(env)
+    rewards = [layer for layer in layers if isinstance(layer, WeightedReward)]
+    if len(rewards) != 1:
+        raise UsageError(
+            f"env={shortened(env)} has {len(rewards)} WeightedReward in it: give {_AROUND}"
+        )
+    for name in ("weight", "exponent", "notion"):
+        own, given = (getattr(one, name) for one in (rewards[0].settings, settings))
+        if own != given:
+            raise UsageError(
+                f"{name}={given!r}, and {own!r} in the reward: give both the same settings"
+            )
+    shown = (getattr(layer, mark, False) for layer in layers for mark in _SHOWN)
+    if settings.weight == "rising" and not any(shown):
+        raise UsageError(
+            "weight='rising' needs the time, which is not shown: put "
+            "longfair.envs.elapsed.ElapsedTime around the environment"
+        )
+
+
+_SHOWN = ("shows_time", "as_released")
+"""What wrappers declare that show the time, or what the released code shows."""
+
+
+def _layers(env: VecEnv) -> list[VectorWrapper[Any, Any, Any, Any]]:
+    """Return the wrappers of the batch behind a vector environment, from the outside."""
+    layers, layer = [], getattr(env.unwrapped, "env", None)
+    while isinstance(layer, VectorWrapper):
+        layers.append(layer)
+        layer = layer.env
+    return layers
 
 
 _POLICY = "parameter "

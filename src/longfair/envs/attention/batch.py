@@ -12,7 +12,14 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 
 from longfair.compiling import njit
-from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Restart, Transition
+from longfair.envs.vector import (
+    BoolArray,
+    FairVectorEnv,
+    FloatArray,
+    Restart,
+    Transition,
+    action_array,
+)
 from longfair.errors import UsageError
 from longfair.settings import (
     Count,
@@ -208,12 +215,7 @@ class AttentionVectorEnv(FairVectorEnv):
         return self._rate[:, :, None].copy()
 
     def _checked_actions(self, actions: Any) -> FloatArray:
-        array = np.asarray(actions)
-        if array.shape != self.action_space.shape or array.dtype.kind not in "fiu":
-            raise UsageError(
-                f"actions have dtype {array.dtype} and shape {array.shape}: "
-                f"give numbers of shape {self.action_space.shape}"
-            )
+        array = action_array(actions, self.action_space.shape, "numbers")
         # A logit that is not a number fails this comparison as well.
         if not np.abs(array).max() <= self._limit:
             bad = array[~(np.abs(array) <= self._limit)][0]

@@ -13,7 +13,14 @@ from gymnasium.vector import AutoresetMode
 from longfair.envs.parameters import named_preset
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS, FitnessTable, PopulationParams
-from longfair.envs.vector import BoolArray, FairVectorEnv, FloatArray, Restart, Transition
+from longfair.envs.vector import (
+    BoolArray,
+    FairVectorEnv,
+    FloatArray,
+    Restart,
+    Transition,
+    action_array,
+)
 from longfair.errors import UsageError
 from longfair.settings import Count, validated
 
@@ -183,12 +190,7 @@ class PopulationVectorEnv(FairVectorEnv):
         return self._rates[:, :, None].copy()
 
     def _checked_actions(self, actions: Any) -> FloatArray:
-        array = np.asarray(actions)
-        if array.shape != self._rates.shape or array.dtype.kind not in "fiu":
-            raise UsageError(
-                f"actions have dtype {array.dtype} and shape {array.shape}: "
-                f"give numbers of shape {self._rates.shape}"
-            )
+        array = action_array(actions, self._rates.shape, "numbers")
         # A threshold that is not a number fails this comparison as well.
         if not (array.min() >= 0.0 and array.max() <= 1.0):
             bad = array[~((array >= 0.0) & (array <= 1.0))][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -38,6 +38,8 @@ class FeatureHistograms(VectorWrapper[Any, Any, Any]):
     """
 
     revision = 1
+    as_released: ClassVar[bool] = True
+    """What the code released with R-TD3 shows that agent, without the time."""
 
     @validated
     def __init__(self, env: Batch, bins: Count = 32) -> None:

@@ -91,6 +91,10 @@ class Gaps(VectorWrapper[Any, Any, Any, Any]):
         info["short_term_gap"], info["short_term_gap_before"] = short, self._short
         info["long_term_gap_change"] = long - self._long
         self._short, self._long = short.copy(), long
+        restarted = self._boundaries.restarted()
+        if restarted is not None:
+            for fact in ("short_term_gap", "short_term_gap_before", "long_term_gap_change"):
+                info[fact][restarted] = 0.0
         begun = self._boundaries.step(terminated | truncated, info)
         if begun is not None:
             self._begin(begun, info)
