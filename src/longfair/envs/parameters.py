@@ -36,7 +36,12 @@ def named_preset(record: type[Any], name: str) -> Any:
 
 @validated
 def chosen_params(
-    record: type[Any], preset: str | None, params: Any, episode_length: EpisodeLength | None
+    record: type[Any],
+    preset: str | None,
+    params: Any,
+    episode_length: EpisodeLength | None,
+    *,
+    default: str | None = None,
 ) -> Any:
     """Return the parameters that the arguments of `make` and `make_vec` stand for.
 
@@ -45,11 +50,13 @@ def chosen_params(
     record
         The parameter dataclass.
     preset
-        Name of a preset; the first of the record when neither this nor `params` is given.
+        Name of a preset; `default` when neither this nor `params` is given.
     params
         A record of parameters instead of a preset.
     episode_length
         Replaces that of the preset or the record.
+    default
+        Name of a preset; the first of the record if None.
 
     Raises
     ------
@@ -62,5 +69,5 @@ def chosen_params(
             "not both"
         )
     if checked("params", params, record | None) is None:
-        params = named_preset(record, record.PRESETS[0] if preset is None else preset)
+        params = named_preset(record, preset or default or record.PRESETS[0])
     return params if episode_length is None else replace(params, episode_length=episode_length)

@@ -16,7 +16,7 @@ from longfair.settings import EpisodeLength, validated
 
 @validated
 def tabular(
-    preset: str = "tabular",
+    preset: str | None = None,
     params: DoughnutParams | None = None,
     episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
@@ -37,7 +37,7 @@ def tabular(
     """
     from scipy.sparse import csr_array  # longer to import than all environments
 
-    chosen = chosen_params(DoughnutParams, preset, params, episode_length)
+    chosen = chosen_params(DoughnutParams, preset, params, episode_length, default="tabular")
     presence, length = np.array(chosen.presence_probability), chosen.episode_length
     people = len(presence)
     size = 2**people * math.comb(length + people, people)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @validated
 def tabular(
-    preset: str = "discretised",
+    preset: str | None = None,
     params: LoanMDPParams | None = None,
     episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
@@ -43,7 +43,7 @@ def tabular(
     UsageError
         When the problem is too large.
     """
-    chosen = chosen_params(LoanMDPParams, preset, params, episode_length)
+    chosen = chosen_params(LoanMDPParams, preset, params, episode_length, default="discretised")
     model = LoanModel(chosen)
     law = model.initial_law()
     parts = [_group_part(model, group, law[group]) for group in range(len(chosen.prior))]

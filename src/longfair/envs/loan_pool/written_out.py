@@ -19,7 +19,7 @@ from longfair.settings import EpisodeLength, validated
 
 @validated
 def tabular(
-    preset: str = "discrete",
+    preset: str | None = None,
     params: LoanPoolParams | None = None,
     episode_length: EpisodeLength | None = None,
 ) -> TabularModel:
@@ -48,7 +48,7 @@ def tabular(
     """
     if params is None and episode_length is None:
         episode_length = _WRITTEN_LENGTH
-    chosen = chosen_params(LoanPoolParams, preset, params, episode_length)
+    chosen = chosen_params(LoanPoolParams, preset, params, episode_length, default="discrete")
     if chosen.credit_noise is not None:
         raise UsageError("credit is real-valued: give a problem with credit_noise=None")
     return _written_out(chosen)
