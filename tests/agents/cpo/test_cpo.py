@@ -132,6 +132,12 @@ def test_saved_and_loaded_it_acts_the_same(tmp_path: Path) -> None:
         CPO.load(tmp_path / "agent.npz").learn(1)
     with pytest.raises(UsageError, match=r"cannot load .* it was trained on"):
         CPO.load(tmp_path / "agent.npz", world(True).make(1, 5))
+    with pytest.raises(
+        UsageError, match=r"cannot load .*env='longfair/Attention-v0': give a batch"
+    ):
+        CPO.load(tmp_path / "agent.npz", "longfair/Attention-v0")
+    with pytest.raises(UsageError, match=r"^unknown argument 'nope': allowed: env, seed, settings"):
+        CPO.load(tmp_path / "agent.npz", nope=3)
 
 
 def test_stopped_and_gone_on_with_it_ends_at_the_same_bits() -> None:

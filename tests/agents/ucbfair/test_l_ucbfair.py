@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,10 @@ def test_a_loaded_agent_decides_alike(tmp_path: Path) -> None:
     assert loaded.settings == agent.settings
     with pytest.raises(UsageError, match="episodes of the environment have 7 steps"):
         LUCBFair.load(tmp_path / "agent.npz", env=batch(horizon=7))
+    with pytest.raises(UsageError, match=r"^unknown argument 'nope': allowed: env, features"):
+        LUCBFair.load(tmp_path / "agent.npz", batch(), nope=3)
+    changed = replace(agent.settings, budget=0.5)
+    assert LUCBFair.load(tmp_path / "agent.npz", batch(), settings=changed).settings == changed
 
 
 def test_a_callback_ends_the_learning() -> None:

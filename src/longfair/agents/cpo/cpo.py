@@ -452,7 +452,7 @@ class CPO(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         env = fitting(env, settings["spaces"])
         told = {"settings": _settings(settings["settings"]), "seed": settings["seed"]}

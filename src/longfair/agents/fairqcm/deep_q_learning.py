@@ -325,7 +325,7 @@ class DeepQLearning(saving.Saved, ABC):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent; one that learns from counterfactuals needs its `imagination` again."""
         env = fitting(env, settings["spaces"])

@@ -207,7 +207,7 @@ class TabularQLearning(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent; learning goes on with new random numbers."""
         if env is None:

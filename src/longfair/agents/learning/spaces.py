@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv
 
 from longfair.agents.learning import saving
 from longfair.errors import UsageError
-from longfair.settings import Give
+from longfair.settings import Give, checked
 
 
 class OnlySpaces(NamedTuple):
@@ -56,11 +56,12 @@ def fitting(env: Any, saved: list[Any]) -> Any:
     Raises
     ------
     UsageError
-        If the environment has other spaces.
+        If it is no batch environment, or has other spaces.
     """
     observed, actions = map(saving.space_from_json, saved)
     if env is None:
         return OnlySpaces(observed, actions)
+    env = checked("env", env, Batch)
     if spaces_of(env) != (observed, actions):
         raise UsageError(
             f"it was trained on {observed} and {actions}, the environment has "

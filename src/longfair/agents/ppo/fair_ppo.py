@@ -491,7 +491,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> FairPPO:
         env = vectorised(env)
         for name in {"policy", "strategy"} & set(kwargs):
@@ -504,6 +504,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         policy = parts.policy_of(settings.pop("policy"))
         observation_space = saving.space_from_json(settings.pop("observation_space"))
         action_space = saving.space_from_json(settings.pop("action_space"))
+        if env is not None:
+            saving.require_same_spaces(env, observation_space, action_space)
         num_groups, timesteps = settings.pop("num_groups"), settings.pop("num_timesteps")
         settings["net_arch"] = tuple(settings["net_arch"])
         for name in ("clip_range", "learning_rate"):
@@ -515,8 +517,6 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             model.n_envs, model.num_groups = 1, num_groups
             model.rollout_buffer_kwargs = {"num_groups": num_groups}
             model.policy_kwargs["num_signals"] = strategy.num_signals(num_groups)
-        else:
-            saving.require_same_spaces(env, observation_space, action_space)
         model._setup_model()
         own = {name: value.numpy() for name, value in model.policy.state_dict().items()}
         model._restore_strategy(arrays)

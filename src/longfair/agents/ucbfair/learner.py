@@ -255,7 +255,7 @@ class LUCBFair(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent. Its episodes are not saved, so it acts and learns from new ones."""
         if env is None:
