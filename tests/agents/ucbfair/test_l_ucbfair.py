@@ -279,6 +279,18 @@ def test_the_released_script_has_no_constraint() -> None:
     assert set(agent.history.price) == {0.0}
 
 
+@pytest.mark.parametrize("step", [-1, 6, 0.5])
+def test_a_policy_is_asked_about_a_step_of_an_episode(step: Any) -> None:
+    with pytest.raises(UsageError, match=r"step=.*: give an integer in 0\.\.5"):
+        learner().policy_at(step, np.full((1, 2), 0.5))
+
+
+@pytest.mark.parametrize("seed", [-1, [1, 2]])
+def test_a_seed_is_one_number(seed: Any) -> None:
+    with pytest.raises(UsageError, match=r"seed=.*: give an integer of at least 0"):
+        learner().set_random_seed(seed)
+
+
 # Saving, register, errors ------------------------------------------------------------------------
 
 

@@ -42,6 +42,7 @@ from longfair.agents.cpo.trust_region import (
     trust_region_step,
 )
 from longfair.agents.learning import saving
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
 from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
 from longfair.agents.learning.threads import one_thread
@@ -183,8 +184,14 @@ class CPO(saving.Saved):
         -------
         actions, state
             (N, A), clipped to the action space, and None.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
         """
-        return self._executed(self._chosen(observation, deterministic)), None
+        seen = observations(observation, self.env.single_observation_space.shape)
+        return self._executed(self._chosen(seen, deterministic)), None
 
     def _chosen(self, observation: NDArray[Any], deterministic: bool = False) -> Float32Array:
         with torch.no_grad():
@@ -259,10 +266,10 @@ class CPO(saving.Saved):
             ended = terminated | truncated
         if not ended.all():
             raise UsageError("episodes of different lengths: CPO needs equal ones")
-        observations, drawn, rewards, costs = map(np.stack, zip(*rows, strict=True))
+        observed, drawn, rewards, costs = map(np.stack, zip(*rows, strict=True))
         if not (np.isfinite(rewards).all() and np.isfinite(costs).all()):
             raise UsageError("the environment returned a reward or a cost that is not finite")
-        return Played(observations, drawn, rewards.astype(float), costs.astype(float))
+        return Played(observed, drawn, rewards.astype(float), costs.astype(float))
 
     def _learn_from(self, played: Played) -> Report:
         """Improve the policy, and then the critics, by one batch."""

@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json, value_of
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.agents.learning.threads import one_thread
@@ -362,6 +363,39 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             self.policy.flat.clip_gradient(self.max_grad_norm)
             self.policy.optimizer.step()
         return True
+
+    # Acting -------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[Any], Any]:
+        """Choose an action in every copy, as in Stable-Baselines3.
+
+        Parameters
+        ----------
+        observation
+            (N, ...), or a single one without the axis of copies.
+        state, episode_start
+            Not used; for the signature of agents with a memory.
+        deterministic
+            Take the most likely action instead of drawing.
+
+        Returns
+        -------
+        actions, state
+            (N, ...), or a single one as it was given, and None.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
+        """
+        seen = observations(observation, self.observation_space.shape, single=True)
+        return super().predict(seen, state, episode_start, deterministic)
 
     # What Stable-Baselines3 offers beside -------------------------------------------------------
 
