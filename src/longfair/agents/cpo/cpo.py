@@ -44,7 +44,13 @@ from longfair.agents.cpo.trust_region import (
 from longfair.agents.learning import saving
 from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
-from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.spaces import (
+    Learned,
+    fitting,
+    generator_of,
+    spaces_of,
+    spaces_to_json,
+)
 from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo.f_ppo import WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
@@ -262,10 +268,15 @@ class CPO(saving.Saved):
             observation, reward, terminated, truncated, info = self.env.step(
                 self._executed(actions)
             )
-            rows.append((seen, actions, reward, _cost(info, self.settings.cost)))
+            rows.append((seen, actions, reward, _cost(info, self.settings.cost, len(seen))))
             ended = terminated | truncated
         if not ended.all():
             raise UsageError("episodes of different lengths: CPO needs equal ones")
+        if len(rows) * self.env.num_envs < 2:
+            raise UsageError(
+                "one copy with one step per episode gives 1 sample, and advantages cannot be "
+                "standardised over one: give more copies or longer episodes"
+            )
         observed, drawn, rewards, costs = map(np.stack, zip(*rows, strict=True))
         if not (np.isfinite(rewards).all() and np.isfinite(costs).all()):
             raise UsageError("the environment returned a reward or a cost that is not finite")
@@ -406,7 +417,7 @@ class CPO(saving.Saved):
         return arrays, {
             "num_timesteps": self.num_timesteps,
             "agent": saving.generator_to_json(self.rng),
-            "environment": saving.generator_to_json(self.env.unwrapped.np_random),
+            "environment": saving.generator_to_json(generator_of(self.env)),
         }
 
     def restore_training_state(self, arrays: saving.Arrays, settings: saving.Settings) -> None:
@@ -433,7 +444,7 @@ class CPO(saving.Saved):
         saving.restore_generator(self.rng, settings["agent"])
         # The first reset would otherwise seed the environment, and undo this.
         self._unused_seed = None
-        saving.restore_generator(self.env.unwrapped.np_random, settings["environment"])
+        saving.restore_generator(generator_of(self.env), settings["environment"])
 
     # Saving -------------------------------------------------------------------------------------
 
@@ -469,10 +480,16 @@ class CPO(saving.Saved):
         return agent
 
 
-def _cost(info: dict[str, Any], name: str) -> FloatArray:
+def _cost(info: dict[str, Any], name: str, copies: int) -> FloatArray:
+    """Return the costs (N,) of a step."""
     if name not in info:
         raise UsageError(f"the cost is info {name!r}: {near_misses(name, info)}")
     cost: FloatArray = np.array(info[name])
+    if cost.shape != (copies,) or cost.dtype.kind not in "biuf":
+        raise UsageError(
+            f"the cost is info {name!r}, an array of {cost.dtype} and shape {cost.shape}: "
+            f"name one with a number for every copy, ({copies},)"
+        )
     return cost
 
 
