@@ -62,6 +62,7 @@ _SUM_TOLERANCE = 1e-9
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Record = TypeVar("Record", bound=Any)
 
 
 class Range(NamedTuple):
@@ -318,6 +319,25 @@ def require_known(given: Iterable[str], known: Iterable[str], what: str = "argum
     for name in given:
         if name not in allowed:
             raise UsageError(f"unknown {what} {name!r}: {near_misses(name, allowed)}")
+
+
+def changed(record: Record, changes: Mapping[str, Any]) -> Record:
+    """Return a record with some fields changed.
+
+    Parameters
+    ----------
+    record
+        An instance of a dataclass.
+    changes
+        New values by field.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field, or it may not have the value.
+    """
+    require_known(changes, [field.name for field in dataclasses.fields(record)], "setting")
+    return dataclasses.replace(record, **changes)
 
 
 def require_record(name: str, value: Any) -> None:
