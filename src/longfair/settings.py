@@ -303,7 +303,7 @@ def require_length(name: str, values: Sequence[Any], size: int, like: str = "") 
         raise UsageError(f"{name} has {len(values)} entries: give {size}{as_many}")
 
 
-def require_known(given: Iterable[str], known: Iterable[str], what: str = "argument") -> None:
+def require_among(given: Iterable[str], known: Iterable[str], what: str = "argument") -> None:
     """Raise `UsageError` unless all names are known.
 
     Parameters
@@ -336,7 +336,7 @@ def changed(record: Record, changes: Mapping[str, Any]) -> Record:
     UsageError
         If there is no such field, or it may not have the value.
     """
-    require_known(changes, [field.name for field in dataclasses.fields(record)], "setting")
+    require_among(changes, [field.name for field in dataclasses.fields(record)], "setting")
     return dataclasses.replace(record, **changes)
 
 
@@ -384,7 +384,7 @@ def _refused(name: str, value: Any, allowed: str) -> UsageError:
 
 
 def _kind_of(key: str, kinds: Mapping[str, Any]) -> Any:
-    require_known([key], kinds)
+    require_among([key], kinds)
     return kinds[key]
 
 

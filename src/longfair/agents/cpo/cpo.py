@@ -52,7 +52,7 @@ from longfair.agents.learning.spaces import (
     spaces_to_json,
 )
 from longfair.agents.learning.threads import one_thread
-from longfair.agents.ppo.f_ppo import WORLDS
+from longfair.agents.ppo.f_ppo import ANY_GAPS, GAPS, WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
 from longfair.errors import UsageError, near_misses
@@ -483,7 +483,8 @@ class CPO(saving.Saved):
 def _cost(info: dict[str, Any], name: str, copies: int) -> FloatArray:
     """Return the costs (N,) of a step."""
     if name not in info:
-        raise UsageError(f"the cost is info {name!r}: {near_misses(name, info)}")
+        told_by = ANY_GAPS if name in GAPS else near_misses(name, info)
+        raise UsageError(f"the cost is info {name!r}: {told_by}")
     cost: FloatArray = np.array(info[name])
     if cost.shape != (copies,) or cost.dtype.kind not in "biuf":
         raise UsageError(

@@ -18,7 +18,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError
-from longfair.settings import kinds_of_arguments, require_known
+from longfair.settings import kinds_of_arguments, require_among
 
 Arrays = dict[str, NDArray[Any]]
 Settings = dict[str, Any]
@@ -208,7 +208,7 @@ def _require_arguments(function: Callable[..., Any], given: Iterable[str]) -> No
     kinds = kinds_of_arguments(function)
     anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
     if not anything or kinds.keys() - parameters:  # else nothing tells what the others are
-        require_known(given, {*parameters, *kinds} - {"self", "kwargs"})
+        require_among(given, {*parameters, *kinds} - {"self", "kwargs"})
 
 
 def _first_line(error: Exception) -> str:
