@@ -19,6 +19,8 @@ from longfair import settings
 from longfair.agents.fair_mdp.baselines import Constraint
 from longfair.agents.fair_mdp.memory_q_learning import Books, QLearning
 from longfair.agents.fairqcm.presets import LEARNING
+from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.errors import UsageError
 from longfair.papers import registry
 from longfair.papers.setting import Evaluating, Setting, Untrained, World
@@ -239,6 +241,15 @@ def test_an_error_says_what_was_given_and_what_is_allowed(
     with pytest.raises(UsageError) as error:
         Example(**change)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [getattr(one, name) for one in (LUCBFairSettings, RTD3Settings) for name in one.PRESETS],
+)
+def test_presets_know_what_can_be_changed(preset: Any) -> None:
+    with pytest.raises(UsageError, match=r"^unknown setting 'notin': did you mean 'notion'"):
+        preset(notin="qualification")
 
 
 def test_an_unchanged_value_is_kept_as_it_is() -> None:

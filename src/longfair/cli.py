@@ -507,24 +507,32 @@ def evaluate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play any policy wherever it can act, beside a trivial one and the best one known."""
+    """Play any policy wherever it can act, beside a trivial one and the best one known.
+
+    Exit code 1 if a world named with --only was not played, or none was.
+    """
     from longfair.papers.card import card
 
     sys.path.insert(0, os.getcwd())
     found = card(policy, seeds, only or (), lambda name: _say(f"playing {name}"))
+    unplayed = found.refused | found.failed
+    code = 1 if not found.played or set(only or ()) & unplayed.keys() else 0
     if as_json:
         _print_json(found.as_json())
-        return
+        raise typer.Exit(code)
     for played in found.played:
         seen = ", plain observations" if played.plain else ""
         _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
     for experiment, reason in found.refused.items():
         _line(f"{experiment}: cannot act there: {reason}")
+    for experiment, reason in found.failed.items():
+        _line(f"{experiment}: {reason}")
     if found.played:
         _line(
             "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
             "learning; negative is worse than trivial"
         )
+    raise typer.Exit(code)
 
 
 @bench_app.command("env")

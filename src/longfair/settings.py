@@ -38,7 +38,7 @@ import dataclasses
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from typing import (
     Annotated,
@@ -62,6 +62,7 @@ _SUM_TOLERANCE = 1e-9
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Record = TypeVar("Record", bound=Any)
 
 
 class Range(NamedTuple):
@@ -302,6 +303,43 @@ def require_length(name: str, values: Sequence[Any], size: int, like: str = "") 
         raise UsageError(f"{name} has {len(values)} entries: give {size}{as_many}")
 
 
+def require_among(given: Iterable[str], known: Iterable[str], what: str = "argument") -> None:
+    """Raise `UsageError` unless all names are known.
+
+    Parameters
+    ----------
+    given
+        The names.
+    known
+        What they may be.
+    what
+        What the error calls them.
+    """
+    allowed = list(known)
+    for name in given:
+        if name not in allowed:
+            raise UsageError(f"unknown {what} {name!r}: {near_misses(name, allowed)}")
+
+
+def changed(record: Record, changes: Mapping[str, Any]) -> Record:
+    """Return a record with some fields changed.
+
+    Parameters
+    ----------
+    record
+        An instance of a dataclass.
+    changes
+        New values by field.
+
+    Raises
+    ------
+    UsageError
+        If there is no such field, or it may not have the value.
+    """
+    require_among(changes, [field.name for field in dataclasses.fields(record)], "setting")
+    return dataclasses.replace(record, **changes)
+
+
 def require_record(name: str, value: Any) -> None:
     """Raise `UsageError` unless a value is an instance of a dataclass."""
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
@@ -346,8 +384,7 @@ def _refused(name: str, value: Any, allowed: str) -> UsageError:
 
 
 def _kind_of(key: str, kinds: Mapping[str, Any]) -> Any:
-    if key not in kinds:
-        raise UsageError(f"unknown argument {key!r}: {near_misses(key, kinds)}")
+    require_among([key], kinds)
     return kinds[key]
 
 

@@ -250,6 +250,8 @@ def test_bad_model_files_are_refused(tmp_path: Path) -> None:
     plain = BatchVecEnv(LendingVectorEnv(2, LendingParams(episode_length=EPISODE)))
     with pytest.raises(UsageError, match="was trained on"):
         FairPPO.load(tmp_path / "agent.npz", plain)
+    with pytest.raises(UsageError, match=r"cannot load .*it was trained on"):
+        FairPPO.load(tmp_path / "agent.npz", "longfair/Attention-v0")
 
 
 @pytest.mark.parametrize("batch_size", [100, 64, 300])

@@ -251,7 +251,7 @@ def test_what_massaging_in_use_reads_must_be_told() -> None:
     rng = np.random.default_rng(3)
     act = intervening(LendingFPPO(), unsure.policy, 60, gymnasium.spaces.Discrete(2), rng)
     told = {name: array for name, array in unsure.info.items() if name != "applicant_demand"}
-    with pytest.raises(UsageError, match="massaging needs info 'applicant_demand'"):
+    with pytest.raises(UsageError, match="strategy needs info 'applicant_demand'"):
         act(unsure.observation, told)
 
 

@@ -42,6 +42,13 @@ def test_the_log_gives_what_is_printed() -> None:
         assert said.split() == printed.split()
 
 
+def test_the_papers_methods_are_trained_as_printed() -> None:
+    found = outputs("papers_methods.md")
+    assert len(found) == 4
+    for _, said, printed in found:
+        assert said.split() == printed.split()
+
+
 def numbers(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
 

@@ -147,8 +147,55 @@ def test_what_cannot_be_done_is_said_in_one_line() -> None:
         Resolution(rates=2)
 
 
-def small_planner() -> Planner:
-    return Planner(replace(SYNTHETIC, episode_length=5), resolution=Resolution(5, 3))
+def small_planner(params: PopulationParams = SYNTHETIC, **changes: Any) -> Planner:
+    arguments = {"resolution": Resolution(5, 3), **changes}
+    return Planner(replace(params, episode_length=5), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (Planner(replace(SYNTHETIC, episode_length=3), resolution=Resolution(5, 3)), "params"),
+        (small_planner(MILD), "params"),
+        (small_planner(disparity="qualification"), "disparity"),
+        (small_planner(resolution=Resolution(7, 3)), "resolution"),
+    ],
+)
+def test_a_plan_is_followed_in_its_own_problem(other: Planner, name: str) -> None:
+    with pytest.raises(UsageError, match=f"the plan is for other {name}: give one"):
+        follow(small_planner(), other.plan(), start_grid())
+
+
+def test_a_plan_is_followed_wherever_episodes_start() -> None:
+    starts = start_grid(2)
+    found = [
+        follow(planner, small_planner().plan(), starts).reward.tolist()
+        for planner in (small_planner(), small_planner(SYNTHETIC.starting_at(starts)))
+    ]
+    assert found[0] == found[1]
+
+
+def test_prices_with_nothing_between_them_end_the_search() -> None:
+    planner = small_planner(disparity="equal opportunity")
+    best = constrained_optimum(planner, start_grid(2), 0.05, tolerance=1e-16)
+    assert best.disparity == 0.05
+    assert best.plans[0].price == np.nextafter(best.plans[1].price, np.inf)
+
+
+@pytest.mark.parametrize("ask", [Planner.plan, lambda p, v: constrained_optimum(p, HALF, 0.1, v)])
+def test_prices_are_kept_small_enough_to_count_with(ask: Any) -> None:
+    with pytest.raises(UsageError, match=r"price=1e\+308: give a finite number in .0, 1e\+100."):
+        ask(small_planner(), 1e308)
+
+
+HALF = np.full((1, 2), 0.5)
+
+
+def test_values_of_the_grid_may_be_a_list() -> None:
+    planner, values = small_planner(), np.arange(25.0).reshape(5, 5)
+    np.testing.assert_array_equal(planner.at(values.tolist(), HALF), planner.at(values, HALF))
+    with pytest.raises(UsageError, match=r"values=.*: give finite numbers in an array of 2 axes"):
+        planner.at([[1.0], [1.0, 2.0]], HALF)
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def test_interpolation_is_linear_between_knots_and_flat_beyond() -> None:
 
 def test_a_table_of_any_size_is_read_at_its_entries() -> None:
     rng = np.random.default_rng(1)
-    knots, survival = np.linspace(0.2, 0.8, 3), rng.random((3, 3, 2, 2, 5))
+    knots, survival = np.linspace(0.2, 0.8, 3), -np.sort(-rng.random((3, 3, 2, 2, 5)))
     table = SurvivalTable(knots, survival)
     for first in range(3):
         for second in range(3):
@@ -486,6 +486,7 @@ def test_a_fitness_table_can_be_chosen_by_name() -> None:
         ({"starts": ((0.2,),)}, r"starts\[0\] has 1 entries: give 2"),
         ({"starts": ((0.2, 1.0),)}, r"starts\[0\]\[1\]=1.0"),
         ({"rate_margin": 0.7}, "rate_margin=0.7"),
+        ({"rate_margin": 0.5, "start_range": (0.5, 0.5)}, "rate_margin=0.5"),
         ({"features": "adult"}, r"threshold_range\[0\]=-4.0"),
         ({"features": "adult_race"}, r"threshold_range\[0\]=-4.0"),
         ({"features": "adult_rce"}, "did you mean 'adult_race'"),
@@ -498,16 +499,22 @@ def test_impossible_parameters_are_refused(change: dict[str, Any], message: str)
 
 
 def test_other_bad_input_is_refused() -> None:
-    with pytest.raises(UsageError, match="unqualified_rejected=0: give a finite number above 0"):
-        replace(FitnessTable.cited(), unqualified_rejected=0)
     with pytest.raises(UsageError, match="size=0"):
         start_grid(0)
+    with pytest.raises(UsageError, match=r"features=\['adult'\]: allowed"):
+        adult_table(["adult"])  # type: ignore[arg-type]  # what is refused
     env = PopulationVectorEnv(2, SYNTHETIC)
     env.reset(seed=1)
     with pytest.raises(UsageError, match=r"threshold 1\.2 is not allowed"):
         env.step(np.array([[0.1, 1.2], [0.3, 0.4]]))
     with pytest.raises(UsageError, match=r"threshold 1\.0000001 is not allowed"):
         env.step(np.array([[0.1, 1.0000001], [0.3, 0.4]]))
+
+
+@pytest.mark.parametrize("fitness", [0, 5e-324, 1e300])
+def test_fitness_keeps_rates_numbers(fitness: float) -> None:
+    with pytest.raises(UsageError, match=r"unqualified_rejected=.*: give a finite number in"):
+        replace(FitnessTable.cited(), unqualified_rejected=fitness)
 
 
 def test_a_fitness_table_has_no_number_that_was_not_given() -> None:
@@ -542,6 +549,7 @@ KNOTS, EVERYBODY = np.linspace(0.1, 0.9, 3), np.ones((3, 3, 2, 2, 5))
         (KNOTS, EVERYBODY * np.nan, "survival hold nan"),
         (KNOTS, EVERYBODY * 1.5, "survival hold 1.5"),
         (KNOTS, EVERYBODY[0], r"survival has shape \(3, 2, 2, 5\): give \(3, 3, 2, 2, B \+ 1\)"),
+        (KNOTS, EVERYBODY * np.linspace(0, 1, 5), "survival rises with the score"),
         (KNOTS[:2], EVERYBODY, r"give \(2, 2, 2, 2, B \+ 1\)"),
         (KNOTS, np.ones((3, 3, 3, 2, 5)), r"give \(3, 3, 2, 2, B \+ 1\)"),
         (KNOTS, EVERYBODY[..., :1], r"give \(3, 3, 2, 2, B \+ 1\)"),
@@ -588,10 +596,13 @@ def test_the_model_is_asked_about_many_states_and_actions_at_once(features: str)
         np.testing.assert_array_equal(together[state, action], expected)
 
 
+HALF = np.full((3, 2), 0.5)
+
+
 def test_a_missing_or_damaged_adult_table_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    adult_table.cache_clear()
+    model._packaged_table.cache_clear()
     monkeypatch.setattr(model, "_TABLES", tmp_path)
     with pytest.raises(UsageError, match=r"is missing: run `python scripts/make_adult_tables.py`"):
         PopulationVectorEnv(1, ADULT_2)
@@ -620,6 +631,9 @@ def test_a_missing_or_damaged_adult_table_is_one_line(
         (lambda m: m.outcome([0.2, 0.3], [[0.5], [0.2, 0.3]]), "actions=.*: give numbers in"),
         (lambda m: m.slopes([[0.2, 0.3], [0.4]], [0.5, 0.5]), "rates=.*: give numbers in"),
         (lambda m: m.disparities([1.2, 0.3], one_step(m)), "rates hold 1.2"),
+        (lambda m: m.outcome(HALF, HALF[:2]), r"rates have shape \(3, 2\) and actions \(2, 2\)"),
+        (lambda m: m.acceptance(HALF, HALF[:2]), r"and thresholds \(2, 2\): give as many of both"),
+        (lambda m: m.disparities(HALF, m.outcome(HALF[:2], HALF[:2])), r"and outcome \(2, 2\)"),
         (lambda m: m.disparities([np.nan, 0.3], one_step(m)), "rates hold nan"),
         (lambda m: m.disparities([0.5] * 3, one_step(m)), r"rates have shape \(3,\): give"),
     ],

@@ -15,7 +15,7 @@ LOG = pd.DataFrame(
         "person": ["a", "b", "a", "c", "d", "a", "b", "c"],
         "group": ["x", "x", "x", "y", "y", "x", "x", "y"],
         "decision": [1, 0, 1, 0, 1, 1, 0, 0],
-        "outcome": [1, 0, 1, 1, np.nan, 0, np.nan, 1],
+        "outcome": [1, 0, 1, 1, 0, 0, np.nan, 1],
     }
 )
 
@@ -95,6 +95,13 @@ def test_intervals_hold_what_they_promise_although_people_come_again() -> None:
         (LOG.iloc[:0], "acceptance", "no decision"),
         (LOG, "luck", "notion='luck'"),
         (LOG.assign(outcome=np.where(LOG["decision"], 1, np.nan)), "true-positive", "unfavourable"),
+        (None, "acceptance", "log=None: give a DataFrame"),
+        (LOG.to_dict("list"), "acceptance", "give a DataFrame"),
+        (pd.concat([LOG, LOG[["group"]]], axis=1), "acceptance", "2 columns group: give one"),
+        (LOG.assign(person=[[1]] * 8), "acceptance", "column person: give numbers or text"),
+        (LOG.assign(time=True), "acceptance", "column time"),
+        (LOG.assign(time=1j), "acceptance", "column time"),
+        (LOG.assign(time=pd.array([None, *range(7)], "Float64")), "acceptance", "column time"),
     ],
 )
 def test_a_bad_log_is_refused_in_one_line(log: pd.DataFrame, notion: str, word: str) -> None:
@@ -106,3 +113,72 @@ def test_a_bad_log_is_refused_in_one_line(log: pd.DataFrame, notion: str, word: 
 def test_one_group_has_no_gap() -> None:
     with pytest.raises(UsageError, match=r"one group only \(x\)"):
         benefit_gap(LOG[LOG["group"] == "x"])
+
+
+@pytest.mark.parametrize("seen", [0, 1])
+def test_a_group_with_outcomes_after_one_decision_only_has_no_rate(seen: int) -> None:
+    hidden = (LOG["group"] == "x") & (LOG["decision"] != seen)
+    log = LOG.assign(outcome=LOG["outcome"].mask(hidden))
+    kind = "unfavourable" if seen else "favourable"
+    with pytest.raises(UsageError, match=f"outcomes of {kind} decisions too, and group x"):
+        benefit_rates(log, "true-positive")
+
+
+def test_a_group_that_is_always_accepted_has_a_rate() -> None:
+    log = LOG[(LOG["group"] == "y") | (LOG["decision"] == 1)]
+    assert benefit_rates(log, "true-positive").loc["x", "rate"] == 1.0
+
+
+def spread_out(times: list[float]) -> pd.DataFrame:
+    """A decision on each group at every time."""
+    count = len(times)
+    return pd.DataFrame(
+        {
+            "time": np.repeat(times, 2),
+            "person": range(2 * count),
+            "group": ["x", "y"] * count,
+            "decision": [1, 0] * count,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "width"),
+    [
+        ([step / 10 for step in range(10)], 0.1),
+        ([1e6 + step / 10 for step in range(10)], 0.1),
+        ([-0.3 + step / 10 for step in range(10)], 0.1),
+    ],
+)
+def test_rounding_moves_no_decision_to_another_window(times: list[float], width: float) -> None:
+    gaps = gaps_over_time(spread_out(times), width)
+    assert gaps.index.to_numpy() == pytest.approx(times)
+
+
+@pytest.mark.parametrize(
+    ("log", "width", "word"),
+    [
+        (LOG[LOG["group"] == "x"], 1, r"one group only \(x\)"),
+        (LOG, 1e-300, "too many windows"),
+        (LOG.assign(time=range(8)), 0.5, "no window has decisions on two groups"),
+    ],
+)
+def test_gaps_over_no_time_are_refused(log: pd.DataFrame, width: float, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        gaps_over_time(log, width)
+
+
+def test_groups_keep_their_whole_numbers() -> None:
+    log = LOG.assign(group=LOG["group"].map({"x": 2**53 + 1, "y": 2**53}))
+    assert benefit_gap(log)["most"] == 2**53 + 1
+    assert gaps_over_time(log, 5).iloc[0]["most"] == 2**53 + 1
+
+
+def test_the_index_of_a_log_does_not_matter() -> None:
+    log = LOG.set_index("group", drop=False)
+    assert benefit_gap(log).equals(benefit_gap(LOG))
+
+
+def test_times_may_be_of_a_nullable_kind() -> None:
+    log = LOG.assign(time=LOG["time"].astype("Int64"))
+    assert gaps_over_time(log, 2).index.tolist() == [0, 2]

@@ -14,7 +14,7 @@ from longfair.cli import main
 from longfair.errors import UsageError
 from longfair.papers import card as cards
 from longfair.papers import registry
-from longfair.papers.card import COURSES, Course, Line, card, plain, policy_at, why_not
+from longfair.papers.card import COURSES, Course, Line, card, plain, policy_at, try_out
 from longfair.papers.page import Page
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import Estimate
@@ -53,6 +53,22 @@ class Tiring(Same):
         if self.calls > 3:
             raise ValueError("tired")
         return super().predict(observation)
+
+class Three(Same):
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        return 3
+
+class Nothing(Same):
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        return np.full(len(observation), np.nan), None
+
+class Leaving(Same):
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        raise SystemExit(0)
+
+class Deaf(Same):
+    def observe(self, info):
+        return info["no such thing"]
 """
 
 
@@ -119,7 +135,7 @@ def test_every_course_can_be_played_by_its_own_references() -> None:
         setting = cards._setting(course)
         for name in (course.trivial, course.best):
             policy = cards._reference(course, name).make(setting.world, 0)
-            assert why_not(policy, setting.world) == "", (course, name)
+            try_out(policy, setting.world)
 
 
 def test_courses_are_experiments_with_their_measures() -> None:
@@ -209,16 +225,52 @@ def test_a_module_that_cannot_be_imported_is_told_in_one_line(
 def test_policies_are_refused_where_they_cannot_act(given: str) -> None:
     found = card(f"{given}:Broken", 1)
     assert not found.played
-    assert set(found.refused) == {course.experiment for course in COURSES}
-    assert set(found.refused.values()) == {"ValueError: no idea at all"}
+    assert set(found.failed) == {course.experiment for course in COURSES}
+    line = 1 + POLICIES[: POLICIES.index("no idea")].count("\n")
+    told = f"its predict failed: ValueError: no idea at all ({given}.py, line {line})"
+    assert set(found.failed.values()) == {told}
     shapes = card(f"{given}:generous", 1, ["elbert/attention"]).refused
     assert shapes == {"elbert/attention": "its actions have shape (2,), not (2, 5)"}
 
 
 def test_a_policy_that_fails_while_it_plays_is_told_in_one_line(given: str) -> None:
     found = card(f"{given}:Tiring", seeds=1, experiments=["elbert/lending"])
-    told = {"elbert/lending": "its predict failed while it played: ValueError: tired"}
-    assert found == cards.Card([], told)
+    assert found.played == []
+    assert found.failed["elbert/lending"].startswith("its predict failed: ValueError: tired (")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Three", "its predict gave 3: give a pair, the actions and a state or None"),
+        ("Nothing", "its predict gave actions array([nan, nan]): give finite numbers"),
+        ("Leaving", r"its predict failed: SystemExit: 0 ({}.py, line "),
+        ("Deaf", r"its observe failed: KeyError: 'no such thing' ({}.py, line "),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_policy_that_fails_is_no_success(
+    given: str, name: str, told: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", f"{given}:{name}", "--only", "elbert/lending"]
+    with pytest.raises(SystemExit) as left:
+        main([*command, *more])
+    assert left.value.code == 1
+    shown = capsys.readouterr().out
+    assert told.format(given) in shown
+    assert "cannot act" not in shown
+
+
+def test_a_named_world_that_is_not_played_is_no_success(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", f"{given}:generous", "--seeds", "1"]
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--only", "elbert/lending", "--only", "elbert/attention"])
+    assert left.value.code == 1
+    shown = capsys.readouterr().out
+    assert "elbert/attention: cannot act there: its actions have shape" in shown
+    assert "of the way" in shown
 
 
 def test_agents_are_asked_what_they_see(given: str) -> None:
@@ -228,8 +280,9 @@ def test_agents_are_asked_what_they_see(given: str) -> None:
     assert [w.name for w in world.wrappers] == ["running-rates"]
     assert not bare.wrappers
     policy.observation_space = bare.make(1).single_observation_space
-    assert "made for observations of shape" in why_not(policy, world)
-    assert why_not(policy, bare) == ""
+    with pytest.raises(UsageError, match="made for observations of shape"):
+        try_out(policy, world)
+    try_out(policy, bare)
     (played,) = card(f"{given}:Same", 1, ["elbert/lending"]).played
     assert played.plain
 

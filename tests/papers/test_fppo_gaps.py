@@ -10,6 +10,12 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from longfair.agents.cpo import CPO
+from longfair.agents.ppo import FairPPO
+from longfair.agents.ppo.f_ppo import FPPOL
+from longfair.agents.ppo.massaging.attention import AttentionFPPO
+from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
+from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions
 from longfair.errors import UsageError
 from longfair.metrics.distances import score_distance, sorted_count_distance
@@ -221,3 +227,40 @@ def test_a_world_without_gaps_is_the_same_world(case: CaseStudy, variant: str) -
         steps = [env.step(actions) for env in (told, untold)]
         np.testing.assert_array_equal(steps[0][1], steps[1][1])
         seen = [(step[0], step[4]) for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda: LendingGaps("longfair/Lending-v0"), "^env='longfair/Lending-v0': give a batch"),  # type: ignore[arg-type]  # what is refused
+        (lambda: made("Lending", LendingGaps, window=10**9), r"window=10+: .* in 1\.\.100000$"),
+        (lambda: made("Attention", AttentionGaps, window=10**9), r"window=10+: .* in 1\.\.100000$"),
+    ],
+)
+def test_what_cannot_be_wrapped_or_remembered_is_refused(make: Any, line: str) -> None:
+    with pytest.raises(UsageError, match=line):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy", "wrapper"),
+    [
+        ("Lending", LendingFPPO, "LendingGaps"),
+        ("Attention", AttentionFPPO, "AttentionGaps"),
+        ("Epidemic", EpidemicFPPO, "EpidemicGaps"),
+        ("Lending", FPPOL, "LendingGaps, AttentionGaps or EpidemicGaps"),
+    ],
+)
+def test_a_learner_that_is_not_told_the_gaps_names_their_wrapper(
+    name: str, strategy: Any, wrapper: str
+) -> None:
+    bare = gymnasium.make_vec(f"longfair/{name}-v0", num_envs=2, episode_length=5)
+    told = rf"^the strategy needs info '\w+': wrap the batch in {wrapper} of longfair"
+    with pytest.raises(UsageError, match=told):
+        FairPPO(env=bare, strategy=strategy(), batch_size=10).learn(10)
+
+
+def test_cpo_that_is_not_told_the_gaps_names_their_wrappers() -> None:
+    bare = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=5)
+    with pytest.raises(UsageError, match=r"^the cost is info 'short_term_gap': wrap the batch in"):
+        CPO(bare).learn(10)

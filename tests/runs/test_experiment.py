@@ -130,3 +130,10 @@ def test_a_run_needs_a_seed_that_generators_take(seed: Any) -> None:
 def test_an_experiment_cannot_be_changed_after_the_fact() -> None:
     with pytest.raises(TypeError):
         toy_experiment().arms["smoke"] = ()  # type: ignore[index]  # wrong on purpose
+
+
+@pytest.mark.parametrize("what", ["method", "variant"])
+def test_names_that_name_nothing_are_refused(what: str) -> None:
+    names: dict[str, Any] = {f"{what}s": []}
+    with pytest.raises(UsageError, match=f"^no {what} is named: name one or more, or leave"):
+        plan(toy_experiment(), "smoke", **names)

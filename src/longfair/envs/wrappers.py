@@ -21,6 +21,8 @@ from longfair.errors import UsageError
 from longfair.settings import Count, NonNegative, Range, validated
 
 Float32Array = NDArray[np.float32]
+WindowLength = Annotated[int, Range(1, 100_000)]
+"""Steps or decisions remembered, each with a row of numbers."""
 Limit = Annotated[float, Range(infinite=True)]
 
 
@@ -196,7 +198,7 @@ class WindowStatistics(AppendedMemory):
     """
 
     @validated
-    def __init__(self, env: Batch, window: Count = 300, as_coded: bool = False) -> None:
+    def __init__(self, env: Batch, window: WindowLength = 300, as_coded: bool = False) -> None:
         groups = num_groups_of(env)
         shape = env.single_observation_space.shape
         assert shape is not None
@@ -249,7 +251,7 @@ class WindowRates(AppendedMemory):
     """
 
     @validated
-    def __init__(self, env: Batch, window: Count = 300, offset: NonNegative = 0.0) -> None:
+    def __init__(self, env: Batch, window: WindowLength = 300, offset: NonNegative = 0.0) -> None:
         groups = num_groups_of(env)
         require_rates(env)
         super().__init__(env, size=groups, low=0.0, high=np.inf)

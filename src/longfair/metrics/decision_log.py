@@ -22,6 +22,7 @@ correction for a finite population).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import numpy as np
@@ -37,6 +38,9 @@ COLUMNS = ("time", "person", "group", "decision")
 NOTIONS = ("acceptance", "true-positive", "false-positive")
 """Whose share of favourable decisions is meant: of everybody, of those whose outcome was good, and
 of those whose outcome was bad."""
+
+_MOST_WINDOWS = 2.0**53
+"""From here on whole numbers are not told apart."""
 
 Notion = Annotated[str, OneOf(*NOTIONS)]
 Level = Annotated[float, Range(0.5, 0.999)]
@@ -54,7 +58,7 @@ def benefit_rates(
         than acceptance `outcome` (0 or 1, missing where it was never seen).
     notion
         One of `NOTIONS`. Decisions whose outcome was never seen do not count where the outcome
-        matters; a log that only shows outcomes of favourable decisions has no such rate.
+        matters; a group whose outcomes only show after one of the two decisions has no such rate.
     level
         Level of the intervals.
 
@@ -67,8 +71,9 @@ def benefit_rates(
     Raises
     ------
     UsageError
-        If a column is missing, a value is none of those allowed, a person is in two groups, nothing
-        counts, or only favourable decisions have an outcome.
+        If it is no table, a column is missing or there twice, a value is none of those allowed, a
+        person is in two groups, nothing counts, or outcomes that matter were never seen in a group
+        after one of the decisions.
     """
     level = checked("level", level, Level)
     people = _by_person(_counted(log, notion))
@@ -123,25 +128,42 @@ def gaps_over_time(
     Raises
     ------
     UsageError
-        As for `benefit_gap`.
+        As for `benefit_gap`, and if no window has two groups, or the windows are too many to count.
     """
     width = checked("width", width, Positive)
     level = checked("level", level, Level)
     counted = _counted(log, notion)
-    first = counted["time"].min()
-    window = first + width * ((counted["time"] - first) // width)
+    _require_two(counted["group"].unique())
     rows = {
         start: _gap(own, level)
-        for start, own in counted.groupby(window)
+        for start, own in counted.groupby(_windows(counted["time"], width))
         if own["group"].nunique() > 1
     }
+    if not rows:
+        raise UsageError(f"width={width:g}: no window has decisions on two groups; give a larger")
     return pd.DataFrame(rows).T.rename_axis("time")
+
+
+def _windows(time: Any, width: float) -> Any:
+    """Return where the window of every decision starts."""
+    first, farthest = time.min(), float(time.abs().max())
+    place = (time - first) / width
+    if not place.max() < _MOST_WINDOWS:
+        raise UsageError(
+            f"width={width:g}: times are up to {float(time.max() - first):g} apart, which are too "
+            "many windows; give a larger width"
+        )
+    # A time that rounding put just before a window's start belongs to that window.
+    rounding = 8 * np.finfo(float).eps * farthest / width
+    number = np.floor(place + min(rounding, 0.5)).astype("int64")
+    return first + width * number
 
 
 def _counted(log: pd.DataFrame, notion: str) -> pd.DataFrame:
     """Return the decisions that count, with `supply` and `demand` of 0 or 1."""
     notion = checked("notion", notion, Notion)
     needed = [*COLUMNS, *(["outcome"] if notion != "acceptance" else [])]
+    log = checked("log", log, pd.DataFrame).reset_index(drop=True)
     missing = [name for name in needed if name not in log]
     if missing:
         raise UsageError(
@@ -154,31 +176,61 @@ def _counted(log: pd.DataFrame, notion: str) -> pd.DataFrame:
     if notion == "acceptance":
         chosen = log
     else:
-        seen = log[log["outcome"].notna()]
-        if len(seen) and seen["decision"].all():
-            raise UsageError(
-                f"{notion} needs outcomes of unfavourable decisions too, and the log has none: "
-                "use acceptance"
-            )
-        chosen = seen[seen["outcome"] == (1 if notion == "true-positive" else 0)]
+        _require_seen(log, notion)
+        chosen = log[log["outcome"] == (1 if notion == "true-positive" else 0)]
     if chosen.empty:
         raise UsageError(f"no decision of the log counts for {notion}")
     return chosen.assign(supply=chosen["decision"].astype(float), demand=1.0)
 
 
+def _require_seen(log: pd.DataFrame, notion: str) -> None:
+    """Refuse outcomes that were only ever seen after one of the two decisions."""
+    seen = log["outcome"].notna()
+    if seen.any() and log.loc[seen, "decision"].all():
+        raise UsageError(
+            f"{notion} needs outcomes of unfavourable decisions too, and the log has none: "
+            "use acceptance"
+        )
+    for group, own in seen.groupby(log["group"]):
+        for decision, kind in enumerate(("unfavourable", "favourable")):
+            such = own[log.loc[own.index, "decision"] == decision]
+            if own.any() and len(such) and not such.any():
+                raise UsageError(
+                    f"{notion} needs outcomes of {kind} decisions too, and group {group} has "
+                    f"{len(such)} of these without one: use acceptance"
+                )
+
+
 def _require(log: pd.DataFrame, name: str) -> None:
     """Refuse a column whose values are not allowed."""
     values = log[name]
+    if not isinstance(values, pd.Series):
+        raise UsageError(f"the log has {values.shape[1]} columns {name}: give one")
     if name == "time":
-        if not pd.api.types.is_numeric_dtype(values) or not np.isfinite(values).all():
+        if not _is_time(values):
             raise UsageError("column time: give finite numbers, such as days since the first one")
     elif name in ("person", "group"):
         if values.isna().any():
             raise UsageError(f"column {name}: {int(values.isna().sum())} rows are empty; fill them")
+        if not values.map(_is_name).all():
+            raise UsageError(f"column {name}: give numbers or text, not lists or the like")
     else:
         given = values.dropna() if name == "outcome" else values
         if not given.isin([0, 1]).all():
             raise UsageError(f"column {name}: give 0 or 1" + ", or nothing" * (name == "outcome"))
+
+
+def _is_time(values: pd.Series[Any]) -> bool:
+    real = pd.api.types.is_integer_dtype(values) or pd.api.types.is_float_dtype(values)
+    return real and bool(np.isfinite(values.to_numpy(float, na_value=np.nan)).all())
+
+
+def _is_name(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _by_person(counted: pd.DataFrame) -> pd.DataFrame:
@@ -213,15 +265,20 @@ def _rate_and_error(people: pd.DataFrame) -> tuple[float, float]:
 def _gap(counted: pd.DataFrame, level: float) -> pd.Series[Any]:
     people = _by_person(counted)
     found = {name: (*_rate_and_error(own), len(own)) for name, own in people.groupby("group")}
-    if len(found) < 2:
-        raise UsageError(
-            f"the log has decisions on one group only ({', '.join(map(str, found))}): give two"
-        )
+    _require_two(found)
     least, *_, most = sorted(found, key=lambda name: found[name][0])
     gap = found[most][0] - found[least][0]
     error = float(np.hypot(found[most][1], found[least][1]))
     freedom = min(found[name][2] for name in (most, least)) - 1
     half = error * float(stats.t.ppf(0.5 + level / 2, freedom)) if freedom else np.nan
     return pd.Series(
-        {"gap": gap, "low": gap - half, "high": gap + half, "most": most, "least": least}
+        {"gap": gap, "low": gap - half, "high": gap + half, "most": most, "least": least},
+        dtype=object,  # else whole numbers that name groups become others
     )
+
+
+def _require_two(groups: Collection[Any]) -> None:
+    if len(groups) < 2:
+        raise UsageError(
+            f"the log has decisions on one group only ({', '.join(map(str, groups))}): give two"
+        )

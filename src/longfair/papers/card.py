@@ -10,18 +10,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from longfair.errors import UsageError, near_misses
 from longfair.papers import registry
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
 from longfair.runs.statistics import Estimate, estimate
+from longfair.settings import shortened
 from longfair.wording import numeral
 
 PROFILE = "book"
@@ -30,6 +34,9 @@ PROFILE = "book"
 
 NO_GAIN = 1e-12
 """Differences below it are rounding."""
+
+_LONGEST = 200
+"""Characters that are shown of what a stranger's error says."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,9 @@ class Card(NamedTuple):
 
     played: list[Played]
     refused: dict[str, str]
-    """Experiment to the reason."""
+    """Experiment in which it cannot act, to the reason."""
+    failed: dict[str, str]
+    """Experiment in which its own code failed, to what happened there."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -180,7 +189,11 @@ class Card(NamedTuple):
             }
             for course, _, lines in self.played
         }
-        return {"played": played, "refused": self.refused}
+        return {"played": played, "refused": self.refused, "failed": self.failed}
+
+
+class PolicyError(UsageError):
+    """A stranger's policy failed in its own code."""
 
 
 def given(world: World | None, seed: int | None, place: str) -> Any:
@@ -203,11 +216,21 @@ class _Watched:
         self._policy = policy
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._policy, name)
+        found = getattr(self._policy, name)
+        return _watched(found, name) if name in ("observe", "predict") else found
 
-    def predict(self, *arguments: Any, **named: Any) -> Any:
-        with _told("its predict failed while it played"):
-            return self._policy.predict(*arguments, **named)
+
+def _watched(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        with _told(f"its {name} failed", PolicyError):
+            found = method(*arguments, **named)
+        if name == "predict" and not (isinstance(found, Sequence) and len(found) == 2):
+            raise PolicyError(
+                f"its predict gave {shortened(found)}: give a pair, the actions and a state or None"
+            )
+        return found
+
+    return call
 
 
 @functools.cache
@@ -228,7 +251,7 @@ def policy_at(place: str) -> Any:
     module, _, name = place.partition(":")
     if not (module and name):
         raise UsageError(f"policy {place!r}: give 'module:name', such as 'my_policies:generous'")
-    with _told(f"policy {place!r}: importing {module} failed"):
+    with _told(f"policy {place!r}: importing {module} failed", where=False):
         found = resolved("policy", place, {})
     ready = hasattr(found, "predict") and not inspect.isclass(found)
     if ready or not callable(found):
@@ -245,14 +268,25 @@ def policy_at(place: str) -> Any:
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Say in one line what a stranger's code raised."""
+def _told(what: str, kind: type[UsageError] = UsageError, where: bool = True) -> Iterator[None]:
+    """Say in one line what a stranger's code raised, and where in what was called."""
     try:
         yield
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{what}: {type(error).__name__}: {error}") from error
+        text = " ".join(str(error).split())[:_LONGEST]
+        place = _where(error) if where else ""
+        raise kind(f"{what}: {type(error).__name__}: {text}{place}") from error
+
+
+def _where(error: BaseException) -> str:
+    """Return the line at which an error came up, in the file of what was called."""
+    _, _, *called = traceback.extract_tb(error.__traceback__)  # `_told` and what is in it
+    if not called:
+        return ""
+    last = [frame for frame in called if frame.filename == called[0].filename][-1]
+    return f" ({Path(last.filename).name}, line {last.lineno})"
 
 
 def card(
@@ -285,25 +319,36 @@ def card(
     for unknown in [name for name in experiments if name not in known]:
         raise UsageError(f"no card for experiment {unknown!r}: {near_misses(unknown, known)}")
     policy = policy_at(place)
-    found = Card([], {})
+    found = Card([], {}, {})
     for name, course in known.items():
         if experiments and name not in experiments:
             continue
         setting = _setting(course)
         worlds = (setting.world, plain(setting.world))
-        reasons = [why_not(policy, world) for world in worlds]
-        if all(reasons):
-            found.refused[name] = reasons[0]
-            continue
-        tell(name)
-        fitting = reasons.index("")
         try:
+            fitting = _fitting(policy, worlds)
+            tell(name)
             lines = _lines(course, setting, worlds[fitting], place, seeds)
+        except PolicyError as error:
+            found.failed[name] = str(error)
         except UsageError as error:
             found.refused[name] = str(error)
-            continue
-        found.played.append(Played(course, bool(fitting), lines))
+        else:
+            found.played.append(Played(course, bool(fitting), lines))
     return found
+
+
+def _fitting(policy: Any, worlds: Sequence[World]) -> int:
+    """Return the number of the first of several worlds in which a policy can act."""
+    errors = []
+    for number, world in enumerate(worlds):
+        try:
+            try_out(policy, world)
+        except UsageError as error:
+            errors.append(error)
+        else:
+            return number
+    raise errors[0]
 
 
 def plain(world: World) -> World:
@@ -322,8 +367,8 @@ def plain(world: World) -> World:
     return replace(world, wrappers=kept)
 
 
-def why_not(policy: Any, world: World) -> str:
-    """Return why a policy cannot act in a world, in words; empty if it can.
+def try_out(policy: Any, world: World) -> None:
+    """Let a policy act once in a world.
 
     Parameters
     ----------
@@ -332,24 +377,37 @@ def why_not(policy: Any, world: World) -> str:
         Stable-Baselines3 do, that is believed; otherwise it is tried.
     world
         The world.
+
+    Raises
+    ------
+    PolicyError
+        If its own code fails.
+    UsageError
+        If it cannot act there.
     """
     env = world.make(2)
     sees = getattr(policy, "observation_space", None)
     shape = env.single_observation_space.shape
     if sees is not None and sees.shape != shape:
-        return f"made for observations of shape {sees.shape}, here it is {shape}"
+        raise UsageError(f"made for observations of shape {sees.shape}, here it is {shape}")
     observation, info = env.reset(seed=0)
-    try:
-        if hasattr(policy, "observe"):
-            policy.observe(info)
-        actions = np.asarray(policy.predict(observation)[0])
-        if actions.shape != env.action_space.shape:
-            return f"its actions have shape {actions.shape}, not {env.action_space.shape}"
+    actions = _asked(_Watched(policy), observation, info)
+    if actions.shape != env.action_space.shape:
+        raise UsageError(f"its actions have shape {actions.shape}, not {env.action_space.shape}")
+    with _told("its actions are refused"):
         env.step(actions)
-    except Exception as error:  # whatever a stranger's policy does
-        text = " ".join(str(error).split())
-        return f"{type(error).__name__}: {text[:120]}"
-    return ""
+
+
+def _asked(policy: Any, observation: Any, info: dict[str, Any]) -> NDArray[Any]:
+    """Return what a policy does after a reset."""
+    if hasattr(policy, "observe"):
+        policy.observe(info)
+    given = policy.predict(observation)[0]
+    with _told(f"its predict gave actions {shortened(given)}", PolicyError):
+        actions = np.asarray(given)
+    if actions.dtype.kind == "f" and not np.isfinite(actions).all():
+        raise PolicyError(f"its predict gave actions {shortened(given)}: give finite numbers")
+    return actions
 
 
 def _setting(course: Course) -> Setting:

@@ -324,6 +324,9 @@ def plan(
     _require_seed("first seed", first_seed)
     _require_seed("the last of the seeds", first_seed + number - 1)
     where = f"experiment {experiment.id}, profile {profile}"
+    for what, names in (("method", methods), ("variant", variants)):
+        if names is not None and not names:
+            raise UsageError(f"no {what} is named: name one or more, or leave {what}s away for all")
     for method in methods or ():
         require_known("method", method, experiment.methods(profile), where)
     for variant in variants or ():

@@ -21,6 +21,7 @@ from longfair.agents.cpo.networks import Critic, tanh_layers
 from longfair.agents.register import find
 from longfair.errors import UsageError
 from longfair.papers.fppo.attention import world
+from longfair.papers.fppo.gaps import AttentionGaps
 
 STEPS, COPIES = 20, 16
 SMALL: Any = {"hidden": (8,), "damping": 0.01, "critic_steps": 8}
@@ -134,6 +135,33 @@ def test_saved_and_loaded_it_acts_the_same(tmp_path: Path) -> None:
         CPO.load(tmp_path / "agent.npz").learn(1)
     with pytest.raises(UsageError, match=r"cannot load .* it was trained on"):
         CPO.load(tmp_path / "agent.npz", world(True).make(1, 5))
+    with pytest.raises(
+        UsageError, match=r"cannot load .*env='longfair/Attention-v0': give a batch"
+    ):
+        CPO.load(tmp_path / "agent.npz", "longfair/Attention-v0")
+    with pytest.raises(UsageError, match=r"^unknown argument 'nope': allowed: env, seed, settings"):
+        CPO.load(tmp_path / "agent.npz", nope=3)
+
+
+def test_without_an_environment_there_is_nothing_to_go_on_in(tmp_path: Path) -> None:
+    CPO(Target(), CPOSettings(**SMALL), 1).save(tmp_path / "agent.npz")
+    with pytest.raises(UsageError, match="loaded without an environment: give load an env"):
+        CPO.load(tmp_path / "agent.npz").training_state()
+
+
+def test_a_cost_is_a_number_for_every_copy() -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=3)
+    told = r"info 'supply', an array of \w+ and shape \(2, 5\): name one with .* copy, \(2,\)"
+    with pytest.raises(UsageError, match=told):
+        CPO(env, CPOSettings(cost="supply", **SMALL), 1).learn(6)
+
+
+def test_one_sample_is_nothing_to_learn_from() -> None:
+    env = AttentionGaps(
+        gymnasium.make_vec("longfair/Attention-v0", num_envs=1, episode_length=1), window=5
+    )
+    with pytest.raises(UsageError, match="gives 1 sample"):
+        CPO(env, CPOSettings(**SMALL), 1).learn(1)
 
 
 def test_stopped_and_gone_on_with_it_ends_at_the_same_bits() -> None:

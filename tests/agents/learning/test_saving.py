@@ -61,6 +61,37 @@ def test_damaged_files_end_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+class Own(saving.Saved):
+    """An agent with arguments called as those of loading are."""
+
+    def __init__(self, arrays: int = 1, settings: int = 2) -> None:
+        self.given = arrays, settings
+
+    def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
+        return {}, {}
+
+    @classmethod
+    def _from_saved(
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
+    ) -> Own:
+        return cls(**kwargs)
+
+
+class Open(Own):
+    """One that takes any argument."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(kwargs["anything"])
+
+
+def test_loading_replaces_arguments_and_refuses_unknown_ones(tmp_path: Path) -> None:
+    Own().save(tmp_path / "own.npz")
+    assert Own.load(tmp_path / "own.npz", settings=5, arrays=7).given == (7, 5)
+    assert Open.load(tmp_path / "own.npz", anything=3).given == (3, 2)
+    with pytest.raises(UsageError, match=r"^unknown argument 'setings': did you mean 'settings'"):
+        Own.load(tmp_path / "own.npz", setings=5)
+
+
 @pytest.mark.parametrize("setting", [0.1, Annealed(1e-3)])
 def test_schedules_come_back(setting: Any) -> None:
     assert schedule_from_json("rate", json.loads(json.dumps(schedule_to_json(setting)))) == setting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -272,10 +273,50 @@ def test_with_the_theorem_s_bonus_every_cell_looks_the_same() -> None:
     np.testing.assert_allclose(values, 6, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"budget": 0}, r"^budget=0: give a finite number in .2e-12, 1.$"),
+        ({"budget": -1}, "^budget=-1: give"),
+        ({"budget": "x"}, "^budget='x': give"),
+        ({"budget": None}, "^budget=None: give"),
+        (
+            {"budget": 0.0, "largest_price": 1e308},
+            r"^largest_price=1e\+308: give .* in .0, 1e\+12.$",
+        ),
+        ({"price_step": 1e308}, r"^price_step=1e\+308: give"),
+    ],
+)
+def test_the_theorem_s_bound_is_a_number(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(UsageError, match=line):
+        LUCBFairSettings.as_published(**changes)
+
+
+def test_a_budget_of_nothing_is_possible_with_a_bound_of_the_price() -> None:
+    assert LUCBFairSettings.as_published(budget=0.0, largest_price=5.0).largest_price == 5.0
+
+
+def test_the_highest_price_is_a_number() -> None:
+    agent = learner(largest_price=1e12, price_step=1e12, budget=0.0, episodes=8).learn(8 * 6)
+    assert np.isfinite(agent.price)
+
+
 def test_the_released_script_has_no_constraint() -> None:
     chosen = LUCBFairSettings.as_coded(episodes=32, cells=3)
     agent = LUCBFair(batch(4, 6), chosen, RadialFeatures.spread(9), seed=0).learn(32 * 6)
     assert set(agent.history.price) == {0.0}
+
+
+@pytest.mark.parametrize("step", [-1, 6, 0.5])
+def test_a_policy_is_asked_about_a_step_of_an_episode(step: Any) -> None:
+    with pytest.raises(UsageError, match=r"step=.*: give an integer in 0\.\.5"):
+        learner().policy_at(step, np.full((1, 2), 0.5))
+
+
+@pytest.mark.parametrize("seed", [-1, [1, 2]])
+def test_a_seed_is_one_number(seed: Any) -> None:
+    with pytest.raises(UsageError, match=r"seed=.*: give an integer of at least 0"):
+        learner().set_random_seed(seed)
 
 
 # Saving, register, errors ------------------------------------------------------------------------
@@ -294,6 +335,10 @@ def test_a_loaded_agent_decides_alike(tmp_path: Path) -> None:
     assert loaded.settings == agent.settings
     with pytest.raises(UsageError, match="episodes of the environment have 7 steps"):
         LUCBFair.load(tmp_path / "agent.npz", env=batch(horizon=7))
+    with pytest.raises(UsageError, match=r"^unknown argument 'nope': allowed: env, features"):
+        LUCBFair.load(tmp_path / "agent.npz", batch(), nope=3)
+    changed = replace(agent.settings, budget=0.5)
+    assert LUCBFair.load(tmp_path / "agent.npz", batch(), settings=changed).settings == changed
 
 
 def test_a_callback_ends_the_learning() -> None:
@@ -315,7 +360,7 @@ def test_bad_input_is_refused_in_one_line() -> None:
         RadialFeatures([[0.1, np.nan]])
     with pytest.raises(UsageError, match="one time for all"):
         learner().predict(np.array([[0.1, 0.2, 0.0], [0.1, 0.2, 0.5]]))
-    for wrong in ([np.nan, 0.2, 0.0], [1.3, 0.2, 0.0], [0.1, 0.2, 7.0], [-0.1, 0.2, 0.0]):
+    for wrong in ([1.3, 0.2, 0.0], [0.1, 0.2, 7.0], [-0.1, 0.2, 0.0]):
         with pytest.raises(UsageError, match=r"^observations from .* from 0 to 1$"):
             learner().predict(np.array([wrong]))
 

@@ -42,10 +42,17 @@ from longfair.agents.cpo.trust_region import (
     trust_region_step,
 )
 from longfair.agents.learning import saving
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
-from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.spaces import (
+    Learned,
+    fitting,
+    generator_of,
+    spaces_of,
+    spaces_to_json,
+)
 from longfair.agents.learning.threads import one_thread
-from longfair.agents.ppo.f_ppo import WORLDS
+from longfair.agents.ppo.f_ppo import ANY_GAPS, GAPS, WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
 from longfair.errors import UsageError, near_misses
@@ -183,8 +190,14 @@ class CPO(saving.Saved):
         -------
         actions, state
             (N, A), clipped to the action space, and None.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
         """
-        return self._executed(self._chosen(observation, deterministic)), None
+        seen = observations(observation, self.env.single_observation_space.shape)
+        return self._executed(self._chosen(seen, deterministic)), None
 
     def _chosen(self, observation: NDArray[Any], deterministic: bool = False) -> Float32Array:
         with torch.no_grad():
@@ -255,14 +268,19 @@ class CPO(saving.Saved):
             observation, reward, terminated, truncated, info = self.env.step(
                 self._executed(actions)
             )
-            rows.append((seen, actions, reward, _cost(info, self.settings.cost)))
+            rows.append((seen, actions, reward, _cost(info, self.settings.cost, len(seen))))
             ended = terminated | truncated
         if not ended.all():
             raise UsageError("episodes of different lengths: CPO needs equal ones")
-        observations, drawn, rewards, costs = map(np.stack, zip(*rows, strict=True))
+        if len(rows) * self.env.num_envs < 2:
+            raise UsageError(
+                "one copy with one step per episode gives 1 sample, and advantages cannot be "
+                "standardised over one: give more copies or longer episodes"
+            )
+        observed, drawn, rewards, costs = map(np.stack, zip(*rows, strict=True))
         if not (np.isfinite(rewards).all() and np.isfinite(costs).all()):
             raise UsageError("the environment returned a reward or a cost that is not finite")
-        return Played(observations, drawn, rewards.astype(float), costs.astype(float))
+        return Played(observed, drawn, rewards.astype(float), costs.astype(float))
 
     def _learn_from(self, played: Played) -> Report:
         """Improve the policy, and then the critics, by one batch."""
@@ -399,7 +417,7 @@ class CPO(saving.Saved):
         return arrays, {
             "num_timesteps": self.num_timesteps,
             "agent": saving.generator_to_json(self.rng),
-            "environment": saving.generator_to_json(self.env.unwrapped.np_random),
+            "environment": saving.generator_to_json(generator_of(self.env)),
         }
 
     def restore_training_state(self, arrays: saving.Arrays, settings: saving.Settings) -> None:
@@ -426,7 +444,7 @@ class CPO(saving.Saved):
         saving.restore_generator(self.rng, settings["agent"])
         # The first reset would otherwise seed the environment, and undo this.
         self._unused_seed = None
-        saving.restore_generator(self.env.unwrapped.np_random, settings["environment"])
+        saving.restore_generator(generator_of(self.env), settings["environment"])
 
     # Saving -------------------------------------------------------------------------------------
 
@@ -452,7 +470,7 @@ class CPO(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         env = fitting(env, settings["spaces"])
         told = {"settings": _settings(settings["settings"]), "seed": settings["seed"]}
@@ -462,10 +480,17 @@ class CPO(saving.Saved):
         return agent
 
 
-def _cost(info: dict[str, Any], name: str) -> FloatArray:
+def _cost(info: dict[str, Any], name: str, copies: int) -> FloatArray:
+    """Return the costs (N,) of a step."""
     if name not in info:
-        raise UsageError(f"the cost is info {name!r}: {near_misses(name, info)}")
+        told_by = ANY_GAPS if name in GAPS else near_misses(name, info)
+        raise UsageError(f"the cost is info {name!r}: {told_by}")
     cost: FloatArray = np.array(info[name])
+    if cost.shape != (copies,) or cost.dtype.kind not in "biuf":
+        raise UsageError(
+            f"the cost is info {name!r}, an array of {cost.dtype} and shape {cost.shape}: "
+            f"name one with a number for every copy, ({copies},)"
+        )
     return cost
 
 

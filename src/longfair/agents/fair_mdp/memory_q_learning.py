@@ -299,7 +299,7 @@ class MemoryQLearning(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent, given the same `problem` and `step_weights` again."""
         if env is not None or not {"problem", "step_weights"} <= kwargs.keys():

@@ -45,6 +45,7 @@ from longfair.agents.fairqcm.recurrent_network import RecurrentStack
 from longfair.agents.fairqcm.replay import Float32Array, IntArray, Step
 from longfair.agents.learning import saving
 from longfair.agents.learning.adam import Adam
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
 from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
 from longfair.errors import UsageError
@@ -215,10 +216,16 @@ class DeepQLearning(saving.Saved, ABC):
         -------
         actions, state
             (N,), and the state after the observations; None for networks without one.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
         """
         if state is not None and episode_start is not None:
             state = np.where(np.asarray(episode_start)[:, None], np.float32(0.0), state)
-        return self._choose(self.view.read(observation), state, deterministic)
+        seen = observations(observation, self.env.single_observation_space.shape)
+        return self._choose(self.view.read(seen), state, deterministic)
 
     def _choose(self, seen: Any, state: Any, deterministic: bool = False) -> tuple[IntArray, Any]:
         values, after = self.view.values(self.online, seen, state)
@@ -336,7 +343,7 @@ class DeepQLearning(saving.Saved, ABC):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent; one that learns from counterfactuals needs its `imagination` again."""
         env = fitting(env, settings["spaces"])

@@ -45,6 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.learning import saving
+from longfair.agents.learning.observations import observations
 from longfair.agents.register import register
 from longfair.errors import UsageError
 from longfair.settings import Give, Natural, Only, Seed, validated
@@ -185,11 +186,14 @@ class TabularQLearning(saving.Saved):
             Not used: the memory is part of the observation.
         deterministic
             Among equally good persons choose the first. Otherwise one of them at random.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
         """
-        codes = np.asarray(observation, dtype=np.int64)
         wanted = 3 if self.settings.time else 2
-        if codes.ndim != 2 or codes.shape[1] != wanted:
-            raise UsageError(f"observation has shape {codes.shape}: give (copies, {wanted})")
+        codes = np.asarray(observations(observation, (wanted,)), dtype=np.int64)
         moment = codes[:, 2] if self.settings.time else np.zeros(len(codes), np.int64)
         values = self.values[moment, codes[:, 0], codes[:, 1]]
         best = values >= values.max(axis=1, keepdims=True) - self._compiled.tie
@@ -207,7 +211,7 @@ class TabularQLearning(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent; learning goes on with new random numbers."""
         if env is None:

@@ -6,8 +6,10 @@ a NumPy archive: one array per parameter, and one piece of JSON with the setting
 
 from __future__ import annotations
 
+import inspect
 import json
 import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +18,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError
+from longfair.settings import kinds_of_arguments, require_among
 
 Arrays = dict[str, NDArray[Any]]
 Settings = dict[str, Any]
@@ -31,8 +34,11 @@ class Saved:
         raise NotImplementedError
 
     @classmethod
-    def _from_saved(cls, arrays: Arrays, settings: Settings, env: Any, **kwargs: Any) -> Self:
-        """Return the agent that `_to_saved` described."""
+    def _from_saved(cls, arrays: Arrays, settings: Settings, env: Any, /, **kwargs: Any) -> Self:
+        """Return the agent that `_to_saved` described.
+
+        What comes first is never given by name, so that arguments may be called the same.
+        """
         raise NotImplementedError
 
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
@@ -58,14 +64,23 @@ class Saved:
         path
             File to read.
         env
-            Environment to go on learning in; none is needed to predict.
+            Environment to go on learning in. Most agents need none to predict. L-UCBFair does,
+            whose policy has as many steps as an episode, and so do tables, which belong to a
+            problem.
         **kwargs
-            Settings to replace, such as `learning_rate`.
+            Arguments of the class to replace, such as `learning_rate` or `settings`.
+
+        Raises
+        ------
+        UsageError
+            If the file is no saved agent of the class, an argument is unknown or refused, or the
+            environment is not one that the agent was made for.
 
         Notes
         -----
         The moments of the optimiser are not saved: learning goes on with fresh ones.
         """
+        _require_arguments(cls.__init__, kwargs)
         arrays, settings = read(Path(path))
         try:
             return cls._from_saved(arrays, settings, env, **kwargs)
@@ -185,6 +200,15 @@ def restore_generator(generator: np.random.Generator, state: Any) -> None:
 
 def _listed(array: Any) -> Any:
     return array.tolist()
+
+
+def _require_arguments(function: Callable[..., Any], given: Iterable[str]) -> None:
+    """Refuse names that are no arguments of a function, unless it takes any."""
+    parameters = inspect.signature(function).parameters
+    kinds = kinds_of_arguments(function)
+    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    if not anything or kinds.keys() - parameters:  # else nothing tells what the others are
+        require_among(given, {*parameters, *kinds} - {"self", "kwargs"})
 
 
 def _first_line(error: Exception) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
 from longfair.agents.learning import saving
 from longfair.errors import UsageError
-from longfair.settings import Give
+from longfair.settings import Give, checked
+
+_NO_ENVIRONMENT = "the agent was loaded without an environment: give load an env to learn"
 
 
 class OnlySpaces(NamedTuple):
@@ -22,7 +25,7 @@ class OnlySpaces(NamedTuple):
     @property
     def metadata(self) -> dict[str, Any]:
         """Refuse: only what learns asks for it."""
-        raise UsageError("the agent was loaded without an environment: give load an env to learn")
+        raise UsageError(_NO_ENVIRONMENT)
 
 
 Batch = Annotated[
@@ -31,6 +34,20 @@ Batch = Annotated[
 """What agents learn in."""
 Learned = Annotated[VectorEnv[Any, Any, Any] | OnlySpaces, *Batch.__metadata__]
 """The same, or what is known of it when nothing more is to be learned."""
+
+
+def generator_of(env: Any) -> np.random.Generator:
+    """Return the generator that drives an environment.
+
+    Raises
+    ------
+    UsageError
+        If there is no environment, only its spaces.
+    """
+    if isinstance(env, OnlySpaces):
+        raise UsageError(_NO_ENVIRONMENT)
+    generator: np.random.Generator = env.unwrapped.np_random
+    return generator
 
 
 def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
@@ -56,11 +73,12 @@ def fitting(env: Any, saved: list[Any]) -> Any:
     Raises
     ------
     UsageError
-        If the environment has other spaces.
+        If it is no batch environment, or has other spaces.
     """
     observed, actions = map(saving.space_from_json, saved)
     if env is None:
         return OnlySpaces(observed, actions)
+    env = checked("env", env, Batch)
     if spaces_of(env) != (observed, actions):
         raise UsageError(
             f"it was trained on {observed} and {actions}, the environment has "

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from longfair.agents.learning.observations import observations
+
 
 class Policy(ABC):
     """A policy that needs no training.
@@ -40,8 +42,13 @@ class Policy(ABC):
         -------
         actions, state
             One action per copy (N, ...), and None.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
         """
-        return self.choose(observation, deterministic), None
+        return self.choose(observations(observation), deterministic), None
 
     @abstractmethod
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> NDArray[Any]:

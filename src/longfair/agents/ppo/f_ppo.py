@@ -29,6 +29,11 @@ GAPS = ("short_term_gap", "short_term_gap_before", "long_term_gap_change")
 """Info arrays (N,): the short-term gap after and before the step, and how the step changed the
 long-term gap."""
 
+TOLD_BY = "wrap the batch in {} of longfair.papers.fppo.gaps, which tells it"
+"""Where the gaps come from, given the names of wrappers."""
+
+ANY_GAPS = TOLD_BY.format("LendingGaps, AttentionGaps or EpidemicGaps")
+
 
 WORLDS = ("longfair/Lending-v0", "longfair/Attention-v0", "longfair/Epidemic-v0")
 """Where the paper says what the gaps are."""
@@ -65,6 +70,7 @@ class FPPOL(Strategy):
     name: ClassVar[str] = "f-ppo-l"
     revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = GAPS
+    told_by: ClassVar[str] = ANY_GAPS
     penalty_weight: NonNegative = 1.0
     bonus_weight: NonNegative = 1.0
     tolerance: NonNegative = 0.05
@@ -106,6 +112,7 @@ class WindowedAPPO(Strategy):
     name: ClassVar[str] = "windowed-a-ppo"
     revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = GAPS
+    told_by: ClassVar[str] = ANY_GAPS
     level_weight: NonNegative = 0.25
     change_weight: NonNegative = 0.25
     tolerance: NonNegative = 0.005

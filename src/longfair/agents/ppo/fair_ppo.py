@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.schedules import schedule_from_json, schedule_to_json, value_of
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.agents.learning.threads import one_thread
@@ -39,8 +40,16 @@ from longfair.agents.ppo.arguments import (
 from longfair.agents.ppo.compiled_update import Coefficients
 from longfair.agents.ppo.policy import FairActorCriticPolicy
 from longfair.agents.ppo.rollout import Samples, SignalRolloutBuffer, generalised_advantages
-from longfair.agents.ppo.strategy import Arrays, Moment, Rollout, Strategy, intervened, planned
-from longfair.errors import UsageError, near_misses
+from longfair.agents.ppo.strategy import (
+    Arrays,
+    Moment,
+    Rollout,
+    Strategy,
+    intervened,
+    not_told,
+    planned,
+)
+from longfair.errors import UsageError
 from longfair.settings import Count, Give, Natural, OneOf, validated
 
 PolicyKind = Annotated[
@@ -172,7 +181,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             self._last_obs = env.reset()  # type: ignore[assignment]
             self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
         if self.whole_episodes or self._info is None or self.num_timesteps == 0:
-            self._info = _info_of_reset(env, self.strategy.needs)
+            self._info = _info_of_reset(env, self.strategy)
         actor = self.policy.actor()
         rollout = self.num_timesteps // (n_rollout_steps * env.num_envs)
         bounds = self.action_space if isinstance(self.action_space, spaces.Box) else None
@@ -190,7 +199,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             if not callback.on_step():
                 return False
             supply, demand = group_signals(infos)
-            self._info = needed(infos, self.strategy.needs)
+            self._info = needed(infos, self.strategy, self.strategy.needs)
             starts = self._last_episode_starts
             rollout_buffer.record(observation, actions, rewards, starts, supply, demand, self._info)
             if self.bootstrap_truncated and dones.any():
@@ -363,6 +372,39 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             self.policy.optimizer.step()
         return True
 
+    # Acting -------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[Any], Any]:
+        """Choose an action in every copy, as in Stable-Baselines3.
+
+        Parameters
+        ----------
+        observation
+            (N, ...), or a single one without the axis of copies.
+        state, episode_start
+            Not used; for the signature of agents with a memory.
+        deterministic
+            Take the most likely action instead of drawing.
+
+        Returns
+        -------
+        actions, state
+            (N, ...), or a single one as it was given, and None.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
+        """
+        seen = observations(observation, self.observation_space.shape, single=True)
+        return super().predict(seen, state, episode_start, deterministic)
+
     # What Stable-Baselines3 offers beside -------------------------------------------------------
 
     @validated
@@ -491,7 +533,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> FairPPO:
         env = vectorised(env)
         for name in {"policy", "strategy"} & set(kwargs):
@@ -504,6 +546,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         policy = parts.policy_of(settings.pop("policy"))
         observation_space = saving.space_from_json(settings.pop("observation_space"))
         action_space = saving.space_from_json(settings.pop("action_space"))
+        if env is not None:
+            saving.require_same_spaces(env, observation_space, action_space)
         num_groups, timesteps = settings.pop("num_groups"), settings.pop("num_timesteps")
         settings["net_arch"] = tuple(settings["net_arch"])
         for name in ("clip_range", "learning_rate"):
@@ -515,8 +559,6 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             model.n_envs, model.num_groups = 1, num_groups
             model.rollout_buffer_kwargs = {"num_groups": num_groups}
             model.policy_kwargs["num_signals"] = strategy.num_signals(num_groups)
-        else:
-            saving.require_same_spaces(env, observation_space, action_space)
         model._setup_model()
         own = {name: value.numpy() for name, value in model.policy.state_dict().items()}
         model._restore_strategy(arrays)
@@ -621,7 +663,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             for actions in state:
                 # Both are declared as None before the first reset, and narrower than what comes.
                 self._last_obs, _, self._last_episode_starts, infos = env.step(actions)  # type: ignore[assignment]
-                self._info = needed(infos, self.strategy.needs)
+                self._info = needed(infos, self.strategy, self.strategy.needs)
         elif state is not None:
             saving.restore_generator(_generator_of(env), state)
 
@@ -648,8 +690,17 @@ _SAVED = (
 _EXECUTED = "executed"
 
 
-def needed(infos: Any, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+def needed(infos: Any, strategy: Strategy, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Return info arrays (N, ...) of one step.
+
+    Parameters
+    ----------
+    infos
+        Those of the step.
+    strategy
+        Who needs them.
+    names
+        Which arrays.
 
     Raises
     ------
@@ -660,16 +711,16 @@ def needed(infos: Any, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     given = infos[0] if arrays is None else arrays
     for name in names:
         if name not in given:
-            raise UsageError(f"the strategy needs info {name!r}: {near_misses(name, given)}")
+            raise not_told(strategy, name, given)
     if arrays is not None:
         return {name: np.array(arrays[name]) for name in names}
     return {name: np.stack([info[name] for info in infos]) for name in names}
 
 
-def _info_of_reset(env: VecEnv, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+def _info_of_reset(env: VecEnv, strategy: Strategy) -> dict[str, NDArray[Any]]:
     """Return those of the info arrays that a reset gives, too."""
     infos = env.reset_infos
-    info = needed(infos, tuple(name for name in names if name in infos[0]))
+    info = needed(infos, strategy, tuple(name for name in strategy.needs if name in infos[0]))
     for name, array in info.items():
         _require_finite(f"info {name!r}", array[None], "after a reset")
     return info

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.ppo.parameters import finite
 from longfair.agents.register import FAIR_PPO, Style, register
-from longfair.errors import UsageError
+from longfair.errors import UsageError, near_misses
 from longfair.settings import shortened, validate
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Strategy:
     revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of the environment's info arrays that the rollout keeps, and `intervene` gets."""
+    told_by: ClassVar[str] = ""
+    """What to do for an environment to tell them, for the error where it does not."""
     train_unused_critics: bool = False
 
     def __post_init__(self) -> None:
@@ -180,11 +182,18 @@ def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
     Raises
     ------
     UsageError
-        If they are no finite numbers, or of another shape.
+        If they are no finite numbers, or of another shape, or the environment does not tell what
+        the strategy needs for them.
     """
     if type(strategy).intervene is Strategy.intervene:
         return moment.actions
-    given, shape = strategy.intervene(moment), moment.actions.shape
+    try:
+        given, shape = strategy.intervene(moment), moment.actions.shape
+    except KeyError as error:
+        (name,) = error.args
+        if name in strategy.needs and name not in moment.info:
+            raise not_told(strategy, name, moment.info) from error
+        raise
     actions = finite(given)
     if actions is None:
         raise UsageError(
@@ -197,6 +206,12 @@ def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
             f"give {shape}, as they were chosen"
         )
     return actions
+
+
+def not_told(strategy: Strategy, name: str, told: Iterable[str]) -> UsageError:
+    """Return the error of an environment that does not tell an info array."""
+    remedy = strategy.told_by or near_misses(name, told)
+    return UsageError(f"the strategy needs info {name!r}: {remedy}")
 
 
 def planned(strategy: Strategy, rollout: Rollout) -> Plan:

@@ -34,6 +34,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from longfair.agents.learning import saving
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.spaces import Batch
 from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
@@ -42,7 +43,7 @@ from longfair.agents.ucbfair.features import Features, RadialFeatures, features_
 from longfair.agents.ucbfair.memory import MEMORIES, Episodes, Estimates
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.errors import UsageError
-from longfair.settings import Give, Natural, Seed, validated
+from longfair.settings import Give, Natural, Range, Seed, checked, validated
 
 FloatArray = NDArray[np.float64]
 
@@ -178,11 +179,18 @@ class LUCBFair(saving.Saved):
             Not used.
         deterministic
             Take the centre of the most likely cell instead of drawing.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, a number is outside [0, 1], or the copies are
+            not at the same step.
         """
-        seen = np.asarray(observation, np.float64)
-        if seen.ndim != 2 or seen.shape[1] != 3 or np.ptp(seen[:, 2]) > 0:
+        seen = np.asarray(observations(observation, (3,)), np.float64)
+        if np.ptp(seen[:, 2]) > 0:
             raise UsageError(
-                f"observations of shape {seen.shape}: give (N, 3), rates and one time for all"
+                f"observations are of times from {seen[:, 2].min():.3g} to "
+                f"{seen[:, 2].max():.3g}: give rates and one time for all"
             )
         if not np.all((seen >= 0.0) & (seen <= 1.0)):
             raise UsageError(
@@ -190,12 +198,13 @@ class LUCBFair(saving.Saved):
                 "of the episode that has passed, from 0 to 1"
             )
         step = min(int(np.rint(seen[0, 2] * self.horizon)), self.horizon - 1)
-        chances, _ = self.policy_at(step, seen[:, :2])
+        chances, _ = self._policy_at(step, seen[:, :2])
         if deterministic:
             return self.cells.centres[chances.argmax(axis=1)], None
         return self._drawn(chances, self._rng.random((len(seen), 3))), None
 
-    def set_random_seed(self, seed: int | None = None) -> None:
+    @validated
+    def set_random_seed(self, seed: Seed | None = None) -> None:
         """Start the agent's own draws anew."""
         self._rng = np.random.default_rng(seed)
 
@@ -203,7 +212,16 @@ class LUCBFair(saving.Saved):
         """Return chances of the cells (N, M) and values (2, N) of states (N, S) at a step.
 
         The step is counted from 0.
+
+        Raises
+        ------
+        UsageError
+            If there is no such step, or the states are no rows of numbers.
         """
+        step = checked("step", step, Annotated[int, Range(0, self.horizon - 1)])
+        return self._policy_at(step, observations(states, (2,)))
+
+    def _policy_at(self, step: int, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._memory.policy(step, self._memory.at_centres(states), self.price)
 
     def _drawn(self, chances: FloatArray, draws: FloatArray) -> FloatArray:
@@ -225,7 +243,7 @@ class LUCBFair(saving.Saved):
         signals, promised = np.empty((2, self.horizon, 2, copies))
         for step in range(self.horizon):
             states[step] = observation[:, :2]
-            chances, promised[step] = self.policy_at(step, states[step])
+            chances, promised[step] = self._policy_at(step, states[step])
             actions[step] = self._drawn(chances, draws[step])
             observation, reward, _, truncated, info = self.env.step(actions[step])
             signals[step] = reward, 1.0 - info["disparity"][:, notion]
@@ -255,7 +273,7 @@ class LUCBFair(saving.Saved):
 
     @classmethod
     def _from_saved(
-        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, **kwargs: Any
+        cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         """Return the agent. Its episodes are not saved, so it acts and learns from new ones."""
         if env is None:

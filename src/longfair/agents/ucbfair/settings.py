@@ -13,7 +13,23 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from longfair.agents.policies.notions import Notion
-from longfair.settings import Count, NonNegative, OneOf, Positive, Probability, validate
+from longfair.settings import (
+    Count,
+    NonNegative,
+    OneOf,
+    Positive,
+    Probability,
+    Range,
+    changed,
+    checked,
+    validate,
+)
+
+_HIGHEST = 1e12
+"""No price and no step of it is higher, so that sums of them stay numbers."""
+
+_Spent = Annotated[float, Range(2.0 / _HIGHEST, 1.0)]
+"""Budgets by which the theorem's bound of the price can be divided."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +50,9 @@ class LUCBFairSettings:
     """Beta: weight of the uncertainty that is added to values."""
     sharpness: Positive | None = 20.0
     """Kappa: how strongly the softmax prefers better cells."""
-    largest_price: NonNegative = 10.0
+    largest_price: Annotated[float, Range(0.0, _HIGHEST)] = 10.0
     """Bound of the dual variable nu."""
-    price_step: Positive | None = None
+    price_step: Annotated[float, Range(0.0, _HIGHEST, above=True)] | None = None
     """Eta: step of the dual variable."""
     budget: Probability = 0.1
     """Mean disparity per step that is allowed."""
@@ -66,7 +82,7 @@ class LUCBFairSettings:
         that of 40 radial ones is. Every step of the horizon then shrinks values once more, for as
         long as few episodes have been seen.
         """
-        return replace(cls(), **changes)
+        return changed(cls(), changes)
 
     @classmethod
     def as_published(cls, **changes: Any) -> LUCBFairSettings:
@@ -76,15 +92,11 @@ class LUCBFairSettings:
         everybody keeps the constraint with gamma = budget * H to spare. The same bound is taken
         for the other disparities.
         """
-        budget = changes.get("budget", cls.budget)
-        literal = cls(
-            ridge=1.0,
-            bonus=None,
-            sharpness=None,
-            largest_price=2.0 / budget,
-            remaining_cap=False,
-        )
-        return replace(literal, **changes)
+        literal = cls(ridge=1.0, bonus=None, sharpness=None, remaining_cap=False)
+        if "largest_price" not in changes:
+            budget = checked("budget", changes.get("budget", cls.budget), _Spent)
+            literal = replace(literal, largest_price=2.0 / budget)
+        return changed(literal, changes)
 
     @classmethod
     def as_coded(cls, **changes: Any) -> LUCBFairSettings:
@@ -103,7 +115,7 @@ class LUCBFairSettings:
             remaining_cap=False,
             shared_draws=True,
         )
-        return replace(released, **changes)
+        return changed(released, changes)
 
     def resolved(self, horizon: int, features: int) -> LUCBFairSettings:
         r"""Return the settings with the theorem's numbers in place of None.

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypedDict
 
 from longfair.agents.policies.notions import Notion
-from longfair.settings import Count, Length, Natural, NonNegative, OneOf, Positive, Range, validate
+from longfair.settings import (
+    Count,
+    Length,
+    Natural,
+    NonNegative,
+    OneOf,
+    Positive,
+    Range,
+    changed,
+    validate,
+)
 
 
 class Inherited(TypedDict, total=False):
@@ -51,10 +61,10 @@ class RTD3Settings:
     @classmethod
     def as_published(cls, **changes: Any) -> RTD3Settings:
         """Return Equation 6 and the defaults of Stable-Baselines3 at the time."""
-        return replace(cls(), **changes)
+        return changed(cls(), changes)
 
     @classmethod
     def as_coded(cls, **changes: Any) -> RTD3Settings:
         """Return the numbers of the released script."""
         coded = cls(exponent=20, learning_rate=5e-4, batch_size=128, learning_starts=300)
-        return replace(coded, **changes)
+        return changed(coded, changes)

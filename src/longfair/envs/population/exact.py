@@ -25,7 +25,7 @@ a plan in the population itself: what it brings is reached for certain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from longfair.envs.population.params import GROUPS, PopulationParams, Rows
 from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
-    NonNegative,
+    Axes,
     OneOf,
     Positive,
     Probability,
@@ -48,6 +48,7 @@ from longfair.settings import (
 )
 
 Gap = Annotated[str, OneOf(*DISPARITIES)]
+Price = Annotated[float, Range(0.0, 1e100)]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,14 @@ class Resolution:
         return Resolution(2 * self.rates - 1, 2 * self.thresholds - 1)
 
 
+class Problem(NamedTuple):
+    """What a planner solves, wherever episodes start."""
+
+    params: PopulationParams
+    disparity: str
+    resolution: Resolution
+
+
 class Plan(NamedTuple):
     """What is best for one price, on a grid."""
 
@@ -76,6 +85,8 @@ class Plan(NamedTuple):
     """(H + 1, S, S): sum of rewards from every step on, for every pair of rates; last row 0."""
     fairness: FloatArray
     """(H + 1, S, S): the same of 1 minus the disparity."""
+    problem: Problem
+    """Whose plan it is."""
 
 
 class Planner:
@@ -102,6 +113,8 @@ class Planner:
         self.model = PopulationModel(params)
         self.disparity = DISPARITIES.index(disparity)
         self.resolution = Resolution() if resolution is None else resolution
+        anywhere = replace(params, starts=(), start_range=(0.5, 0.5))
+        self.problem = Problem(anywhere, disparity, self.resolution)
         margin = params.rate_margin or 1e-6
         end = np.log1p(-margin) - np.log(margin)
         self.log_odds = np.linspace(-end, end, self.resolution.rates)
@@ -109,7 +122,7 @@ class Planner:
         self._tables = self._written_out()
 
     @validated
-    def plan(self, price: NonNegative = 0.0) -> Plan:
+    def plan(self, price: Price = 0.0) -> Plan:
         """Return what is best when a unit of fairness is worth `price` units of reward."""
         shape = (self.params.episode_length + 1, len(self.log_odds), len(self.log_odds))
         reward, fairness = np.zeros(shape), np.zeros(shape)
@@ -117,9 +130,9 @@ class Planner:
             reward[step], fairness[step] = back_up(
                 self._tables, price, reward[step + 1], fairness[step + 1]
             )
-        return Plan(price, reward, fairness)
+        return Plan(price, reward, fairness, self.problem)
 
-    def at(self, values: FloatArray, rates: ArrayLike) -> FloatArray:
+    def at(self, values: ArrayLike, rates: ArrayLike) -> FloatArray:
         """Interpolate values (S, S) of the grid at rates (..., 2).
 
         Raises
@@ -129,6 +142,8 @@ class Planner:
             those of the grid.
         """
         size = len(self.log_odds)
+        if not isinstance(values, np.ndarray):
+            values = np.asarray(checked("values", values, Annotated[ArrayLike, Axes(2)]))
         if np.shape(values) != (size, size):
             raise UsageError(f"values have shape {np.shape(values)}: give ({size}, {size})")
         cell, part = self._position(by_group("rates", rates))
@@ -203,12 +218,20 @@ class PlannedThresholds:
     ----------
     planner, plan
         The grid, and what was found on it.
+
+    Raises
+    ------
+    UsageError
+        If the plan is of another population, disparity or grid.
     """
 
     revision = 1
 
     @validated
     def __init__(self, planner: Planner, plan: Plan) -> None:
+        for name, own, given in zip(Problem._fields, planner.problem, plan.problem, strict=True):
+            if own != given:
+                raise UsageError(f"the plan is for other {name}: give one that this planner made")
         self._planner = planner
         self._plan = plan
         knots = planner.knots
@@ -312,7 +335,7 @@ def constrained_optimum(
     planner: Planner,
     starts: Rows,
     budget: Probability,
-    highest_price: Positive = 1000.0,
+    highest_price: Annotated[Price, Range(0.0, 1e100, above=True)] = 1000.0,
     tolerance: Positive = 1e-3,
 ) -> Optimum:
     """Find the best policy whose mean disparity over the starts is within a budget.
@@ -328,7 +351,8 @@ def constrained_optimum(
     highest_price
         Where the search for the price ends.
     tolerance
-        How close together prices are told apart, relative to the price.
+        How close together prices are told apart, relative to the price. Prices with no number
+        between them end the search, too.
 
     Raises
     ------
@@ -359,6 +383,8 @@ def constrained_optimum(
     while high.price - low.price > tolerance * max(1e-3, low.price):
         # Prices of interest span several powers of ten, and the first is zero.
         middle = np.sqrt(low.price * high.price) if low.price else high.price / 10.0
+        if not low.price < middle < high.price:
+            break
         tried = planner.plan(float(middle))
         loss, disparity = measured(tried)
         bound = max(bound, loss + tried.price * (disparity - budget))

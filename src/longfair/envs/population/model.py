@@ -75,7 +75,7 @@ class SurvivalTable:
     ------
     UsageError
         If the knots are not at least two rates that rise evenly, or the survival is not a share
-        for each of them.
+        for each of them that never rises with the score.
 
     Notes
     -----
@@ -92,6 +92,8 @@ class SurvivalTable:
                 f"survival has shape {shape}: give ({size}, {size}, {GROUPS}, 2, B + 1), "
                 f"for {size} knots and B bins"
             )
+        if (np.diff(survival, axis=-1) > 0).any():
+            raise UsageError("survival rises with the score: give shares that reach at least it")
         edges = shape[-1]
         self._first, self._scale = knots[0], (size - 1) / (knots[-1] - knots[0])
         self._bins = edges - 1
@@ -144,7 +146,6 @@ def _position(value: FloatArray, cells: int) -> tuple[Any, FloatArray]:
 _Scores = Annotated[str, OneOf(*SCORES)]
 
 
-@cache
 def adult_table(features: str = "adult") -> SurvivalTable:
     """Return a survival table of Adult scores that comes with the package.
 
@@ -158,7 +159,12 @@ def adult_table(features: str = "adult") -> SurvivalTable:
     UsageError
         When there is no such table, or it is missing or not the one this version was verified with.
     """
-    file = _TABLES / f"{checked('features', features, _Scores)}_survival.npz"
+    return _packaged_table(checked("features", features, _Scores))
+
+
+@cache
+def _packaged_table(features: str) -> SurvivalTable:
+    file = _TABLES / f"{features}_survival.npz"
     remedy = "run `python scripts/make_adult_tables.py` in the repository and reinstall"
     if not file.is_file():
         raise UsageError(f"{file} is missing: {remedy}")
@@ -239,7 +245,9 @@ class PopulationModel:
         """
         high = self._low + self._width
         threshold = _of_groups("thresholds", _bounded("thresholds", thresholds, self._low, high))
-        return self._accept(by_group("rates", rates), threshold)
+        rate = by_group("rates", rates)
+        _require_together(rates=rate, thresholds=threshold)
+        return self._accept(rate, threshold)
 
     def outcome(self, rates: ArrayLike, actions: ArrayLike) -> Outcome:
         """Return what actions (..., G) do in states (..., G).
@@ -247,12 +255,14 @@ class PopulationModel:
         Raises
         ------
         UsageError
-            If an action or a rate is not in [0, 1], or there is not one for every group.
+            If an action or a rate is not in [0, 1], there is not one for every group, or the other
+            axes of the two do not go together.
         """
         rate, action = _bounded("rates", rates), _bounded("actions", actions)
         for name, given in (("rates", rate), ("actions", action)):
             if given.shape[-1:] != (GROUPS,):
                 raise UsageError(f"{name} have shape {given.shape}: give (..., {GROUPS}), by group")
+        _require_together(rates=rate, actions=action)
         return self.transition(rate, action)
 
     def transition(self, rate: FloatArray, actions: ArrayLike) -> Outcome:
@@ -283,9 +293,12 @@ class PopulationModel:
         Raises
         ------
         UsageError
-            If a rate is not in [0, 1], or there is not one for every group.
+            If a rate is not in [0, 1], there is not one for every group, or the outcome is not of
+            such rates.
         """
-        return self.gaps(by_group("rates", rates), outcome)
+        rate = by_group("rates", rates)
+        _require_together(rates=rate, outcome=outcome.acceptance[..., 0])
+        return self.gaps(rate, outcome)
 
     def gaps(self, rate: FloatArray, outcome: Outcome) -> FloatArray:
         """Return the same as `disparities`, of rates that were checked before."""
@@ -366,6 +379,17 @@ def _bounded(name: str, given: ArrayLike, low: float = 0.0, high: float = 1.0) -
     if not inside.all():
         raise UsageError(f"{name} hold {values[~inside][0]}: give numbers in [{low:g}, {high:g}]")
     return values
+
+
+def _require_together(**given: FloatArray) -> None:
+    """Refuse two arrays that cannot be broadcast against each other."""
+    (name, one), (other_name, other) = given.items()
+    try:
+        np.broadcast_shapes(one.shape, other.shape)
+    except ValueError:
+        raise UsageError(
+            f"{name} have shape {one.shape} and {other_name} {other.shape}: give as many of both"
+        ) from None
 
 
 def by_group(name: str, given: ArrayLike) -> FloatArray:

@@ -15,7 +15,6 @@ from longfair.settings import (
     Count,
     EpisodeLength,
     OneOf,
-    Positive,
     Probability,
     Range,
     checked,
@@ -37,6 +36,8 @@ SCORES = (
 )
 """Features that are scores fitted to the Adult data; each has a table and a preset of its name."""
 
+_Fitness = Annotated[float, Range(1e-100, 1e100)]
+"""Numbers whose products with rates neither vanish nor overflow."""
 _Share = Annotated[float, Range(0.0, 1.0, above=True)]
 Rows = Annotated[ArrayLike, Axes(2), Range(0.0, 1.0)]
 """Rows of numbers in [0, 1], such as states (N, 2)."""
@@ -52,17 +53,17 @@ class FitnessTable:
 
     PRESETS: ClassVar[tuple[str, ...]] = ("cited", "mild", "adult_1", "adult_2")
 
-    unqualified_rejected: Positive
+    unqualified_rejected: _Fitness
     """Fitness of the unqualified who are rejected."""
-    unqualified_accepted: Positive
+    unqualified_accepted: _Fitness
     """Fitness of the unqualified who are accepted."""
-    qualified_rejected: Positive
+    qualified_rejected: _Fitness
     """Fitness of the qualified who are rejected."""
-    qualified_accepted: Positive
+    qualified_accepted: _Fitness
     """Fitness of the qualified who are accepted."""
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` naming the first field that is not a positive number."""
+        """Raise `UsageError` naming the first field that is out of range."""
         validate(self)
 
     @classmethod
@@ -118,7 +119,7 @@ class PopulationParams:
     """Qualification rates at the start of an episode are uniform in this range, independently."""
     starts: tuple[tuple[Probability, Probability], ...] = ()
     """Given states instead: copy i starts every episode in state number i, counted in a circle."""
-    rate_margin: Annotated[float, Range(0.0, 0.5)] = 0.001
+    rate_margin: Annotated[float, Range(0.0, 0.5, below=True)] = 0.001
     """Rates are kept this far from 0 and 1, which a group could never leave."""
     episode_length: EpisodeLength = 100
     """Steps per episode."""

@@ -23,10 +23,11 @@ from longfair.compiling import njit
 from longfair.envs.attention import AttentionVectorEnv
 from longfair.envs.epidemic import EpidemicVectorEnv
 from longfair.envs.lending import LendingVectorEnv
-from longfair.envs.wrappers import Boundaries, Window, halves
+from longfair.envs.vector import Batch
+from longfair.envs.wrappers import Boundaries, Window, WindowLength, halves
 from longfair.errors import UsageError
 from longfair.metrics.sinkhorn import sinkhorn_distances
-from longfair.settings import Count, checked
+from longfair.settings import checked
 
 FloatArray = NDArray[np.float64]
 Distance = Literal["scores", "sinkhorn", "sorted-counts"]
@@ -48,7 +49,7 @@ class Gaps(VectorWrapper[Any, Any, Any, Any]):
     environment: ClassVar[type[Any]]
 
     def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool) -> None:
-        super().__init__(env)
+        super().__init__(checked("env", env, Batch))
         self.as_coded = checked("as_coded", as_coded, bool)
         if not isinstance(env.unwrapped, self.environment):
             raise UsageError(f"{env}: give a batch of {self.environment.__name__}")
@@ -157,7 +158,7 @@ class LendingGaps(Gaps):
         distance: Distance = "scores",
     ) -> None:
         super().__init__(env, as_coded)
-        checked("window", window, Count)
+        checked("window", window, WindowLength)
         self._distance = DISTANCES[checked("distance", distance, Distance)]
         params = env.unwrapped.params  # type: ignore[attr-defined]  # checked above
         self._repay = np.array(params.repay_probability)
@@ -235,7 +236,7 @@ class AttentionGaps(Gaps):
         self, env: VectorEnv[Any, Any, Any], window: int = 300, as_coded: bool = False
     ) -> None:
         super().__init__(env, as_coded)
-        checked("window", window, Count)
+        checked("window", window, WindowLength)
         params = env.unwrapped.params  # type: ignore[attr-defined]  # checked above
         shape = env.num_envs, len(params.initial_rate)
         self._units, self._incidents = (Window(window, shape, np.float64) for _ in range(2))

@@ -10,7 +10,6 @@ from gymnasium import spaces
 from longfair.agents.evaluation import Act
 from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo.strategy import Moment, Strategy, intervened
-from longfair.errors import UsageError, near_misses
 
 
 def intervening(
@@ -47,11 +46,7 @@ def intervening(
         output = actor.output(observation)
         chosen = actor.drawn(output, rng)
         moment = Moment(observation, chosen, known, actor, output, rollout, rng)
-        try:
-            actions = intervened(strategy, moment)
-        except KeyError as error:
-            name = error.args[0]
-            raise UsageError(f"massaging needs info {name!r}: {near_misses(name, info)}") from None
+        actions = intervened(strategy, moment)
         if isinstance(action_space, spaces.Box):
             return np.clip(actions, action_space.low, action_space.high)
         return actions

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.f_ppo import FPPOL, GAPS
+from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
 from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, attribute, register
 from longfair.settings import Count, Natural, NonNegative
@@ -59,6 +59,7 @@ class AttentionFPPO(FPPOL):
     name: ClassVar[str] = "f-ppo-attention"
     revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = NEEDS
+    told_by: ClassVar[str] = TOLD_BY.format("AttentionGaps")
     units: Count = 6
     threshold: NonNegative = 0.08
     first: Natural = 15

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.f_ppo import FPPOL, GAPS
+from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
 from longfair.agents.ppo.strategy import FloatArray, Moment
 from longfair.agents.register import FAIR_PPO, register
 from longfair.settings import Natural, NonNegative, Range
@@ -54,6 +54,7 @@ class EpidemicFPPO(FPPOL):
     name: ClassVar[str] = "f-ppo-epidemic"
     revision: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = NEEDS
+    told_by: ClassVar[str] = TOLD_BY.format("EpidemicGaps")
     threshold: NonNegative = 0.01
     highest: NonNegative = 0.35
     growth: Annotated[float, Range(1.0, 2.0)] = 1.2

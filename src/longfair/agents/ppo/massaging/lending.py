@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.f_ppo import FPPOL, GAPS
+from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
 from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, register
 from longfair.settings import Natural, Probability, Share
@@ -52,6 +52,7 @@ class LendingFPPO(FPPOL):
     name: ClassVar[str] = "f-ppo-lending"
     revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
+    told_by: ClassVar[str] = TOLD_BY.format("LendingGaps")
     threshold: Probability = 0.5
     decay: Share = 0.985
     first: Natural = 17
