@@ -207,7 +207,7 @@ def test_time_is_a_third_column() -> None:
     agent.values[3, 7, 0] = [0.0, 2.0, 1.0]
     actions, _ = agent.predict([[7, 0, 3]])
     assert actions.tolist() == [1]
-    with pytest.raises(UsageError, match=r"shape \(1, 2\): give \(copies, 3\)"):
+    with pytest.raises(UsageError, match=r"shape \(1, 2\): give \(N, 3\)"):
         agent.predict([[7, 0]])
 
 
