@@ -174,11 +174,7 @@ def digest_of(store: Store, experiment: Experiment) -> str:
     arms = (*experiment.arms.values(), experiment.authors_arms)
     declared = [(arm.name, arm.config) for several in arms for arm in several]
     question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{held} {declared}')}"
-    known = store.index.answer(question)
-    if known is None:
-        known = Evidence.of(store, experiment).digest
-        store.index.remember({question: known})
-    return str(known)
+    return str(store.index.remembered(question, lambda: Evidence.of(store, experiment).digest))
 
 
 def _entries(store: Store, experiment: Experiment) -> Iterator[tuple[str, Entry]]:

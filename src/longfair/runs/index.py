@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,6 +160,14 @@ class Index:
         """Remember answers, plain values that JSON can hold, to questions."""
         rows = [(question, json.dumps(answer)) for question, answer in answers.items()]
         self._many("insert or replace into answers values (?, ?)", rows)
+
+    def remembered(self, question: str, compute: Callable[[], Any]) -> Any:
+        """Return the answer to a question, worked out and remembered where it is not known."""
+        known = self.answer(question)
+        if known is None:
+            known = compute()
+            self.remember({question: known})
+        return known
 
     def close(self) -> None:
         """Close the file."""
