@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longfair.errors import UsageError
-from longfair.wording import numeral
+from longfair.wording import with_interval
 
 RESAMPLES = 10_000
 """Bootstrap resamples behind every interval."""
@@ -88,9 +88,7 @@ class Estimate:
 
     def __str__(self) -> str:
         """Write the number and, in brackets, its interval."""
-        if self.low is None or self.high is None:
-            return numeral(self.value)
-        return f"{numeral(self.value)} [{numeral(self.low)}, {numeral(self.high)}]"
+        return with_interval(self.value, self.interval)
 
 
 def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
