@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 def line_of(entry: Entry) -> Line:
     """Return the line that a result makes."""
-    return Line(entry.file, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
+    return Line(entry.bytes_digest, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
 
 
 def tables(root: Path) -> dict[str, Line]:

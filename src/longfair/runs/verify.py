@@ -151,7 +151,7 @@ def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) 
     recorded: dict[str, set[str]] = defaultdict(set)
     for entry in store.index.entries():
         if not entry.problem:
-            recorded[entry.path.rsplit(".", 2)[0]].add(entry.source)
+            recorded[entry.path.rsplit(".", 2)[0]].add(entry.code_digest)
     found = []
     for name, digest in digests.items():
         for then in recorded.get(name, ()):
