@@ -26,8 +26,9 @@ from longfair.runs.statistics import (
     Kind,
     estimate,
     mean_effect,
-    percentile,
+    percentile_of,
     reduction_effect,
+    resampled,
     share,
     smallest,
 )
@@ -225,7 +226,8 @@ def by_percentiles(statistic: str, seeds: int, repeats: int) -> list[dict[str, o
     hits: dict[str, list[bool]] = {}
     for _ in range(repeats):
         point = draw(generator, seeds)
-        expanded, plain = percentile(point, seeds), _percentile(point, seeds)
+        expanded = percentile_of(*resampled(point, seeds), seeds)
+        plain = _percentile(point, seeds)
         for kind, found in (("expanded percentile", expanded), ("percentile", plain)):
             low, high = found.interval or (np.nan, np.nan)
             hits.setdefault(kind, []).append(low <= truth <= high)

@@ -100,7 +100,6 @@ SOLVERS: dict[Door, Callable[[], Mapping[str, Any]]] = {
     doughnuts.memoryless: lambda: {"served": PRESENCE[:1]},
     doughnuts.anybody_at_random: _of_presence,
     doughnuts.somebody_there_at_random: _of_presence,
-    doughnuts.always_the_same: _of_presence,
     doughnuts.fixed_priority: _of_presence,
     doughnuts.strict_rotation: _of_presence,
     doughnuts.rotation_skipping_absent: _of_presence,

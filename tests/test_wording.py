@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longfair.wording import numeral, plain
+from longfair.wording import numeral, plain, with_interval
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,8 @@ def test_few_digits_leave_zeros_and_no_exponent() -> None:
 )
 def test_names_become_words(name: str, words: str) -> None:
     assert plain(name) == words
+
+
+def test_a_number_stands_before_its_interval() -> None:
+    assert with_interval(0.15, (0.148, 17_000.0)) == "0.15 [0.148, 17,000]"
+    assert with_interval(0.15, None, "{:.0%}".format) == "15%"

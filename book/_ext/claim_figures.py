@@ -93,12 +93,12 @@ def drawing(sheet: Sheet, claim: Claim, store: Store) -> tuple[str, str]:
     stamps = [library_stamp("figures"), library_stamp("runs"), Path(__file__).read_text("utf-8")]
     told = canonical_json([sheet["numbers"], sheet["verdicts"]])
     question = sha256(f"strips {stamps} {told} {claim!r}")
-    known = store.index.answer(question)
-    if known is None:
-        drawn: Figure = strips(tables(sheet, claim))
-        known = [drawn.svg().decode(), drawn.alt_text]
-        store.index.remember({question: known})
-    return known[0], known[1]
+    svg, words = store.index.remembered(question, lambda: _drawn(strips(tables(sheet, claim))))
+    return svg, words
+
+
+def _drawn(figure: Figure) -> list[str]:
+    return [figure.svg().decode(), figure.alt_text]
 
 
 def strips(shown: Tables) -> Figure:

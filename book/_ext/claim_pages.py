@@ -26,7 +26,7 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
-from longfair.wording import numeral, plain
+from longfair.wording import numeral, plain, with_interval
 from markdown_table import table
 from repository import Repository
 
@@ -132,9 +132,8 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield plain(row["variant"])
     yield html.escape(plain(row["measure"])) or nothing
     yield row["whose"] or nothing
-    number = nothing if row["estimate"] is None else numeral(row["estimate"])
-    if row["interval"] is not None:
-        number += " [{}, {}]".format(*map(numeral, row["interval"]))
+    found = row["estimate"]
+    number = nothing if found is None else with_interval(found, row["interval"])
     measured = f'<br><small class="aside">{html.escape(row["measured"])}</small>'
     yield number + measured * bool(row["measured"])
     instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"

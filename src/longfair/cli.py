@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
-from longfair.wording import certainty, counted, numeral, plain
+from longfair.wording import certainty, counted, numeral, plain, with_interval
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -818,7 +818,7 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
             plain(verdict.variant),
             f"measure: {plain(verdict.measure)}" if verdict.measure else "",
             "" if verdict.first else verdict.whose,
-            _with_interval(verdict),
+            "" if verdict.estimate is None else with_interval(verdict.estimate, verdict.interval),
             "" if reported is None else f"reported {numeral(reported)}",
             f"on {counted(verdict.instances, 'instance')}" if verdict.instances else "",
             counted(len(verdict.seeds), "run") if verdict.seeds else "",
@@ -842,15 +842,6 @@ def _coloured(word: str, fragile: bool) -> Text:
     """Return a word or an answer in its colour, as wide as the longest."""
     told = f"{word} (fragile)" if fragile else word
     return Text(told.ljust(14), style=_COLOURS[word])
-
-
-def _with_interval(verdict: Verdict) -> str:
-    if verdict.estimate is None:
-        return ""
-    if verdict.interval is None:
-        return numeral(verdict.estimate)
-    low, high = map(numeral, verdict.interval)
-    return f"{numeral(verdict.estimate)} [{low}, {high}]"
 
 
 def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:

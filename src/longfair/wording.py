@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 LARGE = 1e7
@@ -34,6 +34,22 @@ def numeral(value: float, digits: int = 4) -> str:
     text = f"{value:.{digits}g}"
     large = "e+" in text or abs(float(text)) >= 1000
     return f"{float(text):,.0f}" if large and abs(float(text)) < LARGE else text
+
+
+def with_interval(
+    value: Any, interval: Iterable[Any] | None, written: Callable[[Any], str] = numeral
+) -> str:
+    """Write a number and, in brackets, its interval if it has one, as in "0.15 [0.148, 0.152]".
+
+    Parameters
+    ----------
+    value, interval
+        The number, and both ends.
+    written
+        Writes one number.
+    """
+    ends = "" if interval is None else " [{}, {}]".format(*map(written, interval))
+    return written(value) + ends
 
 
 def plain(name: str) -> str:

@@ -46,7 +46,7 @@ from longfair.papers import registry
 from longfair.runs import sources
 
 told = {"where": longfair.__file__, "agents": list(agents()), "modules": sorted(sys.modules)}
-told["of hopeful"] = sources.source_modules(find("hopeful").agent)
+told["of hopeful"] = sorted(sources._reached({find("hopeful").agent.__module__}))
 told["digests"] = {
     f"{name} {profile} {arm.name}": sources.arm_digest(arm)
     for name, experiment in registry.experiments().items()

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from alt_texts import contradictions
 
 import alt_text
 import generated
-from longfair.figures.words import contradictions, shown_axes
+from longfair.figures.words import shown_axes
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 
 

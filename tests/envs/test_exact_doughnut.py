@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from longfair.agents.finite import FiniteProblem
 from longfair.envs import doughnut
 from longfair.envs.doughnut.exact import (
     Controller,
-    always_the_same,
     anybody_at_random,
     controller_score,
     fixed_priority,
@@ -22,6 +22,11 @@ from longfair.envs.doughnut.exact import (
     strict_rotation,
 )
 from longfair.errors import UsageError
+
+
+def always_the_same(presence: Sequence[float]) -> Controller:
+    """Choose the first person, there or not."""
+    return memoryless([presence[0], *[0.0] * (len(presence) - 1)])
 
 
 @pytest.mark.parametrize(("discount", "value"), [(1.0, 37.6347), (0.99, 35.1488), (0.95, 26.8228)])

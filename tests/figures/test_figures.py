@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from alt_texts import contradictions
 from matplotlib.colors import to_rgb
 from matplotlib.text import Annotation, Text
 from PIL import Image
@@ -29,7 +30,7 @@ from longfair.figures import (
     trajectories,
 )
 from longfair.figures.style import GREY, canvas, introduce, number
-from longfair.figures.words import contradictions, shown_axes
+from longfair.figures.words import shown_axes
 from longfair.papers.styles import METHODS
 
 SEEDS = 10

@@ -9,8 +9,9 @@ from typing import Any
 
 import nbformat
 import pytest
+from alt_texts import contradictions
 
-from longfair.figures.words import Shown, contradictions
+from longfair.figures.words import Shown
 from run_notebooks import NOTEBOOKS, read_source, sources
 
 NAMES = [source.relative_to(NOTEBOOKS).with_suffix("").as_posix() for source in sources()]

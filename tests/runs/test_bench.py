@@ -8,37 +8,11 @@ import pytest
 import torch
 
 from longfair.errors import UsageError
-from longfair.runs.bench import (
-    Timing,
-    interleaved,
-    matrix_multiply_rate,
-    one_torch_thread,
-    ratio_of_medians,
-    steps_per_second,
-)
+from longfair.runs.bench import matrix_multiply_rate, one_torch_thread, steps_per_second
 
 
 def clock_of(ticks: Iterator[float]) -> Callable[[], float]:
     return lambda: next(ticks)
-
-
-def test_candidates_take_turns() -> None:
-    calls: list[str] = []
-    timings = interleaved(
-        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")},
-        repeats=3,
-        warmups=1,
-        clock=clock_of(iter([0, 1, 1, 3, 3, 13, 13, 15, 15, 17, 17, 19])),
-    )
-    assert "".join(calls) == "ab" + "ab" * 3
-    assert timings["a"].seconds == (1, 10, 2)
-    assert timings["b"].seconds == (2, 2, 2)
-    assert timings["a"].median == 2
-    assert timings["a"].best == 1
-
-
-def test_a_comparison_is_a_ratio_of_medians() -> None:
-    assert ratio_of_medians(Timing((6.0, 600.0, 5.0)), Timing((2.0, 0.1, 3.0))) == 3.0
 
 
 def test_steps_per_second_is_the_rate_of_the_best_window() -> None:
@@ -79,7 +53,5 @@ def test_torch_gets_its_threads_back() -> None:
 
 
 def test_bad_input_is_explained() -> None:
-    with pytest.raises(UsageError, match="at least one candidate"):
-        interleaved({})
     with pytest.raises(UsageError, match="both must be positive"):
         steps_per_second(lambda: 1, seconds=0.0)

@@ -115,6 +115,13 @@ def test_answers_are_remembered(store: Store) -> None:
     assert Index(store.root).answer("what?") == [1, {"a": None}]
 
 
+def test_what_is_remembered_is_not_computed_again(store: Store) -> None:
+    computed = iter([[1], [2]])
+    assert store.index.remembered("what?", lambda: next(computed)) == [1]
+    assert Index(store.root).remembered("what?", lambda: next(computed)) == [1]
+    assert store.index.remembered("what else?", lambda: next(computed)) == [2]
+
+
 def test_a_store_that_does_not_exist_is_empty(tmp_path: Path) -> None:
     store = Store(tmp_path / "nowhere")
     assert list(store.index.entries()) == []

@@ -296,14 +296,14 @@ def test_a_write_that_fails_leaves_the_old_result_whole(
     path = write(store, run)
     before = path.read_bytes()
 
-    def broken(*arguments: object, **options: object) -> None:
-        arguments[1].write(b"half a file")  # type: ignore[attr-defined]  # the open file
+    def broken(number: int) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(pq, "write_table", broken)
+    monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(OSError, match="disk full"):
         write(store, run, toy_table(0.5))
     assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
     assert len(store.load(experiment="toy/lending")) == 3
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from longfair.errors import UsageError, near_misses
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
-from longfair.wording import certainty, counted, numeral, plain, short_of_horizon
+from longfair.wording import certainty, counted, numeral, plain, short_of_horizon, with_interval
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
@@ -294,8 +294,4 @@ def _value(value: object) -> str:
 
 
 def _number(row: Row) -> str:
-    text = _value(row["estimate"])
-    if row["interval"] is None:
-        return text
-    low, high = row["interval"]
-    return f"{text} [{_value(low)}, {_value(high)}]"
+    return with_interval(row["estimate"], row["interval"], _value)

@@ -80,11 +80,7 @@ def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row
     asked = [(one.settings, one.variant, one.measure) for one in judged]
     stamp = (library_stamp("runs"), pools.evidence(claim.experiment).digest)
     question = sha256(f"numbers {OURS} {stamp} {asked} {claim!r}")
-    known: list[Row] | None = pools.store.index.answer(question)
-    if known is None:
-        known = list(_numbers(judged, pools))
-        pools.store.index.remember({question: known})
-    return known
+    return list(pools.store.index.remembered(question, lambda: list(_numbers(judged, pools))))
 
 
 def beside(rows: Iterable[Row]) -> list[Row]:

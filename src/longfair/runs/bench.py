@@ -1,20 +1,16 @@
 """Time things fairly.
 
-Times on a shared machine drift. So candidates that are compared take turns (A B A B ...), what
-is reported is the median, and a comparison is a ratio of medians from the same run. A rate that
-stands alone counts processor time, which does not run while others have the core, and is the best
-of several short windows, because others can only slow it down. What is timed is handed in as a
-function; nothing here knows what it does.
+Times on a shared machine drift. A rate counts processor time, which does not run while others have
+the core, and is the best of several short windows, because others can only slow it down. What is
+timed is handed in as a function; nothing here knows what it does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 from longfair.errors import UsageError
 
@@ -22,92 +18,6 @@ Clock = Callable[[], float]
 
 MATRIX_SIZES = (256, 384, 512, 768, 1024)
 """Sides of the square matrices that `matrix_multiply_rate` tries."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Times of one candidate.
-
-    Parameters
-    ----------
-    seconds
-        Every repeat, in order.
-    """
-
-    seconds: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """Median in seconds."""
-        return statistics.median(self.seconds)
-
-    @property
-    def best(self) -> float:
-        """Shortest time in seconds."""
-        return min(self.seconds)
-
-
-def interleaved(
-    candidates: Mapping[str, Callable[[], object]],
-    *,
-    repeats: int = 5,
-    warmups: int = 1,
-    clock: Clock = time.perf_counter,
-) -> dict[str, Timing]:
-    """Time candidates in turns.
-
-    Parameters
-    ----------
-    candidates
-        Functions by name. Each call is one repeat.
-    repeats
-        Timed calls of each.
-    warmups
-        Calls of each that come first and are not timed.
-    clock
-        Clock in seconds.
-
-    Returns
-    -------
-    dict of str to Timing
-        Times by name.
-
-    Raises
-    ------
-    UsageError
-        If there are no candidates or no repeats.
-    """
-    if not candidates or repeats < 1 or warmups < 0:
-        raise UsageError(
-            f"{len(candidates)} candidates, {repeats} repeats, {warmups} warmups: "
-            "give at least one candidate and one repeat"
-        )
-    for _ in range(warmups):
-        for candidate in candidates.values():
-            candidate()
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(repeats):
-        for name, candidate in candidates.items():
-            start = clock()
-            candidate()
-            seconds[name].append(clock() - start)
-    return {name: Timing(tuple(times)) for name, times in seconds.items()}
-
-
-def ratio_of_medians(slow: Timing, fast: Timing) -> float:
-    """How many times longer the one takes than the other.
-
-    Parameters
-    ----------
-    slow, fast
-        Times from one call of `interleaved`.
-
-    Returns
-    -------
-    float
-        Above 1 if ``fast`` is the faster one.
-    """
-    return slow.median / fast.median
 
 
 def steps_per_second(
@@ -184,8 +94,11 @@ def matrix_multiply_rate(
         for size in sizes:
             left, right = torch.rand(size, size), torch.rand(size, size)
             multiply = functools.partial(torch.mm, left, right, out=torch.empty(size, size))
-            timing = interleaved({"product": multiply}, repeats=repeats, clock=clock)["product"]
-            best = max(best, 2.0 * size**3 / timing.best)
+            multiply()
+            for _ in range(repeats):
+                start = clock()
+                multiply()
+                best = max(best, 2.0 * size**3 / (clock() - start))
     return best
 
 

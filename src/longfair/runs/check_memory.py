@@ -26,16 +26,14 @@ _SHAPE = [part.name for part in fields(CheckResult)]
 
 def codes_of(checks: Mapping[str, Check], store: Store) -> dict[str, str]:
     """Return the digest of the code that every check reaches, remembered while no file changes."""
-    question = f"code of checks {library_stamp()}"
-    known = store.index.answer(question) or {}
-    ours = {name for name, check in checks.items() if check.__module__.startswith("longfair.")}
-    found = {
-        name: known[name] if name in known and name in ours else source_digest(check)
-        for name, check in checks.items()
-    }
-    if ours - set(known):
-        store.index.remember({question: known | {name: found[name] for name in ours}})
-    return found
+    return {name: _code(name, check, store) for name, check in checks.items()}
+
+
+def _code(name: str, check: Check, store: Store) -> str:
+    if not check.__module__.startswith("longfair."):
+        return source_digest(check)
+    question = f"code of check {name} {library_stamp()}"
+    return str(store.index.remembered(question, lambda: source_digest(check)))
 
 
 def remembered(name: str, check: Check, code: str, store: Store) -> Check:
@@ -51,16 +49,12 @@ def remembered(name: str, check: Check, code: str, store: Store) -> Check:
         Whose index and file are asked.
     """
 
-    def answered() -> CheckResult:
-        question = sha256(f"check {name} {code} {_SHAPE}")
-        kept = store.index.answer(question)
-        if kept is None:
-            entry = _entries(store).get(name, {})
-            kept = entry["found"] if entry.get("code") == code else asdict(check())
-            store.index.remember({question: kept})
-        return CheckResult(**kept)
+    def found() -> dict[str, Any]:
+        entry = _entries(store).get(name, {})
+        return dict(entry["found"]) if entry.get("code") == code else asdict(check())
 
-    return answered
+    question = sha256(f"check {name} {code} {_SHAPE}")
+    return lambda: CheckResult(**store.index.remembered(question, found))
 
 
 def write(checks: Mapping[str, Check], store: Store) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import time
 import zipfile
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.runs.stopwatch import Seconds, Stopwatch
+from longfair.runs.writing import put
 
 SECONDS_BETWEEN = 120.0
 """A run that is stopped loses about this much, and the rollout it was in."""
@@ -73,17 +73,8 @@ class Checkpoint:
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **{f"_{k}": v for k, v in arrays.items()},
                  **{_SETTINGS: np.array(content)})  # fmt: skip
-        unfinished = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with unfinished.open("wb") as file:
-                file.write(buffer.getbuffer())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, self.path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
+        with contextlib.suppress(OSError):
+            put(self.path, buffer.getbuffer())
         self._last = time.monotonic()
 
     def read(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:

@@ -103,7 +103,7 @@ class Evidence:
                 config = _essence(arm, store.index.provenance(entry)["config"])
                 settings = _whose(config, declared[arm.name])
             identity = (run.profile, arm.method, arm.variant, run.seed)
-            rows.append((*identity, settings, state.status == "stale", entry.stamp))
+            rows.append((*identity, settings, state.status == "stale", entry.size_and_times))
         runs = pd.DataFrame(rows, columns=[*_RUN, "settings", "stale", "stamp"])
         return cls(experiment, runs.astype({"settings": str, "stale": bool}))
 
@@ -170,15 +170,11 @@ def digest_of(store: Store, experiment: Experiment) -> str:
     store, experiment
         As for `Evidence.of`.
     """
-    held = [f"{entry.path} {entry.file}" for _, entry in _entries(store, experiment)]
+    held = [f"{entry.path} {entry.bytes_digest}" for _, entry in _entries(store, experiment)]
     arms = (*experiment.arms.values(), experiment.authors_arms)
     declared = [(arm.name, arm.config) for several in arms for arm in several]
     question = f"evidence {experiment.id} {library_stamp()} {sha256(f'{held} {declared}')}"
-    known = store.index.answer(question)
-    if known is None:
-        known = Evidence.of(store, experiment).digest
-        store.index.remember({question: known})
-    return str(known)
+    return str(store.index.remembered(question, lambda: Evidence.of(store, experiment).digest))
 
 
 def _entries(store: Store, experiment: Experiment) -> Iterator[tuple[str, Entry]]:

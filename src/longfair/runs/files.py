@@ -1,16 +1,15 @@
 """One result: a Parquet file that holds the numbers, where they came from, and digests of both.
 
-A file is written next to its final place and then moved there in one step, so a file that exists
-is complete. Reading checks everything: a number, a row or a word of the provenance that was
-changed after writing is found, and named in one line.
+A file is written in one step, so one that exists is complete. Reading checks everything: a number,
+a row or a word of the provenance that was changed after writing is found, and named in one line.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
-import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ import pyarrow.parquet as pq
 from longfair.errors import FaultError, UsageError
 from longfair.runs.keys import key_in
 from longfair.runs.tables import SCHEMA
+from longfair.runs.writing import put
 
 ENDING = ".parquet"
 
@@ -59,22 +59,9 @@ def write(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
     words = json.dumps(dict(provenance), sort_keys=True, allow_nan=False).encode("utf-8")
     digests = {"content": content_digest(table), "provenance": hashlib.sha256(words).hexdigest()}
     metadata = {_PROVENANCE: words, _DIGESTS: json.dumps(digests).encode("utf-8")}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            pq.write_table(
-                table.replace_schema_metadata(metadata),
-                file,
-                compression="zstd",
-                write_page_checksum=True,
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    told, buffer = table.replace_schema_metadata(metadata), io.BytesIO()
+    pq.write_table(told, buffer, compression="zstd", write_page_checksum=True)
+    put(path, buffer.getbuffer())
 
 
 def read_table(path: Path, sound: str) -> pa.Table:

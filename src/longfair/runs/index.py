@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,13 +35,13 @@ _COLUMNS = "path, stamp, file, key, problem, processor, source"
 
 
 class Entry(NamedTuple):
-    """What one file says of itself."""
+    """What one file says of itself, in the order of the columns of the table ``files``."""
 
     path: str
     """Relative to the store, with slashes."""
-    stamp: str
-    """Size and times of the file."""
-    file: str
+    size_and_times: str
+    """Of the file on this disk; see `stamp_of`."""
+    bytes_digest: str
     """SHA-256 of the whole file; empty if it cannot be opened."""
     key: str = ""
     """Digest of the run's key; empty if the file is damaged."""
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     """Why the file cannot be trusted; empty if it can."""
     processor: str = ""
     """Class of the processor it was computed on; empty if the file is damaged."""
-    source: str = ""
+    code_digest: str = ""
     """Digest of the code it was computed with; empty if the file is damaged."""
 
 
@@ -102,7 +102,11 @@ class Index:
             name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
             stamp = stamp_of(path) or "none"
             entry = known.pop(name, None)
-            if entry is None or entry.stamp != stamp or (anew and not _same_bytes(path, entry)):
+            if (
+                entry is None
+                or entry.size_and_times != stamp
+                or (anew and not _same_bytes(path, entry))
+            ):
                 entry, words = _read(Path(path.path), name, stamp)
                 fresh[entry] = words
             found.append(entry)
@@ -160,6 +164,14 @@ class Index:
         """Remember answers, plain values that JSON can hold, to questions."""
         rows = [(question, json.dumps(answer)) for question, answer in answers.items()]
         self._many("insert or replace into answers values (?, ?)", rows)
+
+    def remembered(self, question: str, compute: Callable[[], Any]) -> Any:
+        """Return the answer to a question, worked out and remembered where it is not known."""
+        known = self.answer(question)
+        if known is None:
+            known = compute()
+            self.remember({question: known})
+        return known
 
     def close(self) -> None:
         """Close the file."""
@@ -296,7 +308,7 @@ def _same_bytes(file: os.DirEntry[str], entry: Entry) -> bool:
         content = bytes_of(Path(file.path))
     except OSError:
         return False
-    return hashlib.sha256(content).hexdigest() == entry.file
+    return hashlib.sha256(content).hexdigest() == entry.bytes_digest
 
 
 def stamp_of(file: Path | os.DirEntry[str]) -> str | None:

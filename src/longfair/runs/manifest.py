@@ -22,6 +22,7 @@ from filelock import FileLock
 from longfair.errors import UsageError
 from longfair.runs.files import bytes_of, text_of
 from longfair.runs.index import Entry
+from longfair.runs.writing import put
 
 if TYPE_CHECKING:
     from longfair.runs.store import Store
@@ -47,7 +48,7 @@ class Line(NamedTuple):
 
 def line_of(entry: Entry) -> Line:
     """Return the line that a result makes."""
-    return Line(entry.file, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
+    return Line(entry.bytes_digest, entry.key[:_DIGITS], entry.processor.replace(" ", "_"))
 
 
 def tables(root: Path) -> dict[str, Line]:
@@ -70,8 +71,7 @@ def write_table(path: Path, content: Any) -> None:
         Plain values that JSON can hold.
     """
     path = path.absolute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    put(path, f"{json.dumps(content, indent=1)}\n".encode())
     folder, root = path.parent.name, path.parents[1]
     if folder in TABLES:
         name = f"{folder}/{path.name}"
@@ -167,13 +167,7 @@ def add(root: Path, name: str, line: Line) -> None:
 def write(root: Path, lines: Mapping[str, Line]) -> None:
     """Replace the manifest, one line per path, sorted."""
     text = "".join(f"{name} {' '.join(lines[name])}\n" for name in sorted(lines))
-    unfinished = root / f".{FILE}.tmp"
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(root / FILE)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+    put(root / FILE, text.encode())
 
 
 def tidy(root: Path) -> None:

@@ -39,6 +39,7 @@ from longfair.runs.progress import Reporter, duration
 from longfair.runs.store import Store
 from longfair.runs.tables import checked
 from longfair.runs.worker import Failed, Finished, execute, one_line
+from longfair.runs.writing import put
 
 NO_MORE_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 """Errors of writing after which computing more would be for nothing."""
@@ -372,8 +373,7 @@ class _Session:
     def _kept_traceback(self, run: Run, failure: Failed) -> str:
         path = self.store.failure_path(run)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(failure.traceback, encoding="utf-8")
+            put(path, failure.traceback.encode())
         except OSError:
             with contextlib.suppress(OSError):
                 path.unlink()

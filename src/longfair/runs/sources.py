@@ -101,11 +101,6 @@ def _outside() -> list[Path]:
     return [Path(at) for spec in specs if spec for at in spec.submodule_search_locations or ()]
 
 
-def source_modules(*roots: Any) -> list[str]:
-    """Names of the modules that enter `source_digest`, sorted."""
-    return sorted(_reached(frozenset(root.__module__ for root in roots)))
-
-
 @cache
 def _digest_of(modules: frozenset[str]) -> str:
     return sha256("\n".join(f"{name} {_text_digest(name)}" for name in sorted(_reached(modules))))

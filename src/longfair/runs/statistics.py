@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longfair.errors import UsageError
-from longfair.wording import numeral
+from longfair.wording import with_interval
 
 RESAMPLES = 10_000
 """Bootstrap resamples behind every interval."""
@@ -88,9 +88,7 @@ class Estimate:
 
     def __str__(self) -> str:
         """Write the number and, in brackets, its interval."""
-        if self.low is None or self.high is None:
-            return numeral(self.value)
-        return f"{numeral(self.value)} [{numeral(self.low)}, {numeral(self.high)}]"
+        return with_interval(self.value, self.interval)
 
 
 def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
@@ -326,7 +324,20 @@ def smallest(
     return Estimate(value, low, high, seeds, statistic, level, odd)
 
 
-def percentile(statistic: Callable[[Floats], Floats], seeds: int, level: float = 0.95) -> Estimate:
+def resampled(statistic: Callable[[Floats], Floats], seeds: int) -> tuple[float, Floats]:
+    """Return a statistic of equally weighted seeds, and that of every resample.
+
+    Parameters
+    ----------
+    statistic
+        Function of weights of the seeds, shape (..., seeds), that reduces the last axis.
+    seeds
+        Number of seeds.
+    """
+    return float(statistic(np.full(seeds, 1 / seeds))), statistic(_resamples(seeds))
+
+
+def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.95) -> Estimate:
     """Estimate a statistic that has no standard error, by the percentiles of its resamples.
 
     Resamples of few seeds spread too little, so percentiles further out are taken: those that
@@ -335,34 +346,13 @@ def percentile(statistic: Callable[[Floats], Floats], seeds: int, level: float =
 
     Parameters
     ----------
-    statistic
-        Function of weights of the seeds, shape (..., seeds), that reduces the last axis.
+    value, resamples
+        As from `resampled`.
     seeds
         Number of seeds.
     level
         Level of the interval, between 0 and 1.
-
-    Returns
-    -------
-    Estimate
-        The statistic with equal weights, and its interval.
     """
-    return percentile_of(*resampled(statistic, seeds), seeds, level)
-
-
-def resampled(statistic: Callable[[Floats], Floats], seeds: int) -> tuple[float, Floats]:
-    """Return a statistic of equally weighted seeds, and that of every resample.
-
-    Parameters
-    ----------
-    statistic, seeds
-        As for `percentile`.
-    """
-    return float(statistic(np.full(seeds, 1 / seeds))), statistic(_resamples(seeds))
-
-
-def percentile_of(value: float, resamples: Floats, seeds: int, level: float) -> Estimate:
-    """Return what `percentile` returns, from what `resampled` returns."""
     if seeds == 1:
         return Estimate(value, None, None, 1, "percentile", level)
     tail = _normal(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1)))

@@ -352,7 +352,9 @@ class Store:
         selected = self._select(experiment, profile, methods, variants, seeds)
         if not selected:
             return no_results()
-        sound = {one.path: one.file for one in self.index.entries(experiment) if not one.problem}
+        sound = {
+            one.path: one.bytes_digest for one in self.index.entries(experiment) if not one.problem
+        }
         names = [entry.path.relative_to(self.root).as_posix() for entry in selected]
         tables = [
             files.read_table(entry.path, sound.get(name, ""))

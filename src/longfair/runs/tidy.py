@@ -18,6 +18,7 @@ from longfair.runs.experiment import Experiment, plan
 from longfair.runs.statistics import Estimate, estimate, paired_difference
 from longfair.runs.store import Store, no_results
 from longfair.runs.tables import ALL_GROUPS
+from longfair.wording import with_interval
 
 ARM = ["method", "variant"]
 """Columns that name an arm."""
@@ -378,10 +379,7 @@ def all_written(means: pd.DataFrame, form: str = ".3f") -> pd.Series[str]:
 
 
 def _text(value: Any, interval: tuple[Any, Any] | None, form: str) -> str:
-    if interval is None:
-        return f"{value:{form}}"
-    low, high = interval
-    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+    return with_interval(value, interval, f"{{:{form}}}".format)
 
 
 def final_table(

@@ -151,7 +151,7 @@ def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) 
     recorded: dict[str, set[str]] = defaultdict(set)
     for entry in store.index.entries():
         if not entry.problem:
-            recorded[entry.path.rsplit(".", 2)[0]].add(entry.source)
+            recorded[entry.path.rsplit(".", 2)[0]].add(entry.code_digest)
     found = []
     for name, digest in digests.items():
         for then in recorded.get(name, ()):
@@ -164,12 +164,12 @@ def unproven(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) 
 
 def _digests(store: Store, experiments: Callable[[], Mapping[str, Experiment]]) -> dict[str, str]:
     """Return the digest of every arm's code by name, remembered while no file changes."""
-    question = f"sources {library_stamp()}"
-    known = store.index.answer(question)
-    if known is None:
-        known = {name: arm_digest(arm) for name, arm in arms_by_name(experiments()).items()}
-        store.index.remember({question: known})
-    return dict(known)
+    return dict(
+        store.index.remembered(
+            f"sources {library_stamp()}",
+            lambda: {name: arm_digest(arm) for name, arm in arms_by_name(experiments()).items()},
+        )
+    )
 
 
 class Unseen(NamedTuple):

@@ -101,14 +101,6 @@ def somebody_there_at_random(presence: Presence) -> Controller:
 
 
 @validated
-def always_the_same(presence: Presence, person: Natural = 0) -> Controller:
-    """Choose one person, there or not."""
-    if person >= len(presence):
-        raise UsageError(f"person={person}: give 0 to {len(presence) - 1}")
-    return memoryless(np.asarray(presence) * (np.arange(len(presence)) == person))
-
-
-@validated
 def fixed_priority(presence: Presence) -> Controller:
     """Choose the first person who is there."""
     return memoryless(_first_there(np.asarray(presence)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
@@ -51,30 +51,30 @@ class AboutEqualRule(PairedRule):
         """Say by how much the methods may differ."""
         return f"{self.about(measure)} is within {self.margin:g} of {self.each_other}"
 
-    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+    def compared(self, case: Case, shared: Shared) -> Verdict:
         """Judge every difference; the weakest verdict counts."""
         verdicts = [
             case.decided(
-                self._found(case, paired, other, paired.method - array),
+                self._found(case, shared, other, shared.method - array),
                 self.method,
                 self.word,
             )
-            for other, array in paired.others.items()
+            for other, array in shared.others.items()
         ]
         return min(verdicts, key=_strength)
 
-    def _found(self, case: Case, paired: Paired, other: str, difference: Floats) -> Finding:
+    def _found(self, case: Case, shared: Shared, other: str, difference: Floats) -> Finding:
         found = case.smallest([mean_effect(difference)])
         both = f"{plain(self.method)} less that of {plain(other)}"
         what = f"{case.measured(self.quantity)} of {both} is {found}"
         return Finding(
             estimate=found,
             measured=self.difference(case, self.method, other),
-            detail=f"{what}, claimed within {self.margin:g}{paired.left_out}",
-            seeds=paired.seeds,
+            detail=f"{what}, claimed within {self.margin:g}{shared.left_out}",
+            seeds=shared.seeds,
             interquartile_mean=float(interquartile_mean(difference)),
             single=difference,
-            missing=paired.missing,
+            missing=shared.missing,
         )
 
 

@@ -114,9 +114,9 @@ class Case:
             raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
     def curves(self, quantity: Quantity, method: str) -> pd.DataFrame | None:
-        """Return one number per step and seed, or None if the method has no results."""
+        """Return one number per seed (rows) and step, or None if the method has no results."""
         arm = self._arm(method)
-        return None if arm is None else arm.curves(quantity, self.metric(quantity))
+        return None if arm is None else arm.curves(quantity, self.metric(quantity)).T
 
     def smallest(self, effects: Sequence[Effect]) -> Estimate:
         """Estimate the smallest of one or more effects over the same seeds."""

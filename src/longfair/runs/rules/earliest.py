@@ -10,7 +10,8 @@ import pandas as pd
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
-from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain, register
+from longfair.runs.rules.paired import Shared, SharedRule
+from longfair.runs.rules.rule import Numbers, Quantity, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @register("earliest")
 @dataclass(frozen=True)
-class EarliestRule(Rule):
+class EarliestRule(SharedRule):
     """``kind: earliest``. The method's mean curve reaches a level in fewer steps than each other's.
 
     A single run that jumps up and down reaches a level early by luck, so the first moment of each
@@ -65,24 +66,20 @@ class EarliestRule(Rule):
         """Return the word for an interval of the steps by which the method is earlier."""
         return of_effect(low, high, 0.0)
 
-    def judge(self, case: Case, name: str) -> Verdict:
-        """Judge over the seeds that the methods share."""
-        tables = {method: case.curves(self.quantity, method) for method in self.methods}
-        missing = [method for method, table in tables.items() if table is None]
-        curves = [table for table in tables.values() if table is not None]
-        if missing:
-            return case.not_attempted(missing)
-        common = set.intersection(*(set(curve.columns) for curve in curves))
-        seeds = sorted(int(seed) for seed in common)
-        if not seeds:
-            return case.undecided("the methods share no seed: run the same")
-        shared = [curve[seeds] for curve in curves]
-        found = case.percentile(self, lambda weights: self._lead(shared, weights), len(seeds))
-        equal = np.full(len(seeds), 1 / len(seeds))
-        moments = [first_reached(curve, equal, self.level) for curve in shared]
+    def tables(self, case: Case, method: str) -> list[pd.DataFrame | None]:
+        """Return the curves of a method."""
+        return [case.curves(self.quantity, method)]
+
+    def compared(self, case: Case, shared: Shared) -> Verdict:
+        """Judge the moments at which the mean curves reach the level."""
+        curves = [table.T for (table,) in shared.tables.values()]
+        seeds = len(shared.seeds)
+        found = case.percentile(self, lambda weights: self._lead(curves, weights), seeds)
+        equal = np.full(seeds, 1 / seeds)
+        moments = [first_reached(curve, equal, self.level) for curve in curves]
         said = [
             f"{plain(method)} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
-            for method, moment, curve in zip(self.methods, moments, shared, strict=True)
+            for method, moment, curve in zip(self.methods, moments, curves, strict=True)
         ]
         finding = Finding(
             estimate=found,
@@ -91,7 +88,7 @@ class EarliestRule(Rule):
             detail=f"steps until the mean curve of {plain(case.metric(self.quantity))} reaches "
             f"{self.level:g}: {', '.join(said)}; {plain(self.method)} is {found} earlier, claimed "
             "more than 0",
-            seeds=seeds,
+            seeds=shared.seeds,
             interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)

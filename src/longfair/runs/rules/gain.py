@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import (
@@ -111,37 +111,37 @@ class GainRule(PairedRule):
     def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
 
-    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+    def compared(self, case: Case, shared: Shared) -> Verdict:
         """Judge the smallest gain."""
-        effects, middle = case.once(self, "effects", lambda: self._effects(paired))
+        effects, middle = case.once(self, "effects", lambda: self._effects(shared))
         for other, effect in effects.items():
             if not np.isfinite(effect.value):
                 return case.undecided(
                     f"no reduction from {plain(other)}, whose mean is not positive",
-                    seeds=paired.seeds,
-                    missing=paired.missing,
+                    seeds=shared.seeds,
+                    missing=shared.missing,
                 )
         worst = min(effects, key=lambda other: effects[other].value)
         found = case.smallest(list(effects.values()))
         single = {
-            other: self.single(paired.method, array) for other, array in paired.others.items()
+            other: self.single(shared.method, array) for other, array in shared.others.items()
         }
         finding = Finding(
             estimate=found,
             measured=self.measured(case, worst),
             detail=self.sentence(case.measured(self.quantity), found, plain(worst))
-            + paired.left_out,
-            seeds=paired.seeds,
+            + shared.left_out,
+            seeds=shared.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
             single=np.min(list(single.values()), axis=0),
             better=case.once(self, "better", lambda: _better(single[worst])),
-            missing=paired.missing,
+            missing=shared.missing,
         )
         return case.decided(finding, self.method, self.word)
 
-    def _effects(self, paired: Paired) -> tuple[dict[str, Effect], float]:
+    def _effects(self, shared: Shared) -> tuple[dict[str, Effect], float]:
         """Return the effect by each other method, and the smallest with interquartile means."""
-        method, others = paired.method, paired.others
+        method, others = shared.method, shared.others
         effects = {other: self.effect(method, array) for other, array in others.items()}
         return effects, min(self.middle(method, array) for array in others.values())
 
@@ -181,6 +181,7 @@ class DifferenceOfMeans(GainRule):
 class _MarginRule(DifferenceOfMeans):
     """The effect is a difference of means, claimed to exceed a margin."""
 
+    side: ClassVar[str] = "above"
     margin: float = 0.0
 
     @classmethod
@@ -197,46 +198,28 @@ class _MarginRule(DifferenceOfMeans):
         """Return the word for an interval of the difference; see `of_effect`."""
         return of_effect(low, high, self.margin)
 
-    def beyond(self, measure: str, where: str) -> str:
+    def words(self, measure: str) -> str:
         """Say on which side of the others the method is to be, and by how much."""
         by = f" by at least {self.margin:g}" if self.margin else ""
-        return f"{self.about(measure)} is {where} {self.each_other}{by}"
+        return f"{self.about(measure)} is {self.side} {self.each_other}{by}"
 
-    def side(self, what: str, found: Estimate, other: str, where: str) -> str:
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say on which side of the other method it is, and what is claimed."""
-        return (
-            f"{what} of {plain(self.method)} is {found} {where} {other}, claimed {self.asked.words}"
-        )
+        beyond = f"{what} of {plain(self.method)} is {found} {self.side} {other}"
+        return f"{beyond}, claimed {self.asked.words}"
 
 
 @register("highest")
-@dataclass(frozen=True)
 class HighestRule(_MarginRule):
     """``kind: highest``. The method is higher than every other one by more than a margin."""
 
-    def words(self, measure: str) -> str:
-        """Say that the method is to be above."""
-        return self.beyond(measure, "above")
-
-    def sentence(self, what: str, found: Estimate, other: str) -> str:
-        """Say what was found and what is claimed."""
-        return self.side(what, found, other, "above")
-
 
 @register("lowest")
-@dataclass(frozen=True)
 class LowestRule(_MarginRule):
     """``kind: lowest``. The method is lower than every other one by more than a margin."""
 
     sign: ClassVar[float] = -1.0
-
-    def words(self, measure: str) -> str:
-        """Say that the method is to be below."""
-        return self.beyond(measure, "below")
-
-    def sentence(self, what: str, found: Estimate, other: str) -> str:
-        """Say what was found and what is claimed."""
-        return self.side(what, found, other, "below")
+    side: ClassVar[str] = "below"
 
 
 @register("at_least")

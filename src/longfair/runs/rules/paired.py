@@ -1,9 +1,10 @@
-"""What rules that compare methods share: their keys, and the numbers of the seeds in common."""
+"""What rules that compare methods share: the seeds that all methods have, and their keys."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain
 from longfair.runs.rules.words import IN_FAVOUR, Word
-from longfair.runs.statistics import Floats, joined
+from longfair.runs.statistics import Floats
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -20,25 +21,38 @@ Among = Literal["all", "available"]
 
 
 @dataclass(frozen=True)
-class Paired:
-    """The numbers a comparison rests on, over the seeds that all its methods share.
+class Shared:
+    """What methods gave, on the seeds that all of them have.
 
     Parameters
     ----------
-    method
-        Shape (seeds,).
-    others
-        The same of each other method that has results.
+    tables
+        By each method that has results, the judged one first: a series for each of the rule's
+        numbers, or a frame, with one row per seed.
     seeds
         In ascending order.
     missing
         Methods that have no results.
     """
 
-    method: Floats
-    others: dict[str, Floats]
+    tables: dict[str, list[Any]]
     seeds: list[int]
     missing: tuple[str, ...]
+
+    @cached_property
+    def arrays(self) -> dict[str, Floats]:
+        """The first of the rule's numbers by method, shape (seeds,) each."""
+        return {name: np.asarray(one[0], dtype=np.float64) for name, one in self.tables.items()}
+
+    @property
+    def method(self) -> Floats:
+        """The first number of the judged method, shape (seeds,)."""
+        return next(iter(self.arrays.values()))
+
+    @property
+    def others(self) -> dict[str, Floats]:
+        """The same of each other method that has results."""
+        return dict(list(self.arrays.items())[1:])
 
     @property
     def left_out(self) -> str:
@@ -47,8 +61,45 @@ class Paired:
         return f"; not compared with {names}, which was not run" if names else ""
 
 
+class SharedRule(Rule):
+    """A rule about the seeds that all its methods have."""
+
+    @abstractmethod
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the effect."""
+
+    @abstractmethod
+    def compared(self, case: Case, shared: Shared) -> Verdict:
+        """Judge what the methods gave on the seeds that they share."""
+
+    def tables(self, case: Case, method: str) -> list[Any]:
+        """Return what a method gave, one row per seed; None in the list without results."""
+        return [case.values(one.quantity, method) for one in self.numbers]
+
+    def lacks(self, shared: Shared) -> bool:
+        """Say whether too few methods have results."""
+        return bool(shared.missing)
+
+    def judge(self, case: Case, name: str) -> Verdict:
+        """Judge over the seeds that the methods share, if there are any."""
+        shared = case.once(self, "shared", lambda: self._shared(case))
+        if self.lacks(shared):
+            return case.not_attempted(shared.missing)
+        if not shared.seeds:
+            return case.undecided("the methods share no seed: run the same")
+        return self.compared(case, shared)
+
+    def _shared(self, case: Case) -> Shared:
+        found = {name: self.tables(case, name) for name in self.methods}
+        present = {name: tables for name, tables in found.items() if tables[0] is not None}
+        seeds_of_each = [set(table.index) for tables in present.values() for table in tables]
+        seeds = sorted(set.intersection(*seeds_of_each)) if present else []
+        tables = {name: [table.loc[seeds] for table in own] for name, own in present.items()}
+        return Shared(tables, seeds, tuple(name for name in found if name not in present))
+
+
 @dataclass(frozen=True)
-class PairedRule(Rule):
+class PairedRule(SharedRule):
     """A method is compared with others, paired by seed.
 
     With ``among: available`` it is judged against those of the others that have results, and the
@@ -92,38 +143,19 @@ class PairedRule(Rule):
         run = " (inconclusive at best until all were run)" if self.among == "available" else ""
         return f"that of {several}{listed(self.others)}{run}"
 
-    @abstractmethod
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the effect."""
-
-    @abstractmethod
-    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
-        """Judge the numbers of the methods."""
+    def lacks(self, shared: Shared) -> bool:
+        """Say whether the method, all others, or one that must be there have no results."""
+        needed = self.methods if self.among == "all" else (self.method,)
+        return len(shared.tables) < 2 or not set(needed).isdisjoint(shared.missing)
 
     def judge(self, case: Case, name: str) -> Verdict:
-        """Judge over the seeds that the methods share, if there are any."""
-        paired = case.once(self, "paired", lambda: self._paired(case))
-        if not paired.others or (paired.missing and self.among == "all"):
-            return case.not_attempted(paired.missing)
-        if not paired.seeds:
-            return case.undecided("the methods share no seed: run the same")
-        verdict = self.compared(case, name, paired)
-        if paired.missing and verdict.word in IN_FAVOUR:
+        """Judge over the seeds that the methods share; only all of the others speak for it."""
+        verdict = super().judge(case, name)
+        if verdict.missing and verdict.word in IN_FAVOUR:
             until, so_far = case.told("inconclusive"), case.told(verdict.word)
             detail = f"{verdict.detail}: {until} until it is, {so_far} so far"
             return replace(verdict, word="inconclusive", detail=detail)
         return verdict
-
-    def _paired(self, case: Case) -> Paired:
-        columns = {name: case.values(self.quantity, name) for name in self.methods}
-        present = {name: column for name, column in columns.items() if column is not None}
-        missing = tuple(name for name in columns if name not in present)
-        if self.method in missing:
-            return Paired(np.empty(0), {}, [], missing)
-        seeds = sorted(set.intersection(*(set(column.index) for column in present.values())))
-        arrays = joined(*(column.loc[seeds] for column in present.values()))
-        others = dict(zip(present, arrays, strict=True))
-        return Paired(others.pop(self.method), others, seeds, missing)
 
     def difference(self, case: Case, first: str, second: str) -> str:
         """Say in plain words which difference is measured."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Asked, Numbers, Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.paired import Shared, SharedRule
+from longfair.runs.rules.rule import Asked, Numbers, Quantity, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
-from longfair.runs.statistics import Floats, joined, share, share_difference
+from longfair.runs.statistics import Floats, share, share_difference
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @register("share")
 @dataclass(frozen=True)
-class ShareRule(Rule):
+class ShareRule(SharedRule):
     """``kind: share``. The share of runs above (or below) a number lies between two ends.
 
     Where one run in seven fails, a mean says nothing about the other six, and no interval of it
@@ -95,17 +96,9 @@ class ShareRule(Rule):
         """Return the word for an interval of the share, or of the difference of shares."""
         return within(low, high, self.low, self.high)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def compared(self, case: Case, shared: Shared) -> Verdict:
         """Count the runs, and judge their share by its interval."""
-        columns = {method: case.values(self.quantity, method) for method in self.methods}
-        missing = [method for method, column in columns.items() if column is None]
-        present = [column for column in columns.values() if column is not None]
-        if missing:
-            return case.not_attempted(missing)
-        seeds = sorted(set.intersection(*(set(column.index) for column in present)))
-        if not seeds:
-            return case.undecided("the methods share no seed: run the same")
-        hits = [self._hits(values) for values in joined(*(column.loc[seeds] for column in present))]
+        hits = [self._hits(values) for values in shared.arrays.values()]
         found = (
             share(hits[0], case.level)
             if self.other is None
@@ -113,7 +106,7 @@ class ShareRule(Rule):
         )
         where = self.counted.words
         counts = [
-            f"{int(one.sum())} of {len(seeds)} runs of {plain(method)}"
+            f"{int(one.sum())} of {len(shared.seeds)} runs of {plain(method)}"
             for one, method in zip(hits, self.methods, strict=True)
         ]
         finding = Finding(
@@ -121,7 +114,7 @@ class ShareRule(Rule):
             measured=self._measured(case, where),
             detail=f"{' and '.join(counts)} have {case.measured(self.quantity)} {where}: "
             f"{found}, claimed between {self.low:g} and {self.high:g}",
-            seeds=seeds,
+            seeds=shared.seeds,
             interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)

@@ -10,9 +10,10 @@ import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
-from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain, register
+from longfair.runs.rules.paired import Shared, SharedRule
+from longfair.runs.rules.rule import Numbers, Quantity, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
-from longfair.runs.statistics import Floats, joined
+from longfair.runs.statistics import Floats
 from longfair.wording import numeral
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TradeOffRule(Rule):
+class TradeOffRule(SharedRule):
     """Compare points of unfairness and reward; a rule says how.
 
     Every method is one point, the mean of its runs. Runs are resampled together, by seed. Words as
@@ -56,37 +57,24 @@ class TradeOffRule(Rule):
     def described(self, case: Case) -> str:
         """Say what the effect is."""
 
-    def judge(self, case: Case, name: str) -> Verdict:
-        """Judge over the seeds that the methods share."""
-        quantities = (self.unfairness, self.reward)
-        columns = [[case.values(axis, method) for method in self.methods] for axis in quantities]
-        missing = [
-            method
-            for method, column in zip(self.methods, columns[0], strict=True)
-            if column is None
-        ]
-        found = [column for row in columns for column in row if column is not None]
-        if missing:
-            return case.not_attempted(missing)
-        seeds = sorted(set.intersection(*(set(column.index) for column in found)))
-        if not seeds:
-            return case.undecided("the methods share no seed: run the same")
-        values = np.stack(joined(*(column.loc[seeds] for column in found)))
-        values = values.reshape(2, len(self.methods), len(seeds))
+    def compared(self, case: Case, shared: Shared) -> Verdict:
+        """Judge the points of the methods."""
+        of_reward, of_unfairness = zip(*shared.tables.values(), strict=True)
+        values = np.array([of_unfairness, of_reward])
         points = values.mean(axis=2)
         said = ", ".join(
             f"{plain(method)} {numeral(reward)} at {numeral(unfairness)}"
             for method, unfairness, reward in zip(self.methods, *points, strict=True)
         )
         effect = case.percentile(
-            self, lambda weights: self.effect(*(values @ weights.T)), len(seeds)
+            self, lambda weights: self.effect(*(values @ weights.T)), len(shared.seeds)
         )
         axes = f"{case.measured(self.reward)} at {case.measured(self.unfairness)}"
         finding = Finding(
             estimate=effect,
             measured=self.described(case),
             detail=f"{axes}: {said}; the effect is {effect}, claimed more than 0",
-            seeds=seeds,
+            seeds=shared.seeds,
             interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.paired import Paired, PairedRule
+from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import share
@@ -60,12 +60,12 @@ class WinsRule(PairedRule):
             f"in more than half of the runs {self.about(measure)} is {side} {self.each_other}{by}"
         )
 
-    def compared(self, case: Case, name: str, paired: Paired) -> Verdict:
+    def compared(self, case: Case, shared: Shared) -> Verdict:
         """Count the seeds in which the method is the best."""
         sign = 1.0 if self.higher else -1.0
-        gains = [sign * (paired.method - other) > self.margin for other in paired.others.values()]
+        gains = [sign * (shared.method - other) > self.margin for other in shared.others.values()]
         best = np.all(gains, axis=0)
-        others = " and ".join(plain(other) for other in paired.others)
+        others = " and ".join(plain(other) for other in shared.others)
         side = "above" if self.higher else "below"
         by = f" by more than {self.margin:g}" if self.margin else ""
         found = share(best, case.level)
@@ -75,9 +75,9 @@ class WinsRule(PairedRule):
             f"{plain(self.method)} {side} {others}{by}",
             detail=f"in {int(best.sum())} of {best.size} runs {case.measured(self.quantity)} of "
             f"{plain(self.method)} is {side} that of {others}{by}: {found}, claimed more than half"
-            f"{paired.left_out}",
-            seeds=paired.seeds,
+            f"{shared.left_out}",
+            seeds=shared.seeds,
             interquartile_mean=None,
-            missing=paired.missing,
+            missing=shared.missing,
         )
         return case.decided(finding, self.method, self.word)
