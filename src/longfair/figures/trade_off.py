@@ -28,7 +28,6 @@ from longfair.figures.style import (
 )
 
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
-_SUMMARY = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
 
 
 @drawing
@@ -36,7 +35,7 @@ def trade_off(
     summaries: pd.DataFrame,
     *,
     interval: str,
-    seeds: pd.DataFrame | None = None,
+    seeds: pd.DataFrame,
     references: pd.DataFrame | None = None,
     reward_label: str = "reward per step",
     bias_label: str = "bias",
@@ -48,8 +47,8 @@ def trade_off(
     Parameters
     ----------
     summaries
-        One row per method with columns method, reward, reward_low, reward_high, bias, bias_low,
-        bias_high; variant if methods come in several.
+        Columns method, metric, value, low, high; variant if methods come in several. Per method
+        one row for the metric `"reward"` and one for `"bias"`.
     interval
         What the crosses are, for example "mean with 95 % interval, 10 seeds".
     seeds
@@ -73,16 +72,14 @@ def trade_off(
     UsageError
         If a column is missing, a table is empty or a method has no style.
     """
-    summaries = require(summaries, ["method", *_SUMMARY], "summaries")
+    summaries = require(summaries, ["method", "metric", "value", "low", "high"], "summaries")
+    seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
     figure, (axes,) = canvas(7.2, 4.8)
     several = several_variants(summaries)
-    drawn = [summaries]
+    drawn = [seeds]
     with styled():
-        if seeds is not None:
-            seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
-            drawn = [seeds]
-            _dots(axes, seeds, styles)
-        _crosses(axes, summaries, styles)
+        _dots(axes, seeds, styles)
+        crosses = _crosses(axes, summaries, styles)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
@@ -92,8 +89,7 @@ def trade_off(
             references = require(references, ["method", "reward", "bias"], "references")
             drawn.append(references)
             _references(axes, references, styles)
-            obstacles = [summaries] if seeds is None else [summaries, seeds]
-            _write_names(figure, axes, references, obstacles, styles)
+            _write_names(figure, axes, references, [crosses, seeds], styles)
     alt_text = _describe(summaries, references, interval, reward_label, bias_label, styles)
     return Figure(figure, alt_text, pd.concat(drawn, ignore_index=True))
 
@@ -117,15 +113,18 @@ def _crosses(
     axes: Axes,
     summaries: pd.DataFrame,
     styles: Mapping[str, LineStyle] | None,
-) -> None:
+) -> pd.DataFrame:
+    """Draw the crosses; return where their middles are."""
+    middles = []
     for method, variant, rows in arms(summaries):
         style = method_style(method, variant, styles)
-        row = rows.iloc[0]
+        across, up = (_ends(rows, metric) for metric in ("bias", "reward"))
+        middles.append((across[0], up[0]))
         axes.errorbar(
-            row["bias"],
-            row["reward"],
-            xerr=_reach(row, "bias"),
-            yerr=_reach(row, "reward"),
+            across[0],
+            up[0],
+            xerr=_reach(*across),
+            yerr=_reach(*up),
             marker=style.marker,
             markersize=10,
             color=style.colour,
@@ -136,6 +135,7 @@ def _crosses(
             linestyle="none",
             zorder=4,
         )
+    return pd.DataFrame(middles, columns=["bias", "reward"])
 
 
 def _handles(
@@ -159,11 +159,15 @@ def _handles(
     return handles
 
 
-def _reach(row: pd.Series, quantity: str) -> np.ndarray:
+def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
+    """Return value, low and high of a metric of one method."""
+    row = rows[rows["metric"] == metric].iloc[0]
+    return float(row["value"]), float(row["low"]), float(row["high"])
+
+
+def _reach(value: float, low: float, high: float) -> np.ndarray:
     """How far the interval reaches below and above the value, never negative."""
-    below = row[quantity] - row[f"{quantity}_low"]
-    above = row[f"{quantity}_high"] - row[quantity]
-    reach: np.ndarray = np.maximum(0.0, np.array([[below], [above]], dtype=float))
+    reach: np.ndarray = np.maximum(0.0, [[value - low], [high - value]])
     return reach
 
 
@@ -262,12 +266,11 @@ def _describe(
     ]
     for method, variant, rows in arms(summaries):
         name = label(method_style(method, variant, styles), variant, several=several)
-        row = rows.iloc[0]
-        ends = [
-            f"{what} {number(row[key])}{within(row[f'{key}_low'], row[f'{key}_high'])}"
-            for key, what in (("bias", bias_label), ("reward", reward_label))
-        ]
-        parts.append(f"{name}: {', '.join(ends)}.")
+        said = []
+        for metric, what in (("bias", bias_label), ("reward", reward_label)):
+            value, low, high = _ends(rows, metric)
+            said.append(f"{what} {number(value)}{within(low, high)}")
+        parts.append(f"{name}: {', '.join(said)}.")
     if references is not None:
         for _, row in references.iterrows():
             name = method_style(str(row["method"]), "", styles).label

@@ -25,7 +25,6 @@ from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, 
 from longfair.papers.elbert.measures import measured
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import two_seeds
-from longfair.papers.seed_figures import interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
 
@@ -235,7 +234,7 @@ def group_bars(runs: Runs, variant: str) -> Figure | None:
     return group_rates(
         tidy.over_seeds(rows, [*tidy.ARM, "metric", "group"]),
         quantities=PANELS,
-        interval=interval_in_words(rows),
+        interval=tidy.interval_in_words(rows),
         group_names=["group 0 (starts higher)", "group 1"],
         styles=runs.look.styles,
     )

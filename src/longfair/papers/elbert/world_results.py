@@ -20,7 +20,6 @@ from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
@@ -532,9 +531,9 @@ def supply_and_demand(
     labels = rows["method"].map(lambda method: METHODS[method].label)
     panels = rows.assign(panel=labels, method=rows["line"])
     return curve_panels(
-        middles(panels, ["panel", *ARM, "step"], median=True),
+        tidy.middles(panels, ["panel", *ARM, "step"], median=True),
         quantity="supply or demand per step",
-        band=interval_in_words(rows, median=True),
+        band=tidy.interval_in_words(rows, median=True),
         styles=FIGURE_9,
         logarithmic_beyond=logarithmic_beyond,
     )
