@@ -549,6 +549,8 @@ def test_bad_tables_are_named() -> None:
         learning_curves(bands().drop(columns="low"), quantity="bias", band=INTERVAL)
     with pytest.raises(UsageError, match="summaries has no rows"):
         trade_off(summaries().iloc[:0], interval=INTERVAL, seeds=seeds())
+    with pytest.raises(UsageError, match="summaries has 0 rows of bias of g-ppo; give one"):
+        trade_off(summaries().drop(index=1), interval=INTERVAL, seeds=seeds())
     with pytest.raises(UsageError, match="frame has missing values"):
         trajectories(paths().assign(supply=np.nan))
     with pytest.raises(UsageError, match="frame, for nothing has no rows"):

@@ -8,17 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from longfair.figures._frames import arms, require, several_variants
+from longfair.figures._frames import Arms, Styles, arms, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
-    LineStyle,
     canvas,
     group_style,
-    label,
     large_axis,
     legend,
-    method_style,
     number,
     styled,
 )
@@ -33,7 +30,7 @@ def group_rates(
     quantities: Mapping[str, str],
     interval: str,
     group_names: Sequence[str] = (),
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
 ) -> Figure:
     """Draw one panel per quantity, one row per method and one bar per group.
 
@@ -66,11 +63,8 @@ def group_rates(
         ["method"],
         f"frame, for {' and '.join(quantities)}",
     )
-    several = several_variants(shown)
-    names = [
-        label(method_style(method, variant, styles), variant, several=several)
-        for method, variant, _ in arms(shown)
-    ]
+    parts = arms(shown, styles)
+    names = [style.label for style, _ in parts.values()]
     groups = sorted(int(group) for group in shown["group"].unique())
     height = 1.3 + 0.28 * len(names) * len(groups)
     figure, panels = canvas(
@@ -78,13 +72,13 @@ def group_rates(
     )
     with styled():
         for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
-            _bars(axes, shown[shown["metric"] == metric], groups, group_names)
+            _bars(axes, parts, metric, groups, group_names)
             axes.set_xlabel(text)
             axes.set_yticks(range(len(names)), names)
             axes.grid(axis="y", visible=False)
         panels[0].invert_yaxis()
         legend(figure)
-    alt_text = _describe_bars(shown, quantities, interval, group_names, styles)
+    alt_text = _describe_bars(parts, quantities, interval, group_names)
     return Figure(figure, alt_text, shown)
 
 
@@ -142,11 +136,16 @@ def _name(group: int, names: Sequence[str]) -> str:
     return group_style(group, names[group] if group < len(names) else "").label
 
 
-def _bars(axes: Axes, rows: pd.DataFrame, groups: Sequence[int], names: Sequence[str]) -> None:
+def _bars(
+    axes: Axes, parts: Arms, metric: str, groups: Sequence[int], names: Sequence[str]
+) -> None:
     thickness = 0.8 / len(groups)
     for place, group in enumerate(groups):
         style = group_style(group)
-        values = [part[part["group"] == group].iloc[0] for _, _, part in arms(rows)]
+        values = [
+            rows[(rows["metric"] == metric) & (rows["group"] == group)].iloc[0]
+            for _, rows in parts.values()
+        ]
         middle = np.array([row["value"] for row in values], dtype=float)
         low = np.array([row["low"] for row in values], dtype=float)
         high = np.array([row["high"] for row in values], dtype=float)
@@ -184,16 +183,10 @@ def _curves(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def _describe_bars(
-    rows: pd.DataFrame,
-    quantities: Mapping[str, str],
-    interval: str,
-    names: Sequence[str],
-    styles: Mapping[str, LineStyle] | None,
+    parts: Arms, quantities: Mapping[str, str], interval: str, names: Sequence[str]
 ) -> str:
-    several = several_variants(rows)
-    parts = [f"Bar charts of {', '.join(quantities.values())} by method and group; {interval}."]
-    for method, variant, of_method in arms(rows):
-        name = label(method_style(method, variant, styles), variant, several=several)
+    said = [f"Bar charts of {', '.join(quantities.values())} by method and group; {interval}."]
+    for style, of_method in parts.values():
         clauses = []
         for metric, text in quantities.items():
             of_metric = of_method[of_method["metric"] == metric].sort_values("group")
@@ -202,8 +195,8 @@ def _describe_bars(
                 for _, row in of_metric.iterrows()
             ]
             clauses.append(f"{text} {', '.join(values)}")
-        parts.append(f"{name}: {'; '.join(clauses)}.")
-    return " ".join(parts)
+        said.append(f"{style.label}: {'; '.join(clauses)}.")
+    return " ".join(said)
 
 
 def _describe_curves(

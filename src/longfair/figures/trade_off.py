@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,16 +12,15 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from longfair.figures._frames import arms, require, several_variants
+from longfair.errors import UsageError
+from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
     PIXELS_PER_INCH,
     LineStyle,
     canvas,
-    label,
     legend,
-    method_style,
     number,
     squeeze_beyond,
     styled,
@@ -39,7 +39,7 @@ def trade_off(
     references: pd.DataFrame | None = None,
     reward_label: str = "reward per step",
     bias_label: str = "bias",
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
@@ -70,33 +70,75 @@ def trade_off(
     Raises
     ------
     UsageError
-        If a column is missing, a table is empty or a method has no style.
+        If a column is missing, a table is empty, or a method has no style or not one row of a
+        metric.
     """
     summaries = require(summaries, ["method", "metric", "value", "low", "high"], "summaries")
     seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
+    if references is not None:
+        references = require(references, ["method", "reward", "bias"], "references")
+    dots = arms(seeds, styles)
+    crosses = [
+        _Point(style, _ends(rows, "bias"), _ends(rows, "reward"))
+        for style, rows in arms(summaries, styles).values()
+    ]
+    named = [
+        _Point(style, (row["bias"],) * 3, (row["reward"],) * 3)
+        for style, row in policies(references, styles)
+    ]
     figure, (axes,) = canvas(7.2, 4.8)
-    several = several_variants(summaries)
-    drawn = [seeds]
     with styled():
-        _dots(axes, seeds, styles)
-        crosses = _crosses(axes, summaries, styles)
+        _draw(axes, dots, crosses)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
         axes.set_ylabel(reward_label)
-        legend(figure, _handles(summaries, several, styles))
-        if references is not None:
-            references = require(references, ["method", "reward", "bias"], "references")
-            drawn.append(references)
-            _references(axes, references, styles)
-            _write_names(figure, axes, references, [crosses, seeds], styles)
-    alt_text = _describe(summaries, references, interval, reward_label, bias_label, styles)
-    return Figure(figure, alt_text, pd.concat(drawn, ignore_index=True))
+        legend(figure, [_handle(cross.style) for cross in crosses])
+        if named:
+            _write_names(figure, axes, named, crosses, seeds)
+    parts = [
+        f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
+        f"axis, best in the upper left corner; {interval}."
+    ]
+    parts += [cross.said(bias_label, reward_label) for cross in crosses]
+    parts += [f"Reference {point.said(bias_label, reward_label)}" for point in named]
+    drawn = [seeds] if references is None else [seeds, references]
+    return Figure(figure, " ".join(parts), pd.concat(drawn, ignore_index=True))
 
 
-def _dots(axes: Axes, seeds: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
-    for method, variant, rows in arms(seeds):
-        style = method_style(method, variant, styles)
+class _Point(NamedTuple):
+    """A method or policy: value, low and high of both quantities."""
+
+    style: LineStyle
+    bias: tuple[float, float, float]
+    reward: tuple[float, float, float]
+
+    @property
+    def place(self) -> tuple[float, float]:
+        return self.bias[0], self.reward[0]
+
+    def said(self, bias_label: str, reward_label: str) -> str:
+        ends = [
+            f"{what} {number(value)}{within(low, high)}"
+            for what, (value, low, high) in ((bias_label, self.bias), (reward_label, self.reward))
+        ]
+        return f"{self.style.label}: {', '.join(ends)}."
+
+
+def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
+    """Return value, low and high of a metric of one method."""
+    found = rows.loc[rows["metric"] == metric, ["value", "low", "high"]].to_numpy(float)
+    if len(found) != 1:
+        raise UsageError(
+            f"summaries has {len(found)} rows of {metric} of {rows['method'].iloc[0]}; give one"
+        )
+    value, low, high = found[0].tolist()
+    return value, low, high
+
+
+def _draw(axes: Axes, dots: Arms, crosses: Sequence[_Point]) -> None:
+    """Draw single runs as dots, and means or medians as crosses."""
+    for style, rows in dots.values():
         axes.plot(
             rows["bias"],
             rows["reward"],
@@ -107,19 +149,7 @@ def _dots(axes: Axes, seeds: pd.DataFrame, styles: Mapping[str, LineStyle] | Non
             markerfacecolor=style.face,
             alpha=0.45,
         )
-
-
-def _crosses(
-    axes: Axes,
-    summaries: pd.DataFrame,
-    styles: Mapping[str, LineStyle] | None,
-) -> pd.DataFrame:
-    """Draw the crosses; return where their middles are."""
-    middles = []
-    for method, variant, rows in arms(summaries):
-        style = method_style(method, variant, styles)
-        across, up = (_ends(rows, metric) for metric in ("bias", "reward"))
-        middles.append((across[0], up[0]))
+    for style, across, up in crosses:
         axes.errorbar(
             across[0],
             up[0],
@@ -135,34 +165,19 @@ def _crosses(
             linestyle="none",
             zorder=4,
         )
-    return pd.DataFrame(middles, columns=["bias", "reward"])
 
 
-def _handles(
-    summaries: pd.DataFrame, several: bool, styles: Mapping[str, LineStyle] | None
-) -> list[Line2D]:
-    handles = []
-    for method, variant, _ in arms(summaries):
-        style = method_style(method, variant, styles)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker=style.marker,
-                markersize=10,
-                color=style.colour,
-                markerfacecolor=style.face,
-                label=label(style, variant, several=several),
-            )
-        )
-    return handles
-
-
-def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
-    """Return value, low and high of a metric of one method."""
-    row = rows[rows["metric"] == metric].iloc[0]
-    return float(row["value"]), float(row["low"]), float(row["high"])
+def _handle(style: LineStyle) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=style.marker,
+        markersize=10,
+        color=style.colour,
+        markerfacecolor=style.face,
+        label=style.label,
+    )
 
 
 def _reach(value: float, low: float, high: float) -> np.ndarray:
@@ -171,37 +186,24 @@ def _reach(value: float, low: float, high: float) -> np.ndarray:
     return reach
 
 
-def _references(
-    axes: Axes, references: pd.DataFrame, styles: Mapping[str, LineStyle] | None
-) -> None:
-    for _, row in references.iterrows():
-        style = method_style(str(row["method"]), "", styles)
-        axes.plot(
-            row["bias"],
-            row["reward"],
-            linestyle="none",
-            marker=style.marker,
-            color=style.colour,
-            zorder=5,
-        )
-
-
 def _write_names(
     figure: MatplotlibFigure,
     axes: Axes,
-    references: pd.DataFrame,
-    obstacles: Sequence[pd.DataFrame],
-    styles: Mapping[str, LineStyle] | None,
+    named: Sequence[_Point],
+    crosses: Sequence[_Point],
+    seeds: pd.DataFrame,
 ) -> None:
-    """Write the name of each reference policy where it covers nothing."""
+    """Draw reference policies, and write the name of each where it covers nothing."""
+    for point in named:
+        style = point.style
+        axes.plot(*point.place, linestyle="none", marker=style.marker, color=style.colour, zorder=5)
     axes.margins(0.12)
     figure.draw_without_rendering()  # from here on the panel keeps its place
-    points = pd.concat([frame[["bias", "reward"]] for frame in (references, *obstacles)])
-    centres = axes.transData.transform(np.asarray(points, dtype=float))
+    places = [point.place for point in (*named, *crosses)]
+    centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7])]
-    for _, row in references.iterrows():
-        style = method_style(str(row["method"]), "", styles)
-        taken.append(_write(axes, style.label, (row["bias"], row["reward"]), taken))
+    for point in named:
+        taken.append(_write(axes, point.style.label, point.place, taken))
 
 
 def _write(
@@ -249,33 +251,3 @@ def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     high = np.minimum(first[..., 2:], second[..., 2:])
     areas: np.ndarray = np.maximum(high - low, 0.0).prod(axis=-1)
     return areas
-
-
-def _describe(
-    summaries: pd.DataFrame,
-    references: pd.DataFrame | None,
-    interval: str,
-    reward_label: str,
-    bias_label: str,
-    styles: Mapping[str, LineStyle] | None,
-) -> str:
-    several = several_variants(summaries)
-    parts = [
-        f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
-        f"axis, best in the upper left corner; {interval}."
-    ]
-    for method, variant, rows in arms(summaries):
-        name = label(method_style(method, variant, styles), variant, several=several)
-        said = []
-        for metric, what in (("bias", bias_label), ("reward", reward_label)):
-            value, low, high = _ends(rows, metric)
-            said.append(f"{what} {number(value)}{within(low, high)}")
-        parts.append(f"{name}: {', '.join(said)}.")
-    if references is not None:
-        for _, row in references.iterrows():
-            name = method_style(str(row["method"]), "", styles).label
-            parts.append(
-                f"Reference {name}: {bias_label} {number(row['bias'])}, "
-                f"{reward_label} {number(row['reward'])}."
-            )
-    return " ".join(parts)
