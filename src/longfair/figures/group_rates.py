@@ -12,7 +12,10 @@ from longfair.figures._frames import Arms, Styles, arms, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
+    LineStyle,
+    banded,
     canvas,
+    from_to,
     group_style,
     large_axis,
     legend,
@@ -57,12 +60,7 @@ def group_rates(
     UsageError
         If a column is missing, a table is empty or a method or group has no style.
     """
-    frame = require(frame, ["method", "metric", "group", "value", "low", "high"], "frame")
-    shown = require(
-        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
-        ["method"],
-        f"frame, for {' and '.join(quantities)}",
-    )
+    shown = _shown(frame, "method", quantities)
     parts = arms(shown, styles)
     names = [style.label for style, _ in parts.values()]
     groups = sorted(int(group) for group in shown["group"].unique())
@@ -113,12 +111,7 @@ def group_curves(
     UsageError
         If a column is missing, a table is empty or a group has no style.
     """
-    frame = require(frame, ["metric", "group", "step", "value", "low", "high"], "frame")
-    shown = require(
-        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
-        ["metric"],
-        f"frame, for {' and '.join(quantities)}",
-    )
+    shown = _shown(frame, "step", quantities)
     figure, panels = canvas(0.7 + 2.3 * len(quantities), 3.0, columns=len(quantities))
     last = float(shown["step"].max())
     with styled():
@@ -132,8 +125,19 @@ def group_curves(
     return Figure(figure, alt_text, shown)
 
 
+def _shown(frame: pd.DataFrame, column: str, quantities: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of single groups; refuse a table that is incomplete or has none."""
+    frame = require(frame, [column, "metric", "group", "value", "low", "high"], "frame")
+    rows = frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)]
+    return require(rows, ["metric"], f"frame, for {' and '.join(quantities)}")
+
+
+def _style(group: int, names: Sequence[str]) -> LineStyle:
+    return group_style(group, names[group] if group < len(names) else "")
+
+
 def _name(group: int, names: Sequence[str]) -> str:
-    return group_style(group, names[group] if group < len(names) else "").label
+    return _style(group, names).label
 
 
 def _bars(
@@ -141,7 +145,7 @@ def _bars(
 ) -> None:
     thickness = 0.8 / len(groups)
     for place, group in enumerate(groups):
-        style = group_style(group)
+        style = _style(group, names)
         values = [
             rows[(rows["metric"] == metric) & (rows["group"] == group)].iloc[0]
             for _, rows in parts.values()
@@ -159,27 +163,13 @@ def _bars(
             hatch=_HATCHES[group],
             edgecolor="white",
             error_kw={"ecolor": BLACK, "capsize": 2.5, "elinewidth": 1.2},
-            label=_name(group, names),
+            label=style.label,
         )
 
 
 def _curves(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
     for group, part in rows.groupby("group", sort=True):
-        style = group_style(int(str(group)))
-        part = part.sort_values("step")
-        axes.fill_between(
-            part["step"], part["low"], part["high"], color=style.colour, alpha=0.22, lw=0
-        )
-        axes.plot(
-            part["step"],
-            part["value"],
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markersize=5,
-            markevery=max(1, len(part) // 6),
-            label=_name(int(str(group)), names),
-        )
+        banded(axes, part, _style(int(str(group)), names), 6, markersize=5)
 
 
 def _describe_bars(
@@ -211,7 +201,7 @@ def _describe_curves(
         clauses = []
         for group, part in rows[rows["metric"] == metric].groupby("group", sort=True):
             part = part.sort_values("step")
-            begin, end = part["value"].iloc[0], part["value"].iloc[-1]
-            clauses.append(f"{_name(int(str(group)), names)} from {number(begin)} to {number(end)}")
+            ends = from_to(part["value"].iloc[0], part["value"].iloc[-1])
+            clauses.append(f"{_name(int(str(group)), names)} {ends}")
         parts.append(f"{text}: {', '.join(clauses)}.")
     return " ".join(parts)

@@ -17,7 +17,10 @@ from longfair.figures.style import (
     GREY,
     LineStyle,
     along_large_axis,
+    banded,
     canvas,
+    from_to,
+    head,
     large_axis,
     legend,
     number,
@@ -91,8 +94,6 @@ def learning_curves(
     figure, panels = canvas(
         *size, columns=1 + crowded, rows=rows, count=count, sharex=True, sharey=True
     )
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    span = f"from {number(first)} to {number(last)}"
     with styled():
         if crowded:
             _method_by_method(panels, curves, thin)
@@ -100,24 +101,15 @@ def learning_curves(
             for style, own in thin.values():
                 _single_runs(panels[0], style, own)
             _curves(panels[0], curves)
-        if across is None:
-            across, span = large_axis(panels[0], last), along_large_axis(first, last)
-        if logarithmic_beyond is not None:
-            additions = {squeeze_beyond(axes, logarithmic_beyond) for axes in panels}
-            quantity += additions.pop()
-        panels[0].set_xlim(left=first, right=last)
+        whole = figure if crowded else None
+        against = _axes(panels, bands["step"], quantity, across, logarithmic_beyond, whole)
         if crowded:
-            panels[0].set_xlabel("")
-            figure.supxlabel(across, fontsize="medium")
-            figure.supylabel(quantity, fontsize="medium")
             _behind(figure, panels, lines)
         else:
-            panels[0].set(xlabel=across, ylabel=quantity)
             _reference_lines(panels[0], lines)
             legend(figure)
     each = ", a panel for each method" if crowded else ""
-    opening = f"Line chart of {quantity} against {across}, {span}{each}; {band}."
-    said = [opening, *_ends(curves)]
+    said = [f"Line chart of {against}{each}; {band}.", *_ends(curves)]
     if lines:
         named = [f"{style.label} {number(row['value'])}" for style, row in lines]
         said.append(f"Horizontal reference lines: {', '.join(named)}.")
@@ -133,7 +125,7 @@ def _method_by_method(panels: Sequence[Axes], curves: Arms, thin: Arms) -> None:
         if arm in thin:
             _single_runs(axes, *thin[arm])
         _curves(axes, {arm: (style, own)})
-        axes.set_title(style.label, loc="left", fontsize=11, weight="bold")
+        head(axes, style.label)
 
 
 def _behind(figure: Drawing, panels: Sequence[Axes], lines: Policies) -> None:
@@ -181,45 +173,46 @@ def curve_panels(
     figure, panels = canvas(
         *size, columns=min(count, 2), rows=rows, count=count, sharex=True, sharey=True
     )
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    addition = ""
     with styled():
-        for axes, (title, curves) in zip(panels, parts.items(), strict=True):
-            _curves(axes, curves)
-            axes.set_title(title, loc="left", fontsize=11, weight="bold")
-            if logarithmic_beyond is not None:
-                addition = squeeze_beyond(axes, logarithmic_beyond)
-        across = large_axis(panels[0], last)
-        panels[0].set(xlabel="", xlim=(first, last))
-        figure.supxlabel(across, fontsize="medium")
-        quantity += addition
-        figure.supylabel(quantity, fontsize="medium")
+        for panel, (title, curves) in zip(panels, parts.items(), strict=True):
+            _curves(panel, curves)
+            head(panel, title)
+        against = _axes(panels, bands["step"], quantity, None, logarithmic_beyond, figure)
         legend(figure)
-    span = along_large_axis(first, last)
-    said = [f"Line chart of {quantity} against {across}, {span}; {band}."]
+    said = [f"Line chart of {against}; {band}."]
     for title, curves in parts.items():
         said += [f"{title}:", *_ends(curves)]
     return Figure(figure, " ".join(said), bands)
 
 
+def _axes(
+    panels: Sequence[Axes],
+    steps: pd.Series[float],
+    quantity: str,
+    across: str | None,
+    beyond: float | None,
+    whole: Drawing | None,
+) -> str:
+    """Scale and name the axes, beside the whole drawing if panels share them; return its words."""
+    first, last = float(steps.min()), float(steps.max())
+    span = from_to(first, last)
+    if across is None:
+        across, span = large_axis(panels[0], last), along_large_axis(first, last)
+    if beyond is not None:
+        quantity += {squeeze_beyond(axes, beyond) for axes in panels}.pop()
+    panels[0].set_xlim(first, last)
+    if whole is None:
+        panels[0].set(xlabel=across, ylabel=quantity)
+    else:
+        panels[0].set_xlabel("")
+        whole.supxlabel(across, fontsize="medium")
+        whole.supylabel(quantity, fontsize="medium")
+    return f"{quantity} against {across}, {span}"
+
+
 def _curves(axes: Axes, curves: Arms) -> None:
     for style, rows in curves.values():
-        rows = rows.sort_values("step")
-        axes.fill_between(
-            rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0
-        )
-        axes.plot(
-            rows["step"],
-            rows["value"],
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markerfacecolor=style.face,
-            markevery=max(1, len(rows) // 8),
-            clip_on=False,
-            zorder=3,
-            label=style.label,
-        )
+        banded(axes, rows, style, 8, clip_on=False, zorder=3)
 
 
 def _single_runs(axes: Axes, style: LineStyle, runs: pd.DataFrame) -> None:
@@ -282,4 +275,4 @@ def _ends(curves: Arms) -> Iterator[str]:
         begin, end = rows.iloc[0], rows.iloc[-1]
         width = f" (band {number(end['low'])} to {number(end['high'])})"
         shown = width if end["low"] < end["high"] else ""
-        yield f"{style.label} goes from {number(begin['value'])} to {number(end['value'])}{shown}."
+        yield f"{style.label} goes {from_to(begin['value'], end['value'])}{shown}."

@@ -93,7 +93,13 @@ def trade_off(
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
         axes.set_ylabel(reward_label)
-        legend(figure, [_handle(cross.style) for cross in crosses])
+        legend(
+            figure,
+            [
+                Line2D([], [], markersize=10, label=style.label, **style.points)
+                for style, *_ in crosses
+            ],
+        )
         if named:
             _write_names(figure, axes, named, crosses, seeds)
     parts = [
@@ -139,45 +145,20 @@ def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
 def _draw(axes: Axes, dots: Arms, crosses: Sequence[_Point]) -> None:
     """Draw single runs as dots, and means or medians as crosses."""
     for style, rows in dots.values():
-        axes.plot(
-            rows["bias"],
-            rows["reward"],
-            linestyle="none",
-            marker=style.marker,
-            markersize=4,
-            color=style.colour,
-            markerfacecolor=style.face,
-            alpha=0.45,
-        )
+        axes.plot(rows["bias"], rows["reward"], markersize=4, alpha=0.45, **style.points)
     for style, across, up in crosses:
         axes.errorbar(
             across[0],
             up[0],
             xerr=_reach(*across),
             yerr=_reach(*up),
-            marker=style.marker,
             markersize=10,
-            color=style.colour,
-            markerfacecolor=style.face,
             markeredgewidth=1.5,
             capsize=4,
             elinewidth=1.8,
-            linestyle="none",
             zorder=4,
+            **style.points,
         )
-
-
-def _handle(style: LineStyle) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker=style.marker,
-        markersize=10,
-        color=style.colour,
-        markerfacecolor=style.face,
-        label=style.label,
-    )
 
 
 def _reach(value: float, low: float, high: float) -> np.ndarray:
@@ -195,8 +176,7 @@ def _write_names(
 ) -> None:
     """Draw reference policies, and write the name of each where it covers nothing."""
     for point in named:
-        style = point.style
-        axes.plot(*point.place, linestyle="none", marker=style.marker, color=style.colour, zorder=5)
+        axes.plot(*point.place, zorder=5, **point.style.points)
     axes.margins(0.12)
     figure.draw_without_rendering()  # from here on the panel keeps its place
     places = [point.place for point in (*named, *crosses)]
