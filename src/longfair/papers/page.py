@@ -351,9 +351,7 @@ class Runs:
             logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
         )
 
-    def scatter(
-        self, *variants: str, caption: str, beside: Sequence[str] = (), name: str = "trade_off"
-    ) -> None:
+    def scatter(self, *variants: str, caption: str, beside: Sequence[str] = ()) -> None:
         """Show the look's two metrics of the last policies, mean and interval over single runs.
 
         Parameters
@@ -364,11 +362,9 @@ class Runs:
             One or two plain sentences.
         beside
             Policies without training that are drawn as points with names.
-        name
-            Name of the data, before variants and profile.
         """
         figure = self.scatter_figure(*variants, beside=beside)
-        self.show(figure, caption, "_".join([name, *variants, self.profile]))
+        self.show(figure, caption, "_".join(["trade_off", *variants, self.profile]))
 
     def scatter_figure(
         self,

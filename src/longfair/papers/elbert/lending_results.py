@@ -114,15 +114,13 @@ def final_table(results: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame:
-    """Hold the last policies of a variant against the numbers on the authors' poster.
+def beside_poster(results: pd.DataFrame) -> pd.DataFrame:
+    """Hold the last policies, as coded, against the numbers on the authors' poster.
 
     Parameters
     ----------
     results
         As from `Store.load`.
-    variant
-        Variant to compare; the poster shows what the authors' code did.
 
     Returns
     -------
@@ -139,7 +137,7 @@ def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFr
             for metric, methods in POSTER.items()
         }
         error = {metric: errors[place] for metric, errors in READING_ERROR.items()}
-        held = worlds.beside_poster(results, read, error, variant)
+        held = worlds.beside_poster(results, read, error)
         held = held.rename(columns={"poster": moment, "agrees": f"{moment} agrees"})
         found = pd.concat([found, held.drop(columns=found.columns, errors="ignore")], axis=1)
     return found
