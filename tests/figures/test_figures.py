@@ -35,6 +35,7 @@ from longfair.papers.styles import METHODS
 
 SEEDS = 10
 INTERVAL = "mean with 95 % interval, 10 seeds"
+ENDS = ("value", "low", "high")
 LEARNED = (
     ("g-ppo", "as_coded", 0.148, 0.161),
     ("elbert-po", "as_coded", 0.18, 0.023),
@@ -77,11 +78,12 @@ def runs() -> pd.DataFrame:
 
 def summaries() -> pd.DataFrame:
     rows = [
-        (method, variant, reward, reward - 0.01, reward + 0.01, bias, bias - 0.01, bias + 0.01)
+        (method, variant, metric, value, value - 0.01, value + 0.01)
         for method, variant, reward, bias in LEARNED
+        for metric, value in (("reward", reward), ("bias", bias))
     ]
-    names = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
-    return pd.DataFrame(rows, columns=["method", "variant", *names])
+    names = ["method", "variant", "metric", "value", "low", "high"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def seeds() -> pd.DataFrame:
@@ -113,12 +115,10 @@ def paths() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["trajectory", "group", "step", "supply", "demand"])
 
 
-def with_a_fall(frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Make all values negative, and those of one arm a hundred times as large."""
+def with_a_fall(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Make all values of some columns negative, those of one arm a hundred times as large."""
     fallen = (frame["method"] == "elbert-po") & (frame["variant"] == "as_coded")
-    names = [name for name in (value, f"{value}_low", f"{value}_high") if name in frame]
-    names += [name for name in ("low", "high") if name in frame and value == "value"]
-    moved = (frame[names] - 2).mul(np.where(fallen, 100, 1), axis=0)
+    moved = (frame[list(names)] - 2).mul(np.where(fallen, 100, 1), axis=0)
     return frame.assign(**moved)
 
 
@@ -129,9 +129,10 @@ def in_panels(*titles: str) -> pd.DataFrame:
 def squeezed_figures() -> dict[str, Figure]:
     lines = REFERENCES.iloc[:3].assign(value=[-1.9, -2.0, -2.6])
     points = REFERENCES.iloc[:3].assign(reward=[-1.9, -2.0, -5.0])
+    rewards = summaries()["metric"] == "reward"
     return {
         "squeezed_curves": learning_curves(
-            with_a_fall(bands(), "value"),
+            with_a_fall(bands(), *ENDS),
             runs=with_a_fall(runs(), "value"),
             references=lines,
             quantity="reward per step",
@@ -139,7 +140,7 @@ def squeezed_figures() -> dict[str, Figure]:
             logarithmic_beyond=-3.0,
         ),
         "squeezed_trade_off": trade_off(
-            with_a_fall(summaries(), "reward"),
+            with_a_fall(summaries(), *ENDS).where(rewards, summaries()),
             seeds=with_a_fall(seeds(), "reward"),
             references=points,
             interval=INTERVAL,
@@ -241,7 +242,8 @@ def test_names_in_the_trade_off_cover_no_point() -> None:
     figure = FIGURES["trade_off"].figure
     figure.draw_without_rendering()
     axes = figure.axes[0]
-    points = pd.concat([REFERENCES, summaries(), seeds()])[["bias", "reward"]].to_numpy(float)
+    middles = pd.DataFrame(LEARNED, columns=["method", "variant", "reward", "bias"])
+    points = pd.concat([REFERENCES, middles, seeds()])[["bias", "reward"]].to_numpy(float)
     pixels = axes.transData.transform(points)
     for text in figure.findobj(Annotation):
         box = Text.get_window_extent(text)
@@ -385,7 +387,7 @@ def test_an_axis_can_be_logarithmic_beyond_a_number(name: str) -> None:
 
 
 def test_an_axis_can_be_logarithmic_above_a_number() -> None:
-    rising = with_a_fall(bands(), "value")
+    rising = with_a_fall(bands(), *ENDS)
     rising = rising.assign(**{name: -rising[name] for name in ("value", "low", "high")})
     figure = learning_curves(rising, quantity="demand", band=INTERVAL, logarithmic_beyond=5.0)
     ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
@@ -432,7 +434,11 @@ def test_trade_off_says_both_numbers_of_every_method_and_reference() -> None:
 
 def test_trade_off_calls_what_is_across_by_its_label() -> None:
     figure = trade_off(
-        summaries(), interval=INTERVAL, bias_label="gap in rates", reward_label="cash"
+        summaries(),
+        interval=INTERVAL,
+        seeds=seeds(),
+        bias_label="gap in rates",
+        reward_label="cash",
     )
     assert "G-PPO (as coded): gap in rates 0.161 (" in figure.alt_text
     assert "cash 0.148 (" in figure.alt_text
@@ -440,10 +446,8 @@ def test_trade_off_calls_what_is_across_by_its_label() -> None:
 
 
 def test_an_interval_that_is_its_value_is_not_written() -> None:
-    told = summaries()
-    for quantity in ("reward", "bias"):
-        told[f"{quantity}_low"] = told[f"{quantity}_high"] = told[quantity]
-    text = trade_off(told, interval="median, no interval").alt_text
+    told = summaries().assign(low=summaries()["value"], high=summaries()["value"])
+    text = trade_off(told, interval="median, no interval", seeds=seeds()).alt_text
     assert "G-PPO (as coded): bias 0.161, reward per step 0.148." in text
 
 
@@ -545,7 +549,9 @@ def test_bad_tables_are_named() -> None:
     with pytest.raises(UsageError, match="bands lacks the column low"):
         learning_curves(bands().drop(columns="low"), quantity="bias", band=INTERVAL)
     with pytest.raises(UsageError, match="summaries has no rows"):
-        trade_off(summaries().iloc[:0], interval=INTERVAL)
+        trade_off(summaries().iloc[:0], interval=INTERVAL, seeds=seeds())
+    with pytest.raises(UsageError, match="summaries has 0 rows of bias of g-ppo; give one"):
+        trade_off(summaries().drop(index=1), interval=INTERVAL, seeds=seeds())
     with pytest.raises(UsageError, match="frame has missing values"):
         trajectories(paths().assign(supply=np.nan))
     with pytest.raises(UsageError, match="frame, for nothing has no rows"):

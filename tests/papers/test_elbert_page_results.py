@@ -17,7 +17,7 @@ from longfair.papers.elbert import lending_results as lending
 from longfair.papers.elbert import notions_results as notions
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.page import Look, Runs
-from longfair.papers.seed_figures import middles
+from longfair.runs.tidy import middles
 from longfair.runs.verdicts import Verdict
 
 ATTENTION = registry.experiment("elbert/attention-harder")

@@ -13,7 +13,6 @@ from longfair.figures import Figure, Folded, LineStyle, Words, folded
 from longfair.papers import registry
 from longfair.papers.elbert.world_results import FIGURE_9, supply_and_demand
 from longfair.papers.page import NOT_STORED, Look, Page, Runs
-from longfair.papers.seed_figures import interval_in_words
 from longfair.runs.rules.words import Word
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict
@@ -80,10 +79,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr("longfair.figures.display._display", displayed)
     return shown
-
-
-def test_intervals_are_named_with_their_seeds() -> None:
-    assert interval_in_words(LEARNED) == "mean, no interval, 2 seeds"
 
 
 def test_curves_have_thin_lines_only_if_wanted() -> None:

@@ -65,9 +65,9 @@ def test_load_selects(store: Store) -> None:
         profile="smoke",
         methods=["fair", "reject-all"],
         variants=["as_coded"],
-        seeds=[0, 2],
     )
-    assert set(zip(chosen["method"], chosen["seed"], strict=True)) == {("fair", 0), ("fair", 2)}
+    found = set(zip(chosen["method"], chosen["seed"], strict=True))
+    assert found == {("fair", 0), ("fair", 1), ("fair", 2)}
     nothing = store.load(experiment="toy/lending", profile="book")
     assert nothing.empty
     assert list(nothing.columns) == list(chosen.columns)
@@ -102,7 +102,7 @@ def test_load_names_the_near_miss(store: Store) -> None:
 def test_provenance_has_one_row_per_run(store: Store) -> None:
     for run in runs_of(seeds=2):
         write(store, run)
-    table = store.provenance(experiment="toy/lending", methods=["fair"])
+    table = store.provenance(experiment="toy/lending").query("method == 'fair'")
     assert table["seed"].tolist() == [0, 1]
     assert table["wall_seconds"].tolist() == [1.5, 1.5]
     assert table["config"].iloc[0]["bias"] == 0.1

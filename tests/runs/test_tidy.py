@@ -216,6 +216,18 @@ def test_one_seed_has_no_interval() -> None:
     assert (one["high"] == one["value"]).all()
 
 
+def test_of_two_seeds_no_interval_is_drawn() -> None:
+    rows = tidy.final(results_of({GREEDY: [0.1, 0.2], FAIR: [0.1, 0.2, 0.4]}))
+    rows = rows[rows["metric"] == "reward"]
+    two, three = tidy.middles(rows, tidy.ARM, median=False).to_dict("records")
+    assert two["low"] == two["high"] == two["value"]
+    assert three["low"] < three["value"] < three["high"]
+    words = tidy.interval_in_words(rows)
+    assert words == "mean and 95 % interval, 2 to 3 seeds, none of two"
+    words = tidy.interval_in_words(rows[rows["method"] == "g-ppo"])
+    assert words == "mean, no interval, 2 seeds"
+
+
 def test_seeds_are_counted_in_words() -> None:
     learned = RESULTS[RESULTS["variant"] == "as_coded"]
     assert tidy.seeds_in_words(RESULTS) == "1 to 4 seeds"
@@ -268,22 +280,21 @@ def test_two_kinds_that_nobody_could_see_are_written_as_one() -> None:
     assert table.loc[FAIR, "reward"].startswith("0.399 [")
 
 
-@pytest.mark.parametrize(("metric", "divisor"), [("bias", 10), ("bias_exact", 9)])
-def test_trade_off_takes_the_bias_asked_for(metric: str, divisor: int) -> None:
-    summary = tidy.trade_off_summary(RESULTS, bias=metric).set_index("method")
-    row = summary.loc["g-ppo"]
-    assert (row["reward"], row["bias"]) == pytest.approx((0.25, 0.25 / divisor))
-    assert 0.0 < row["reward_low"] < 0.25 < row["reward_high"] < 0.5
-    assert row["bias_low"] == pytest.approx(row["reward_low"] / divisor, abs=0.004)
-    runs = tidy.trade_off_runs(RESULTS, bias=metric)
+@pytest.mark.parametrize(
+    ("reward", "bias", "first"),
+    [
+        ("reward", "bias", (0.1, 0.01)),
+        ("reward", "bias_exact", (0.1, 0.1 / 9)),
+        ("bias_exact", "reward", (0.1 / 9, 0.1)),
+    ],
+)
+def test_reward_and_bias_are_the_metrics_asked_for(
+    reward: str, bias: str, first: tuple[float, float]
+) -> None:
+    runs = tidy.reward_and_bias(RESULTS, reward, bias)
     assert list(runs.columns) == ["method", "variant", "seed", "reward", "bias"]
-    assert runs["bias"].iloc[1] == pytest.approx(0.2 / divisor)
-
-
-def test_trade_off_takes_the_reward_asked_for() -> None:
-    summary = tidy.trade_off_summary(RESULTS, reward="bias_exact").set_index("method")
-    assert summary.loc["bar", "reward"] == pytest.approx(0.2 / 9)
-    assert tidy.trade_off_runs(RESULTS, reward="bias_exact")["reward"].iloc[0] == 0.1 / 9
+    assert len(runs) == 12
+    assert tuple(runs.loc[0, ["reward", "bias"]]) == first
 
 
 def test_the_same_arms_stand_side_by_side_and_say_whether_their_intervals_meet() -> None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from longfair.errors import UsageError
+from longfair.figures.style import LineStyle, label, method_style
+
+Styles = Mapping[str, LineStyle] | None
+"""Styles of methods the library does not know."""
+
+Arms = dict[tuple[str, str], tuple[LineStyle, pd.DataFrame]]
+"""Style and rows by method and variant."""
+
+Policies = list[tuple[LineStyle, "pd.Series[float]"]]
+"""Style and row of policies that learn nothing."""
 
 
 def require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:
@@ -23,12 +34,21 @@ def require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFr
     return frame if "variant" in frame.columns else frame.assign(variant="")
 
 
-def arms(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield method, variant and rows of every method, in order of appearance."""
+def arms(frame: pd.DataFrame, styles: Styles) -> Arms:
+    """Part a frame of `require` by method and variant, in order of appearance.
+
+    Labels of styles name the variant where methods come in several.
+    """
+    several = frame.loc[frame["variant"] != "reference", "variant"].nunique() > 1
+    found: Arms = {}
     for (method, variant), rows in frame.groupby(["method", "variant"], sort=False):
-        yield str(method), str(variant), rows
+        arm = str(method), str(variant)
+        style = method_style(*arm, styles)
+        found[arm] = replace(style, label=label(style, arm[1], several=several)), rows
+    return found
 
 
-def several_variants(frame: pd.DataFrame) -> bool:
-    """Say whether the methods of a frame need their variant named."""
-    return frame.loc[frame["variant"] != "reference", "variant"].nunique() > 1
+def policies(references: pd.DataFrame | None, styles: Styles) -> Policies:
+    """Style the rows of a table with the column method; none where there is no table."""
+    rows = [] if references is None else [row for _, row in references.iterrows()]
+    return [(method_style(str(row["method"]), "", styles), row) for row in rows]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as Drawing
 
-from longfair.figures.style import canvas, on_a_phone
+from longfair.figures.style import canvas, head, on_a_phone
 
 
 class Panels(NamedTuple):
@@ -39,7 +39,7 @@ def square_panels(frame: pd.DataFrame, axes: str) -> Panels:
     drawing, panels = canvas(*size, columns=columns, rows=rows, count=len(parts))
     filled = [(panel, str(title), own) for panel, (title, own) in zip(panels, parts, strict=True)]
     for panel, title, _ in filled:
-        panel.set_title(title, loc="left", fontsize=11, weight="bold")
+        head(panel, title)
         panel.set(xlabel=axes.format(0), ylabel=axes.format(1))
     return Panels(drawing, panels, filled)
 

@@ -72,15 +72,7 @@ def dot_intervals(
             places += 0.26 * (index - (len(series) - 1) / 2)
             shown = rows[["value", "low", "high"]].clip(lower=lowest).to_numpy(dtype=float)
             axes.hlines(places, shown[:, 1], shown[:, 2], color=style.colour, lw=2.0)
-            axes.plot(
-                shown[:, 0],
-                places,
-                color=style.colour,
-                marker=style.marker,
-                linestyle="none",
-                clip_on=False,
-                label=style.label,
-            )
+            axes.plot(shown[:, 0], places, clip_on=False, label=style.label, **style.points)
         for name in names:
             rows = frame.loc[frame["name"] == name, ["series", "value", "low", "high"]]
             said = [

@@ -21,9 +21,10 @@ from longfair.figures.style import (
     VERMILION,
     YELLOW,
     canvas,
+    from_to,
     group_style,
+    head,
     legend,
-    number,
     on_a_phone,
     styled,
 )
@@ -61,7 +62,7 @@ def policy_lines(frame: pd.DataFrame, *, across: str, up: str) -> Figure:
         for axes, policy in zip(panels, policies, strict=True):
             for index, group in enumerate(groups):
                 _line(axes, _rows(frame, policy=policy, group=group), index, group)
-            _head(axes, policy)
+            head(axes, textwrap.fill(policy, _TITLE_WIDTH))
             axes.set_xlabel(across)
         panels[0].set_ylabel(up)
         legend(figure)
@@ -108,7 +109,7 @@ def policy_shares(frame: pd.DataFrame, *, across: str, up: str, ranked: bool = F
         for axes, (group, policy) in zip(panels, places, strict=True):
             _stack(axes, _rows(frame, policy=policy, group=group), parts, colours, ranked)
             if group == groups[0] or on_a_phone():
-                _head(axes, policy)
+                head(axes, textwrap.fill(policy, _TITLE_WIDTH))
             if group == groups[-1]:
                 axes.set_xlabel(across)
             if policy == policies[0] or on_a_phone():
@@ -132,22 +133,10 @@ def _rows(frame: pd.DataFrame, **names: str) -> pd.DataFrame:
     return frame.sort_values("step", kind="stable")
 
 
-def _head(axes: Axes, policy: str) -> None:
-    axes.set_title(textwrap.fill(policy, _TITLE_WIDTH), loc="left", fontsize=11, weight="bold")
-
-
 def _line(axes: Axes, rows: pd.DataFrame, index: int, group: str) -> None:
-    style = group_style(index, group)
-    axes.plot(
-        rows["step"],
-        rows["value"],
-        color=style.colour,
-        linestyle=style.line,
-        marker=style.marker,
-        markersize=5,
-        markevery=(index, max(1, len(rows) // 5)),
-        label=style.label,
-    )
+    marks = (index, max(1, len(rows) // 5))
+    curve = group_style(index, group).curve
+    axes.plot(rows["step"], rows["value"], markersize=5, markevery=marks, **curve)
 
 
 def _stack(
@@ -181,11 +170,11 @@ def _colours(number_of_parts: int, ranked: bool) -> list[str]:
 
 
 def _ends(rows: pd.DataFrame) -> str:
-    return f"from {number(rows['value'].iloc[0])} to {number(rows['value'].iloc[-1])}"
+    return from_to(rows["value"].iloc[0], rows["value"].iloc[-1])
 
 
 def _span(frame: pd.DataFrame) -> str:
-    return f"from {number(frame['step'].min())} to {number(frame['step'].max())}"
+    return from_to(frame["step"].min(), frame["step"].max())
 
 
 def _describe_lines(frame: pd.DataFrame, across: str, up: str) -> str:

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from longfair.figures._frames import arms, require, several_variants
+from longfair.figures._frames import Arms, Styles, arms, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
     LineStyle,
+    banded,
     canvas,
+    from_to,
     group_style,
-    label,
     large_axis,
     legend,
-    method_style,
     number,
     styled,
 )
@@ -33,7 +33,7 @@ def group_rates(
     quantities: Mapping[str, str],
     interval: str,
     group_names: Sequence[str] = (),
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
 ) -> Figure:
     """Draw one panel per quantity, one row per method and one bar per group.
 
@@ -60,17 +60,9 @@ def group_rates(
     UsageError
         If a column is missing, a table is empty or a method or group has no style.
     """
-    frame = require(frame, ["method", "metric", "group", "value", "low", "high"], "frame")
-    shown = require(
-        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
-        ["method"],
-        f"frame, for {' and '.join(quantities)}",
-    )
-    several = several_variants(shown)
-    names = [
-        label(method_style(method, variant, styles), variant, several=several)
-        for method, variant, _ in arms(shown)
-    ]
+    shown = _shown(frame, "method", quantities)
+    parts = arms(shown, styles)
+    names = [style.label for style, _ in parts.values()]
     groups = sorted(int(group) for group in shown["group"].unique())
     height = 1.3 + 0.28 * len(names) * len(groups)
     figure, panels = canvas(
@@ -78,13 +70,13 @@ def group_rates(
     )
     with styled():
         for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
-            _bars(axes, shown[shown["metric"] == metric], groups, group_names)
+            _bars(axes, parts, metric, groups, group_names)
             axes.set_xlabel(text)
             axes.set_yticks(range(len(names)), names)
             axes.grid(axis="y", visible=False)
         panels[0].invert_yaxis()
         legend(figure)
-    alt_text = _describe_bars(shown, quantities, interval, group_names, styles)
+    alt_text = _describe_bars(parts, quantities, interval, group_names)
     return Figure(figure, alt_text, shown)
 
 
@@ -119,12 +111,7 @@ def group_curves(
     UsageError
         If a column is missing, a table is empty or a group has no style.
     """
-    frame = require(frame, ["metric", "group", "step", "value", "low", "high"], "frame")
-    shown = require(
-        frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)],
-        ["metric"],
-        f"frame, for {' and '.join(quantities)}",
-    )
+    shown = _shown(frame, "step", quantities)
     figure, panels = canvas(0.7 + 2.3 * len(quantities), 3.0, columns=len(quantities))
     last = float(shown["step"].max())
     with styled():
@@ -138,15 +125,31 @@ def group_curves(
     return Figure(figure, alt_text, shown)
 
 
+def _shown(frame: pd.DataFrame, column: str, quantities: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows of single groups; refuse a table that is incomplete or has none."""
+    frame = require(frame, [column, "metric", "group", "value", "low", "high"], "frame")
+    rows = frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)]
+    return require(rows, ["metric"], f"frame, for {' and '.join(quantities)}")
+
+
+def _style(group: int, names: Sequence[str]) -> LineStyle:
+    return group_style(group, names[group] if group < len(names) else "")
+
+
 def _name(group: int, names: Sequence[str]) -> str:
-    return group_style(group, names[group] if group < len(names) else "").label
+    return _style(group, names).label
 
 
-def _bars(axes: Axes, rows: pd.DataFrame, groups: Sequence[int], names: Sequence[str]) -> None:
+def _bars(
+    axes: Axes, parts: Arms, metric: str, groups: Sequence[int], names: Sequence[str]
+) -> None:
     thickness = 0.8 / len(groups)
     for place, group in enumerate(groups):
-        style = group_style(group)
-        values = [part[part["group"] == group].iloc[0] for _, _, part in arms(rows)]
+        style = _style(group, names)
+        values = [
+            rows[(rows["metric"] == metric) & (rows["group"] == group)].iloc[0]
+            for _, rows in parts.values()
+        ]
         middle = np.array([row["value"] for row in values], dtype=float)
         low = np.array([row["low"] for row in values], dtype=float)
         high = np.array([row["high"] for row in values], dtype=float)
@@ -160,40 +163,20 @@ def _bars(axes: Axes, rows: pd.DataFrame, groups: Sequence[int], names: Sequence
             hatch=_HATCHES[group],
             edgecolor="white",
             error_kw={"ecolor": BLACK, "capsize": 2.5, "elinewidth": 1.2},
-            label=_name(group, names),
+            label=style.label,
         )
 
 
 def _curves(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
     for group, part in rows.groupby("group", sort=True):
-        style = group_style(int(str(group)))
-        part = part.sort_values("step")
-        axes.fill_between(
-            part["step"], part["low"], part["high"], color=style.colour, alpha=0.22, lw=0
-        )
-        axes.plot(
-            part["step"],
-            part["value"],
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markersize=5,
-            markevery=max(1, len(part) // 6),
-            label=_name(int(str(group)), names),
-        )
+        banded(axes, part, _style(int(str(group)), names), 6, markersize=5)
 
 
 def _describe_bars(
-    rows: pd.DataFrame,
-    quantities: Mapping[str, str],
-    interval: str,
-    names: Sequence[str],
-    styles: Mapping[str, LineStyle] | None,
+    parts: Arms, quantities: Mapping[str, str], interval: str, names: Sequence[str]
 ) -> str:
-    several = several_variants(rows)
-    parts = [f"Bar charts of {', '.join(quantities.values())} by method and group; {interval}."]
-    for method, variant, of_method in arms(rows):
-        name = label(method_style(method, variant, styles), variant, several=several)
+    said = [f"Bar charts of {', '.join(quantities.values())} by method and group; {interval}."]
+    for style, of_method in parts.values():
         clauses = []
         for metric, text in quantities.items():
             of_metric = of_method[of_method["metric"] == metric].sort_values("group")
@@ -202,8 +185,8 @@ def _describe_bars(
                 for _, row in of_metric.iterrows()
             ]
             clauses.append(f"{text} {', '.join(values)}")
-        parts.append(f"{name}: {'; '.join(clauses)}.")
-    return " ".join(parts)
+        said.append(f"{style.label}: {'; '.join(clauses)}.")
+    return " ".join(said)
 
 
 def _describe_curves(
@@ -218,7 +201,7 @@ def _describe_curves(
         clauses = []
         for group, part in rows[rows["metric"] == metric].groupby("group", sort=True):
             part = part.sort_values("step")
-            begin, end = part["value"].iloc[0], part["value"].iloc[-1]
-            clauses.append(f"{_name(int(str(group)), names)} from {number(begin)} to {number(end)}")
+            ends = from_to(part["value"].iloc[0], part["value"].iloc[-1])
+            clauses.append(f"{_name(int(str(group)), names)} {ends}")
         parts.append(f"{text}: {', '.join(clauses)}.")
     return " ".join(parts)

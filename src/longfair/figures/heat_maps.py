@@ -12,7 +12,7 @@ from longfair.errors import UsageError
 from longfair.figures._frames import require
 from longfair.figures._panels import scale, square_panels
 from longfair.figures.display import Figure, drawing
-from longfair.figures.style import VERMILION, number, styled
+from longfair.figures.style import VERMILION, from_to, number, styled
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def heat_maps(cells: pd.DataFrame, *, value: str, axes: str, smallest: str = "")
     """
     cells = require(cells, list(COLUMNS), "cells")
     ends = float(cells["value"].min()), float(cells["value"].max())
-    parts = [f"Heat maps of {value}, from {number(ends[0])} to {number(ends[1])}."]
+    parts = [f"Heat maps of {value}, {from_to(*ends)}."]
     with styled():
         panels = square_panels(cells, axes)
         for panel, title, own in panels.filled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,18 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from longfair.figures._frames import arms, require, several_variants
+from longfair.figures._frames import Arms, Policies, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
     LineStyle,
     along_large_axis,
+    banded,
     canvas,
-    label,
+    from_to,
+    head,
     large_axis,
     legend,
-    method_style,
     number,
     on_a_phone,
     squeeze_beyond,
@@ -40,7 +41,7 @@ def learning_curves(
     band: str,
     runs: pd.DataFrame | None = None,
     references: pd.DataFrame | None = None,
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
     across: str | None = None,
     logarithmic_beyond: float | None = None,
 ) -> Figure:
@@ -84,81 +85,55 @@ def learning_curves(
         runs = require(runs, ["method", "seed", "step", "value"], "runs")
     if references is not None:
         references = require(references, ["method", "value"], "references")
-    methods = len(list(arms(bands)))
-    crowded = runs is not None and methods > CROWDED
-    rows = -(-methods // 2) if crowded else 1
+    curves, thin = arms(bands, styles), {} if runs is None else arms(runs, styles)
+    lines = policies(references, styles)
+    crowded = bool(thin) and len(curves) > CROWDED
+    count = len(curves) if crowded else 1
+    rows = -(-count // 2)
     size = (7.2, 0.9 + 2.3 * rows) if crowded else (7.2, 4.2)
-    count = methods if crowded else 1
     figure, panels = canvas(
         *size, columns=1 + crowded, rows=rows, count=count, sharex=True, sharey=True
     )
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    span = f"from {number(first)} to {number(last)}"
     with styled():
         if crowded:
-            _method_by_method(panels, bands, runs, styles)
+            _method_by_method(panels, curves, thin)
         else:
-            _single_runs(panels[0], runs, styles)
-            _curves(panels[0], bands, styles)
-        if across is None:
-            across, span = large_axis(panels[0], last), along_large_axis(first, last)
-        if logarithmic_beyond is not None:
-            additions = {squeeze_beyond(axes, logarithmic_beyond) for axes in panels}
-            quantity += additions.pop()
-        panels[0].set_xlim(left=first, right=last)
+            for style, own in thin.values():
+                _single_runs(panels[0], style, own)
+            _curves(panels[0], curves)
+        whole = figure if crowded else None
+        against = _axes(panels, bands["step"], quantity, across, logarithmic_beyond, whole)
         if crowded:
-            panels[0].set_xlabel("")
-            figure.supxlabel(across, fontsize="medium")
-            figure.supylabel(quantity, fontsize="medium")
-            _behind(figure, panels, references, styles)
+            _behind(figure, panels, lines)
         else:
-            panels[0].set(xlabel=across, ylabel=quantity)
-            if references is not None:
-                _reference_lines(panels[0], references, styles)
+            _reference_lines(panels[0], lines)
             legend(figure)
     each = ", a panel for each method" if crowded else ""
-    opening = f"Line chart of {quantity} against {across}, {span}{each}; {band}."
-    alt_text = " ".join([opening, *_described(bands, references, styles)])
-    return Figure(figure, alt_text, bands if runs is None else runs)
+    said = [f"Line chart of {against}{each}; {band}.", *_ends(curves)]
+    if lines:
+        named = [f"{style.label} {number(row['value'])}" for style, row in lines]
+        said.append(f"Horizontal reference lines: {', '.join(named)}.")
+    return Figure(figure, " ".join(said), bands if runs is None else runs)
 
 
-def _method_by_method(
-    panels: Sequence[Axes],
-    bands: pd.DataFrame,
-    runs: pd.DataFrame | None,
-    styles: Mapping[str, LineStyle] | None,
-) -> None:
+def _method_by_method(panels: Sequence[Axes], curves: Arms, thin: Arms) -> None:
     """Give every method a panel, with the curves of the others in grey."""
-    several = several_variants(bands)
-    every = list(arms(bands))
-    for axes, (method, variant, own) in zip(panels, every, strict=True):
-        for _, _, other in every:
+    for axes, (arm, (style, own)) in zip(panels, curves.items(), strict=True):
+        for _, other in curves.values():
             if other is not own:
                 axes.plot(other["step"], other["value"], color=GREY, lw=1.0, alpha=0.6, zorder=1)
-        if runs is not None:
-            mine = (runs["method"] == method) & (runs["variant"] == variant)
-            _single_runs(axes, runs[mine], styles)
-        _curves(axes, own, styles)
-        title = label(method_style(method, variant, styles), variant, several=several)
-        axes.set_title(title, loc="left", fontsize=11, weight="bold")
+        if arm in thin:
+            _single_runs(axes, *thin[arm])
+        _curves(axes, {arm: (style, own)})
+        head(axes, style.label)
 
 
-def _behind(
-    figure: Drawing,
-    panels: Sequence[Axes],
-    references: pd.DataFrame | None,
-    styles: Mapping[str, LineStyle] | None,
-) -> None:
+def _behind(figure: Drawing, panels: Sequence[Axes], lines: Policies) -> None:
     """Draw reference lines in every panel, with their names at the first on the right."""
     handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")]
-    if references is not None:
-        handles += _reference_lines(panels[1], references, styles, apart=0.1)
-    legend(figure, handles)
-    if references is None:
-        return
+    legend(figure, handles + _reference_lines(panels[1], lines, apart=0.1))
     for axes in [axes for axes in panels if axes is not panels[1]]:
-        for _, row in references.iterrows():
-            style = method_style(str(row["method"]), "", styles)
+        for style, row in lines:
             axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
 
 
@@ -168,7 +143,7 @@ def curve_panels(
     *,
     quantity: str,
     band: str,
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw learning curves with bands in several panels that share their axes, two in a row.
@@ -192,77 +167,69 @@ def curve_panels(
         If a column is missing, the table is empty or a method has no style.
     """
     bands = require(bands, ["panel", "method", "step", "value", "low", "high"], "bands")
-    titles = list(dict.fromkeys(bands["panel"]))
-    rows = -(-len(titles) // 2)
-    columns, size = min(len(titles), 2), (7.2, 0.8 + 2.8 * rows)
+    parts = {str(title): arms(own, styles) for title, own in bands.groupby("panel", sort=False)}
+    count, rows = len(parts), -(-len(parts) // 2)
+    size = (7.2, 0.8 + 2.8 * rows)
     figure, panels = canvas(
-        *size, columns=columns, rows=rows, count=len(titles), sharex=True, sharey=True
+        *size, columns=min(count, 2), rows=rows, count=count, sharex=True, sharey=True
     )
-    first, last = float(bands["step"].min()), float(bands["step"].max())
-    addition = ""
     with styled():
-        for axes, title in zip(panels, titles, strict=True):
-            _curves(axes, bands[bands["panel"] == title], styles)
-            axes.set_title(title, loc="left", fontsize=11, weight="bold")
-            if logarithmic_beyond is not None:
-                addition = squeeze_beyond(axes, logarithmic_beyond)
-        across = large_axis(panels[0], last)
-        panels[0].set(xlabel="", xlim=(first, last))
-        figure.supxlabel(across, fontsize="medium")
-        quantity += addition
-        figure.supylabel(quantity, fontsize="medium")
+        for panel, (title, curves) in zip(panels, parts.items(), strict=True):
+            _curves(panel, curves)
+            head(panel, title)
+        against = _axes(panels, bands["step"], quantity, None, logarithmic_beyond, figure)
         legend(figure)
-    span = along_large_axis(first, last)
-    parts = [f"Line chart of {quantity} against {across}, {span}; {band}."]
-    for title in titles:
-        parts += [f"{title}:", *_ends(bands[bands["panel"] == title], styles)]
-    return Figure(figure, " ".join(parts), bands)
+    said = [f"Line chart of {against}; {band}."]
+    for title, curves in parts.items():
+        said += [f"{title}:", *_ends(curves)]
+    return Figure(figure, " ".join(said), bands)
 
 
-def _curves(axes: Axes, bands: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
-    several = several_variants(bands)
-    for method, variant, rows in arms(bands):
-        style = method_style(method, variant, styles)
-        rows = rows.sort_values("step")
-        axes.fill_between(
-            rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0
-        )
-        axes.plot(
-            rows["step"],
-            rows["value"],
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markerfacecolor=style.face,
-            markevery=max(1, len(rows) // 8),
-            clip_on=False,
-            zorder=3,
-            label=label(style, variant, several=several),
-        )
+def _axes(
+    panels: Sequence[Axes],
+    steps: pd.Series[float],
+    quantity: str,
+    across: str | None,
+    beyond: float | None,
+    whole: Drawing | None,
+) -> str:
+    """Scale and name the axes, beside the whole drawing if panels share them; return its words."""
+    first, last = float(steps.min()), float(steps.max())
+    span = from_to(first, last)
+    if across is None:
+        across, span = large_axis(panels[0], last), along_large_axis(first, last)
+    if beyond is not None:
+        quantity += {squeeze_beyond(axes, beyond) for axes in panels}.pop()
+    panels[0].set_xlim(first, last)
+    if whole is None:
+        panels[0].set(xlabel=across, ylabel=quantity)
+    else:
+        panels[0].set_xlabel("")
+        whole.supxlabel(across, fontsize="medium")
+        whole.supylabel(quantity, fontsize="medium")
+    return f"{quantity} against {across}, {span}"
 
 
-def _single_runs(
-    axes: Axes, runs: pd.DataFrame | None, styles: Mapping[str, LineStyle] | None
-) -> None:
-    for method, variant, rows in arms(runs) if runs is not None else ():
-        style = method_style(method, variant, styles)
-        for _, run in rows.groupby("seed", sort=True):
-            run = run.sort_values("step")
-            axes.plot(run["step"], run["value"], color=style.colour, lw=0.6, alpha=0.35)
+def _curves(axes: Axes, curves: Arms) -> None:
+    for style, rows in curves.values():
+        banded(axes, rows, style, 8, clip_on=False, zorder=3)
 
 
-def _reference_lines(
-    axes: Axes,
-    references: pd.DataFrame,
-    styles: Mapping[str, LineStyle] | None,
-    apart: float = 0.055,
-) -> list[Line2D]:
+def _single_runs(axes: Axes, style: LineStyle, runs: pd.DataFrame) -> None:
+    for _, run in runs.groupby("seed", sort=True):
+        run = run.sort_values("step")
+        axes.plot(run["step"], run["value"], color=style.colour, lw=0.6, alpha=0.35)
+
+
+def _reference_lines(axes: Axes, lines: Policies, apart: float = 0.055) -> list[Line2D]:
     """Draw horizontal lines and write their names beside the right edge, pushed apart.
 
     Names are at least `apart` of the panel's height from each other. On a phone they have no room
     there: then the legend has the lines that are returned.
     """
-    values = references["value"].to_numpy(dtype=float)
+    if not lines:
+        return []
+    values = np.array([row["value"] for _, row in lines], dtype=float)
     limits = np.array(axes.get_ylim())
     limits = np.array([min(limits.min(), values.min()), max(limits.max(), values.max())])
     scale = axes.yaxis.get_transform()  # a panel's height is measured after it
@@ -272,8 +239,7 @@ def _reference_lines(
     axes.set_ylim(*scale.inverted().transform(np.array([low, high])))
     places = _apart((scale.transform(values) - low) / (high - low), apart)
     named = []
-    for (_, row), place in zip(references.iterrows(), places, strict=True):
-        style = method_style(str(row["method"]), "", styles)
+    for (style, row), place in zip(lines, places, strict=True):
         line = axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
         if on_a_phone():
             line.set_label(f"{style.label}, {number(row['value'])}")
@@ -302,28 +268,11 @@ def _apart(values: np.ndarray, gap: float) -> np.ndarray:
     return places
 
 
-def _described(
-    bands: pd.DataFrame,
-    references: pd.DataFrame | None,
-    styles: Mapping[str, LineStyle] | None,
-) -> Iterator[str]:
-    """Say where curves and reference lines are."""
-    yield from _ends(bands, styles)
-    if references is not None:
-        named = [
-            f"{method_style(str(row['method']), '', styles).label} {number(row['value'])}"
-            for _, row in references.iterrows()
-        ]
-        yield f"Horizontal reference lines: {', '.join(named)}."
-
-
-def _ends(bands: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> Iterator[str]:
+def _ends(curves: Arms) -> Iterator[str]:
     """Say from where to where every curve goes."""
-    several = several_variants(bands)
-    for method, variant, rows in arms(bands):
-        name = label(method_style(method, variant, styles), variant, several=several)
+    for style, rows in curves.values():
         rows = rows.sort_values("step")
         begin, end = rows.iloc[0], rows.iloc[-1]
         width = f" (band {number(end['low'])} to {number(end['high'])})"
         shown = width if end["low"] < end["high"] else ""
-        yield f"{name} goes from {number(begin['value'])} to {number(end['value'])}{shown}."
+        yield f"{style.label} goes {from_to(begin['value'], end['value'])}{shown}."

@@ -11,10 +11,10 @@ from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     along_large_axis,
     canvas,
+    from_to,
     group_style,
     large_axis,
     legend,
-    number,
     styled,
 )
 
@@ -56,22 +56,13 @@ def line_chart(
     figure, (axes,) = canvas(7.2, 3.8)
     places = frame.index.to_numpy()
     first, last = float(places[0]), float(places[-1])
-    span = f"from {number(first)} to {number(last)}"
+    span = from_to(first, last)
     parts = []
     with styled():
         for index, (name, values) in enumerate(frame.items()):
-            style = group_style(index, str(name))
-            axes.plot(
-                places,
-                values,
-                color=style.colour,
-                linestyle=style.line,
-                marker=style.marker,
-                markevery=max(1, len(frame) // 8),
-                label=style.label,
-            )
-            begin, end = number(values.iloc[0]), number(values.iloc[-1])
-            parts.append(f"{name} goes from {begin} to {end}.")
+            curve = group_style(index, str(name)).curve
+            axes.plot(places, values, markevery=max(1, len(frame) // 8), **curve)
+            parts.append(f"{name} goes {from_to(values.iloc[0], values.iloc[-1])}.")
         if logarithmic:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

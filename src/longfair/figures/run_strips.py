@@ -16,7 +16,16 @@ from matplotlib.textpath import text_to_path
 
 from longfair.figures._frames import require
 from longfair.figures.display import Figure
-from longfair.figures.style import BLACK, BLUE, GREEN, GREY, PIXELS_PER_INCH, number, styled
+from longfair.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    PIXELS_PER_INCH,
+    from_to,
+    number,
+    styled,
+)
 
 _WIDTH = 4.4
 _EDGE = 0.1
@@ -267,4 +276,4 @@ def _ends(values: np.ndarray) -> str:
     runs = f"{len(values)} run{'s' * (len(values) > 1)}"
     if np.ptp(values) == 0:
         return f"{runs} at {number(float(values[0]))}"
-    return f"{runs} from {number(float(values.min()))} to {number(float(values.max()))}"
+    return f"{runs} {from_to(float(values.min()), float(values.max()))}"

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -99,6 +100,21 @@ class LineStyle:
     def face(self) -> str:
         """Colour inside the marker."""
         return self.colour if self.filled else CARD
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """Keywords that draw points without a line."""
+        return {
+            "color": self.colour,
+            "linestyle": "none",
+            "marker": self.marker,
+            "markerfacecolor": self.face,
+        }
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Keywords that draw a line with marks and name it in the legend."""
+        return self.points | {"linestyle": self.line, "label": self.label}
 
 
 METHODS: dict[str, LineStyle] = {}
@@ -296,6 +312,33 @@ def styled() -> Any:
     return matplotlib.rc_context(SETTINGS)
 
 
+def head(panel: Axes, title: str) -> None:
+    """Write a title above a panel."""
+    panel.set_title(title, loc="left", fontsize=11, weight="bold")
+
+
+def banded(axes: Axes, rows: pd.DataFrame, style: LineStyle, marks: int, **keywords: Any) -> None:
+    """Draw a curve with a band over steps.
+
+    Parameters
+    ----------
+    axes
+        The panel.
+    rows
+        Columns step, value, low, high.
+    style
+        How it is drawn.
+    marks
+        About how many marks it has.
+    **keywords
+        Passed on to `matplotlib.axes.Axes.plot` for the curve.
+    """
+    rows = rows.sort_values("step")
+    axes.fill_between(rows["step"], rows["low"], rows["high"], color=style.colour, alpha=0.22, lw=0)
+    every = max(1, len(rows) // marks)
+    axes.plot(rows["step"], rows["value"], markevery=every, **style.curve, **keywords)
+
+
 def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
     """Write the horizontal axis in thousands or millions if it is long; return its label."""
     factor, unit = _large(last)
@@ -309,7 +352,7 @@ def large_axis(axes: Axes, last: float, across: str = "training steps") -> str:
 def along_large_axis(first: float, last: float) -> str:
     """Write from where to where an axis of `large_axis` goes, in its unit."""
     factor, _ = _large(last)
-    return f"from {number(first / factor)} to {number(last / factor)}"
+    return from_to(first / factor, last / factor)
 
 
 def _large(last: float) -> tuple[float, str]:
@@ -378,6 +421,11 @@ def number(value: float) -> str:
         return "0" if abs(value) < 5e-4 else str(value)
     text = f"{value:.3g}"
     return f"{value:,.0f}" if "e" in text or abs(value) >= 1000 else text
+
+
+def from_to(first: float, last: float) -> str:
+    """Write where something begins and ends."""
+    return f"from {number(first)} to {number(last)}"
 
 
 def within(low: float, high: float) -> str:

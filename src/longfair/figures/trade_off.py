@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,16 +12,15 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from longfair.figures._frames import arms, require, several_variants
+from longfair.errors import UsageError
+from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
     PIXELS_PER_INCH,
     LineStyle,
     canvas,
-    label,
     legend,
-    method_style,
     number,
     squeeze_beyond,
     styled,
@@ -28,7 +28,6 @@ from longfair.figures.style import (
 )
 
 _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
-_SUMMARY = ["reward", "reward_low", "reward_high", "bias", "bias_low", "bias_high"]
 
 
 @drawing
@@ -36,11 +35,11 @@ def trade_off(
     summaries: pd.DataFrame,
     *,
     interval: str,
-    seeds: pd.DataFrame | None = None,
+    seeds: pd.DataFrame,
     references: pd.DataFrame | None = None,
     reward_label: str = "reward per step",
     bias_label: str = "bias",
-    styles: Mapping[str, LineStyle] | None = None,
+    styles: Styles = None,
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
@@ -48,8 +47,8 @@ def trade_off(
     Parameters
     ----------
     summaries
-        One row per method with columns method, reward, reward_low, reward_high, bias, bias_low,
-        bias_high; variant if methods come in several.
+        Columns method, metric, value, low, high; variant if methods come in several. Per method
+        one row for the metric `"reward"` and one for `"bias"`.
     interval
         What the crosses are, for example "mean with 95 % interval, 10 seeds".
     seeds
@@ -71,133 +70,120 @@ def trade_off(
     Raises
     ------
     UsageError
-        If a column is missing, a table is empty or a method has no style.
+        If a column is missing, a table is empty, or a method has no style or not one row of a
+        metric.
     """
-    summaries = require(summaries, ["method", *_SUMMARY], "summaries")
+    summaries = require(summaries, ["method", "metric", "value", "low", "high"], "summaries")
+    seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
+    if references is not None:
+        references = require(references, ["method", "reward", "bias"], "references")
+    dots = arms(seeds, styles)
+    crosses = [
+        _Point(style, _ends(rows, "bias"), _ends(rows, "reward"))
+        for style, rows in arms(summaries, styles).values()
+    ]
+    named = [
+        _Point(style, (row["bias"],) * 3, (row["reward"],) * 3)
+        for style, row in policies(references, styles)
+    ]
     figure, (axes,) = canvas(7.2, 4.8)
-    several = several_variants(summaries)
-    drawn = [summaries]
     with styled():
-        if seeds is not None:
-            seeds = require(seeds, ["method", "seed", "reward", "bias"], "seeds")
-            drawn = [seeds]
-            _dots(axes, seeds, styles)
-        _crosses(axes, summaries, styles)
+        _draw(axes, dots, crosses)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
         axes.set_ylabel(reward_label)
-        legend(figure, _handles(summaries, several, styles))
-        if references is not None:
-            references = require(references, ["method", "reward", "bias"], "references")
-            drawn.append(references)
-            _references(axes, references, styles)
-            obstacles = [summaries] if seeds is None else [summaries, seeds]
-            _write_names(figure, axes, references, obstacles, styles)
-    alt_text = _describe(summaries, references, interval, reward_label, bias_label, styles)
-    return Figure(figure, alt_text, pd.concat(drawn, ignore_index=True))
-
-
-def _dots(axes: Axes, seeds: pd.DataFrame, styles: Mapping[str, LineStyle] | None) -> None:
-    for method, variant, rows in arms(seeds):
-        style = method_style(method, variant, styles)
-        axes.plot(
-            rows["bias"],
-            rows["reward"],
-            linestyle="none",
-            marker=style.marker,
-            markersize=4,
-            color=style.colour,
-            markerfacecolor=style.face,
-            alpha=0.45,
+        legend(
+            figure,
+            [
+                Line2D([], [], markersize=10, label=style.label, **style.points)
+                for style, *_ in crosses
+            ],
         )
+        if named:
+            _write_names(figure, axes, named, crosses, seeds)
+    parts = [
+        f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
+        f"axis, best in the upper left corner; {interval}."
+    ]
+    parts += [cross.said(bias_label, reward_label) for cross in crosses]
+    parts += [f"Reference {point.said(bias_label, reward_label)}" for point in named]
+    drawn = [seeds] if references is None else [seeds, references]
+    return Figure(figure, " ".join(parts), pd.concat(drawn, ignore_index=True))
 
 
-def _crosses(
-    axes: Axes,
-    summaries: pd.DataFrame,
-    styles: Mapping[str, LineStyle] | None,
-) -> None:
-    for method, variant, rows in arms(summaries):
-        style = method_style(method, variant, styles)
-        row = rows.iloc[0]
+class _Point(NamedTuple):
+    """A method or policy: value, low and high of both quantities."""
+
+    style: LineStyle
+    bias: tuple[float, float, float]
+    reward: tuple[float, float, float]
+
+    @property
+    def place(self) -> tuple[float, float]:
+        return self.bias[0], self.reward[0]
+
+    def said(self, bias_label: str, reward_label: str) -> str:
+        ends = [
+            f"{what} {number(value)}{within(low, high)}"
+            for what, (value, low, high) in ((bias_label, self.bias), (reward_label, self.reward))
+        ]
+        return f"{self.style.label}: {', '.join(ends)}."
+
+
+def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
+    """Return value, low and high of a metric of one method."""
+    found = rows.loc[rows["metric"] == metric, ["value", "low", "high"]].to_numpy(float)
+    if len(found) != 1:
+        raise UsageError(
+            f"summaries has {len(found)} rows of {metric} of {rows['method'].iloc[0]}; give one"
+        )
+    value, low, high = found[0].tolist()
+    return value, low, high
+
+
+def _draw(axes: Axes, dots: Arms, crosses: Sequence[_Point]) -> None:
+    """Draw single runs as dots, and means or medians as crosses."""
+    for style, rows in dots.values():
+        axes.plot(rows["bias"], rows["reward"], markersize=4, alpha=0.45, **style.points)
+    for style, across, up in crosses:
         axes.errorbar(
-            row["bias"],
-            row["reward"],
-            xerr=_reach(row, "bias"),
-            yerr=_reach(row, "reward"),
-            marker=style.marker,
+            across[0],
+            up[0],
+            xerr=_reach(*across),
+            yerr=_reach(*up),
             markersize=10,
-            color=style.colour,
-            markerfacecolor=style.face,
             markeredgewidth=1.5,
             capsize=4,
             elinewidth=1.8,
-            linestyle="none",
             zorder=4,
+            **style.points,
         )
 
 
-def _handles(
-    summaries: pd.DataFrame, several: bool, styles: Mapping[str, LineStyle] | None
-) -> list[Line2D]:
-    handles = []
-    for method, variant, _ in arms(summaries):
-        style = method_style(method, variant, styles)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker=style.marker,
-                markersize=10,
-                color=style.colour,
-                markerfacecolor=style.face,
-                label=label(style, variant, several=several),
-            )
-        )
-    return handles
-
-
-def _reach(row: pd.Series, quantity: str) -> np.ndarray:
+def _reach(value: float, low: float, high: float) -> np.ndarray:
     """How far the interval reaches below and above the value, never negative."""
-    below = row[quantity] - row[f"{quantity}_low"]
-    above = row[f"{quantity}_high"] - row[quantity]
-    reach: np.ndarray = np.maximum(0.0, np.array([[below], [above]], dtype=float))
+    reach: np.ndarray = np.maximum(0.0, [[value - low], [high - value]])
     return reach
-
-
-def _references(
-    axes: Axes, references: pd.DataFrame, styles: Mapping[str, LineStyle] | None
-) -> None:
-    for _, row in references.iterrows():
-        style = method_style(str(row["method"]), "", styles)
-        axes.plot(
-            row["bias"],
-            row["reward"],
-            linestyle="none",
-            marker=style.marker,
-            color=style.colour,
-            zorder=5,
-        )
 
 
 def _write_names(
     figure: MatplotlibFigure,
     axes: Axes,
-    references: pd.DataFrame,
-    obstacles: Sequence[pd.DataFrame],
-    styles: Mapping[str, LineStyle] | None,
+    named: Sequence[_Point],
+    crosses: Sequence[_Point],
+    seeds: pd.DataFrame,
 ) -> None:
-    """Write the name of each reference policy where it covers nothing."""
+    """Draw reference policies, and write the name of each where it covers nothing."""
+    for point in named:
+        axes.plot(*point.place, zorder=5, **point.style.points)
     axes.margins(0.12)
     figure.draw_without_rendering()  # from here on the panel keeps its place
-    points = pd.concat([frame[["bias", "reward"]] for frame in (references, *obstacles)])
-    centres = axes.transData.transform(np.asarray(points, dtype=float))
+    places = [point.place for point in (*named, *crosses)]
+    centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7])]
-    for _, row in references.iterrows():
-        style = method_style(str(row["method"]), "", styles)
-        taken.append(_write(axes, style.label, (row["bias"], row["reward"]), taken))
+    for point in named:
+        taken.append(_write(axes, point.style.label, point.place, taken))
 
 
 def _write(
@@ -245,34 +231,3 @@ def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     high = np.minimum(first[..., 2:], second[..., 2:])
     areas: np.ndarray = np.maximum(high - low, 0.0).prod(axis=-1)
     return areas
-
-
-def _describe(
-    summaries: pd.DataFrame,
-    references: pd.DataFrame | None,
-    interval: str,
-    reward_label: str,
-    bias_label: str,
-    styles: Mapping[str, LineStyle] | None,
-) -> str:
-    several = several_variants(summaries)
-    parts = [
-        f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
-        f"axis, best in the upper left corner; {interval}."
-    ]
-    for method, variant, rows in arms(summaries):
-        name = label(method_style(method, variant, styles), variant, several=several)
-        row = rows.iloc[0]
-        ends = [
-            f"{what} {number(row[key])}{within(row[f'{key}_low'], row[f'{key}_high'])}"
-            for key, what in (("bias", bias_label), ("reward", reward_label))
-        ]
-        parts.append(f"{name}: {', '.join(ends)}.")
-    if references is not None:
-        for _, row in references.iterrows():
-            name = method_style(str(row["method"]), "", styles).label
-            parts.append(
-                f"Reference {name}: {bias_label} {number(row['bias'])}, "
-                f"{reward_label} {number(row['reward'])}."
-            )
-    return " ".join(parts)

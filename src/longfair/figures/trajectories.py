@@ -73,19 +73,10 @@ def _corners(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _paths(axes: Axes, corners: pd.DataFrame, groups: Sequence[str]) -> None:
     for index, group in enumerate(groups):
-        style = group_style(index, group)
+        style = group_style(index, f"{group}, step by step")
         path = corners[corners["group"] == group]
         across, up = path["cumulative_demand"], path["cumulative_supply"]
-        axes.plot(
-            across,
-            up,
-            color=style.colour,
-            marker=style.marker,
-            linestyle=style.line,
-            label=f"{group}, step by step",
-            clip_on=False,
-            zorder=3,
-        )
+        axes.plot(across, up, clip_on=False, zorder=3, **style.curve)
         axes.plot(
             [0.0, across.iloc[-1]],
             [0.0, up.iloc[-1]],

@@ -20,6 +20,7 @@ from longfair.figures.style import (
     VERMILION,
     LineStyle,
     canvas,
+    head,
     legend,
     number,
     styled,
@@ -66,7 +67,7 @@ def worlds(points: pd.DataFrame) -> Figure:
         for axes, (title, own) in zip(panels, points.groupby("world", sort=False), strict=False):
             for kind, some in own.groupby("kind", sort=False):
                 drawn.setdefault(str(kind), _points(axes, some, KINDS[str(kind)]))
-            axes.set_title(str(title), loc="left", fontsize=11, weight="bold")
+            head(axes, str(title))
             axes.set(xlabel=own["across"].iloc[0], ylabel=own["up"].iloc[0])
             axes.margins(0.12)
             parts.append(f"{title}: {_described(own)}.")

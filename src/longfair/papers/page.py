@@ -24,11 +24,11 @@ from longfair.figures import (
     offer,
     show,
     show_missing,
+    trade_off,
 )
 from longfair.figures.style import VARIANT_NAMES
 from longfair.papers import registry
 from longfair.papers.live import LIVE, live_runs
-from longfair.papers.seed_figures import reward_against_bias, training_curves
 from longfair.papers.setting import Setting
 from longfair.papers.styles import METHODS
 from longfair.runs import board, tidy
@@ -338,20 +338,20 @@ class Runs:
         every = self.look.every.get(self.profile, 1)
         runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
         runs = runs[runs["method"].isin(list(methods))] if methods else runs
-        return training_curves(
-            runs,
-            self.look.axes[metric],
+        if runs.empty:
+            return None
+        return learning_curves(
+            tidy.middles(runs, [*tidy.ARM, "step"], self.look.median),
+            quantity=self.look.axes[metric],
+            band=tidy.interval_in_words(runs, self.look.median),
+            runs=runs if thin_lines else None,
             references=self._references(self.results, metric, beside),
             styles=self.look.styles,
-            thin_lines=thin_lines,
-            logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
-            median=self.look.median,
             across=across,
+            logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
         )
 
-    def scatter(
-        self, *variants: str, caption: str, beside: Sequence[str] = (), name: str = "trade_off"
-    ) -> None:
+    def scatter(self, *variants: str, caption: str, beside: Sequence[str] = ()) -> None:
         """Show the look's two metrics of the last policies, mean and interval over single runs.
 
         Parameters
@@ -362,11 +362,9 @@ class Runs:
             One or two plain sentences.
         beside
             Policies without training that are drawn as points with names.
-        name
-            Name of the data, before variants and profile.
         """
         figure = self.scatter_figure(*variants, beside=beside)
-        self.show(figure, caption, "_".join([name, *variants, self.profile]))
+        self.show(figure, caption, "_".join(["trade_off", *variants, self.profile]))
 
     def scatter_figure(
         self,
@@ -400,16 +398,17 @@ class Runs:
         references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
         if points is not None:
             references = pd.concat([references, points]) if len(references) else points
-        return reward_against_bias(
-            chosen,
-            reward=up,
-            bias=right,
-            references=references,
+        seeds = tidy.reward_and_bias(chosen, up, right)
+        rows = seeds.melt([*tidy.ARM, "seed"], var_name="metric")
+        return trade_off(
+            tidy.middles(rows, [*tidy.ARM, "metric"], self.look.median),
+            interval=tidy.interval_in_words(chosen, self.look.median),
+            seeds=seeds,
+            references=None if references.empty else references,
             reward_label=self.look.axes[up],
             bias_label=self.look.axes[right],
             styles=self.look.styles,
             logarithmic_beyond=self.look.logarithmic_beyond.get(up),
-            median=self.look.median,
         )
 
     def live_curves(

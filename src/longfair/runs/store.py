@@ -324,7 +324,6 @@ class Store:
         profile: str | None = None,
         methods: Sequence[str] | None = None,
         variants: Sequence[str] | None = None,
-        seeds: Iterable[int] | None = None,
     ) -> pd.DataFrame:
         """Load the results of an experiment.
 
@@ -334,7 +333,7 @@ class Store:
         ----------
         experiment
             Id, ``"<paper>/<name>"``.
-        profile, methods, variants, seeds
+        profile, methods, variants
             Keep only these; all when not given.
 
         Returns
@@ -349,7 +348,7 @@ class Store:
         UsageError
             If the experiment has no result at all, or a file is damaged.
         """
-        selected = self._select(experiment, profile, methods, variants, seeds)
+        selected = self._select(experiment, profile, methods, variants)
         if not selected:
             return no_results()
         sound = {
@@ -369,20 +368,12 @@ class Store:
         frame: pd.DataFrame = found.to_pandas()
         return frame
 
-    def provenance(
-        self,
-        *,
-        experiment: str,
-        profile: str | None = None,
-        methods: Sequence[str] | None = None,
-        variants: Sequence[str] | None = None,
-        seeds: Iterable[int] | None = None,
-    ) -> pd.DataFrame:
+    def provenance(self, *, experiment: str, profile: str | None = None) -> pd.DataFrame:
         """Load how the results of an experiment came to be, one row per run.
 
         Parameters
         ----------
-        experiment, profile, methods, variants, seeds
+        experiment, profile
             As for `load`.
 
         Returns
@@ -402,7 +393,7 @@ class Store:
         """
         import pandas as pd
 
-        selected = self._select(experiment, profile, methods, variants, seeds)
+        selected = self._select(experiment, profile)
         rows = [self._provenance(entry.path) for entry in selected]
         table = pd.DataFrame(rows)
         if "same_as" not in table.columns:
@@ -440,19 +431,16 @@ class Store:
         self,
         experiment: str,
         profile: str | None,
-        methods: Sequence[str] | None,
-        variants: Sequence[str] | None,
-        seeds: Iterable[int] | None,
+        methods: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
     ) -> list[_Entry]:
         split_id(experiment)
-        kept_seeds = None if seeds is None else set(seeds)
         entries = [
             entry
             for entry in self._entries(experiment)
             if (profile is None or entry.profile == profile)
             and (methods is None or entry.method in methods)
             and (variants is None or entry.variant in variants)
-            and (kept_seeds is None or entry.seed in kept_seeds)
         ]
         if not entries and experiment not in (stored := self.experiments()):
             raise UsageError(

@@ -29,6 +29,9 @@ POSSIBLE = {
 }
 """Values that a metric can have. An interval is cut to them, which leaves out no possible truth."""
 
+FEWEST = 3
+"""Seeds that an interval is drawn of. That of two is many times as wide as they are apart."""
+
 UNITS_APART = 20
 """Units of the last digit that is written, up to which runs of two kinds are alike to a reader."""
 
@@ -274,7 +277,7 @@ def by_seed(results: pd.DataFrame) -> pd.DataFrame:
         Columns `method`, `variant`, `seed`, then one per metric; metrics of single groups are
         called `rate_0`, `rate_1` and so on. All in order of appearance.
     """
-    return _wide(_named(final(results)), [*ARM, "seed"], "value").reset_index()
+    return _wide(_named(final(results)))
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -283,11 +286,33 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(metric=rows["metric"] + suffix)
 
 
-def _wide(rows: pd.DataFrame, index: Sequence[str], values: str) -> pd.DataFrame:
-    """Spread metrics over columns; rows and columns keep the order of their first appearance."""
-    table = rows.pivot(index=list(index), columns="metric", values=values)
-    order = pd.MultiIndex.from_frame(rows[list(index)].drop_duplicates())
-    return table.loc[order, list(dict.fromkeys(rows["metric"]))].rename_axis(columns=None)
+def _wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """Spread metrics over columns; runs and columns keep the order of their first appearance."""
+    run = [*ARM, "seed"]
+    table = rows.pivot(index=run, columns="metric", values="value")
+    order = pd.MultiIndex.from_frame(rows[run].drop_duplicates())
+    table = table.loc[order, list(dict.fromkeys(rows["metric"]))]
+    return table.rename_axis(columns=None).reset_index()
+
+
+def reward_and_bias(results: pd.DataFrame, reward: str, bias: str) -> pd.DataFrame:
+    """Return reward and bias of the last policy of every run, as `figures.trade_off` reads them.
+
+    Parameters
+    ----------
+    results
+        As from `Store.load`.
+    reward, bias
+        Metrics of all groups together to take for the two.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `method`, `variant`, `seed`, `reward`, `bias`.
+    """
+    table = _wide(_overall(final(results), reward, bias))
+    table = table.rename(columns={reward: "reward", bias: "bias"})
+    return table[[*ARM, "seed", "reward", "bias"]]
 
 
 # Estimating -------------------------------------------------------------------------------------
@@ -301,7 +326,7 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows
         Column `value` and those of `by`; one row per combination and seed.
     by
-        Columns that tell combinations apart. Their values name the estimate's random stream.
+        Columns that tell combinations apart.
 
     Returns
     -------
@@ -315,6 +340,29 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         low, high = mean.interval or (mean.value, mean.value)
         found.append((*names, mean.value, low, high, mean.seeds))
     return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
+
+
+def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
+    """Return means over seeds, as `over_seeds`, or medians; of few seeds without intervals."""
+    if not median:
+        found = over_seeds(rows, by)
+        few = found["seeds"] < FEWEST
+        return found.assign(
+            **{end: found[end].mask(few, found["value"]) for end in ("low", "high")}
+        )
+    groups = rows.groupby(list(by), sort=False, observed=True)["value"]
+    middle = groups.quantile(0.5, interpolation="lower").reset_index()
+    return middle.assign(low=middle["value"], high=middle["value"])
+
+
+def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
+    """Say what a band or a cross is, as in "mean and 95 % interval, 10 seeds"."""
+    seeds, told = rows.groupby(ARM)["seed"].nunique(), seeds_in_words(rows)
+    if median:
+        return f"median, no interval, {told}"
+    if (seeds == FEWEST - 1).all():
+        return f"mean, no interval, {told}"
+    return f"mean and 95 % interval, {told}{', none of two' * bool((seeds == FEWEST - 1).any())}"
 
 
 def seeds_in_words(rows: pd.DataFrame) -> str:
@@ -466,54 +514,6 @@ def _meet(found: Sequence[Estimate]) -> str:
     return "yes" if met else "no"
 
 
-def trade_off_summary(
-    results: pd.DataFrame, reward: str = "reward", bias: str = "bias"
-) -> pd.DataFrame:
-    """Estimate reward and bias of the last policies, in the columns `figures.trade_off` reads.
-
-    Parameters
-    ----------
-    results
-        As from `Store.load`.
-    reward, bias
-        Metrics of all groups together to take for the two.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `variant`, `reward`, `reward_low`, `reward_high`, `bias`, `bias_low`,
-        `bias_high`.
-    """
-    means = over_seeds(_reward_and_bias(results, reward, bias), [*ARM, "metric"])
-    parts = [_wide(means, ARM, column) for column in ("value", "low", "high")]
-    table = parts[0].join([parts[1].add_suffix("_low"), parts[2].add_suffix("_high")])
-    return table.reset_index()
-
-
-def trade_off_runs(
-    results: pd.DataFrame, reward: str = "reward", bias: str = "bias"
-) -> pd.DataFrame:
-    """Return reward and bias of the last policy of every run, as `figures.trade_off` reads them.
-
-    Parameters
-    ----------
-    results, reward, bias
-        As for `trade_off_summary`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `variant`, `seed`, `reward`, `bias`.
-    """
-    table = _wide(_reward_and_bias(results, reward, bias), [*ARM, "seed"], "value")
-    return table[["reward", "bias"]].reset_index()
-
-
-def _reward_and_bias(results: pd.DataFrame, reward: str, bias: str) -> pd.DataFrame:
-    rows = _overall(final(results), reward, bias)
-    return rows.replace({"metric": {reward: "reward", bias: "bias"}})
-
-
 # Comparing --------------------------------------------------------------------------------------
 
 
@@ -525,7 +525,7 @@ def change(first: pd.Series[float], second: pd.Series[float], name: str) -> Esti
     first, second
         As from `of_arm`.
     name
-        Names the estimate's random stream.
+        What is estimated, for messages.
 
     Returns
     -------

@@ -25,7 +25,6 @@ from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, 
 from longfair.papers.elbert.measures import measured
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import two_seeds
-from longfair.papers.seed_figures import interval_in_words
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
 
@@ -115,15 +114,13 @@ def final_table(results: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFrame:
-    """Hold the last policies of a variant against the numbers on the authors' poster.
+def beside_poster(results: pd.DataFrame) -> pd.DataFrame:
+    """Hold the last policies, as coded, against the numbers on the authors' poster.
 
     Parameters
     ----------
     results
         As from `Store.load`.
-    variant
-        Variant to compare; the poster shows what the authors' code did.
 
     Returns
     -------
@@ -140,7 +137,7 @@ def beside_poster(results: pd.DataFrame, variant: str = "as_coded") -> pd.DataFr
             for metric, methods in POSTER.items()
         }
         error = {metric: errors[place] for metric, errors in READING_ERROR.items()}
-        held = worlds.beside_poster(results, read, error, variant)
+        held = worlds.beside_poster(results, read, error)
         held = held.rename(columns={"poster": moment, "agrees": f"{moment} agrees"})
         found = pd.concat([found, held.drop(columns=found.columns, errors="ignore")], axis=1)
     return found
@@ -235,7 +232,7 @@ def group_bars(runs: Runs, variant: str) -> Figure | None:
     return group_rates(
         tidy.over_seeds(rows, [*tidy.ARM, "metric", "group"]),
         quantities=PANELS,
-        interval=interval_in_words(rows),
+        interval=tidy.interval_in_words(rows),
         group_names=["group 0 (starts higher)", "group 1"],
         styles=runs.look.styles,
     )

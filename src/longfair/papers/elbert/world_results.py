@@ -20,7 +20,6 @@ from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
@@ -142,9 +141,8 @@ def beside_poster(
     results: pd.DataFrame,
     read: Mapping[str, Mapping[str, float]],
     error: Mapping[str, float],
-    variant: str = "as_coded",
 ) -> pd.DataFrame:
-    """Hold the last policies of a variant against the numbers on the authors' poster.
+    """Hold the last policies, as coded, against the numbers on the authors' poster.
 
     Parameters
     ----------
@@ -154,8 +152,6 @@ def beside_poster(
         What the poster shows, by metric and method.
     error
         Half width of the reading error, by metric.
-    variant
-        Variant to compare; the poster shows what the authors' code did.
 
     Returns
     -------
@@ -167,7 +163,7 @@ def beside_poster(
         the highest, and `agrees` is "two kinds"; a single run has no interval, and it is "one run".
     """
     rows = final(results)
-    chosen = (rows["variant"] == variant) & (rows["group"] == ALL_GROUPS)
+    chosen = (rows["variant"] == "as_coded") & (rows["group"] == ALL_GROUPS)
     chosen &= rows["metric"].isin(list(read)) & rows["method"].isin(list(read["reward"]))
     runs = rows[chosen].groupby(["method", "metric"], sort=False, observed=True)["value"]
     found = []
@@ -290,39 +286,33 @@ def lost_in_words(results: pd.DataFrame, method: str, variant: str = "as_coded")
     return f"{found['lost']} of {found['runs']} runs lose a site"
 
 
-def best_in_words(runs: Runs, method: str = "elbert-po", variant: str = "as_coded") -> str:
-    """Say in how many runs a method has both the least bias and the most reward.
+def best_in_words(runs: Runs) -> str:
+    """Say in how many runs ELBERT-PO, as coded, has both the least bias and the most reward.
 
     Parameters
     ----------
     runs
-        Runs of several methods.
-    method, variant
-        The method, and the variant in which all of them are compared, seed by seed.
+        Runs of several methods, which are compared seed by seed.
 
     Returns
     -------
     str
         As in "3 of 3 runs".
     """
-    found = [
-        runs.last[runs.last["variant"] == variant].pivot(
-            index="seed", columns="method", values=metric
-        )
-        for metric in ("reward", "bias")
-        if runs.has((method, variant))
-    ]
-    if not found:
+    method, variant = "elbert-po", "as_coded"
+    if not runs.has((method, variant)):
         return NOT_STORED
-    reward, bias = (table.dropna() for table in found)
+    own = runs.last[runs.last["variant"] == variant]
+    reward, bias = (
+        own.pivot(index="seed", columns="method", values=metric).dropna()
+        for metric in ("reward", "bias")
+    )
     best = (reward.idxmax(axis=1) == method) & (bias.idxmin(axis=1) == method)
     return f"{best.sum()} of {len(best)} runs"
 
 
-def fairest_run(
-    runs: Runs, method: str, variant: str, metric: str = "bias_exact"
-) -> pd.Series[float] | None:
-    """Look at the run of a method with the least bias.
+def fairest_run(runs: Runs, method: str, variant: str) -> pd.Series[float] | None:
+    """Look at the run of a method with the least bias, as `bias_exact` measures it.
 
     Parameters
     ----------
@@ -330,8 +320,6 @@ def fairest_run(
         Runs of an environment whose groups have rates.
     method, variant
         Whose run.
-    metric
-        The bias.
 
     Returns
     -------
@@ -341,28 +329,26 @@ def fairest_run(
     """
     if not runs.has((method, variant)):
         return None
-    least = runs.last_of(method, variant).sort_values(metric).iloc[0]
+    least = runs.last_of(method, variant).sort_values("bias_exact").iloc[0]
     rows = final(runs.results)
     own = rows[
         (rows["method"] == method) & (rows["variant"] == variant) & (rows["seed"] == least["seed"])
     ]
     rates = own.loc[(own["metric"] == "rate") & (own["group"] != ALL_GROUPS), "value"]
-    return pd.Series(
-        {"bias": least[metric], "reward": least["reward"], "best_rate": rates.max()}, dtype=float
-    )
+    found = {"bias": least["bias_exact"], "reward": least["reward"], "best_rate": rates.max()}
+    return pd.Series(found, dtype=float)
 
 
-def demand_by_site(runs: Runs, untrained: str = "gaussian") -> pd.DataFrame | Words:
+def demand_by_site(runs: Runs) -> pd.DataFrame | Words:
     """Lay out the incidents per step at every site, median of the runs, before and after training.
 
     Parameters
     ----------
     runs
-        Runs of an attention allocation experiment; those as coded are shown.
-    untrained
-        The policy that stands for what was before the training.
+        Runs of an attention allocation experiment; those as coded are shown. Acting at random
+        stands for what was before the training.
     """
-    rows = final(runs.results)
+    untrained, rows = "gaussian", final(runs.results)
     chosen = (rows["variant"] == "as_coded") | (rows["method"] == untrained)
     rows = rows[chosen & (rows["metric"] == "demand") & (rows["group"] != ALL_GROUPS)]
     if rows.empty:
@@ -532,9 +518,9 @@ def supply_and_demand(
     labels = rows["method"].map(lambda method: METHODS[method].label)
     panels = rows.assign(panel=labels, method=rows["line"])
     return curve_panels(
-        middles(panels, ["panel", *ARM, "step"], median=True),
+        tidy.middles(panels, ["panel", *ARM, "step"], median=True),
         quantity="supply or demand per step",
-        band=interval_in_words(rows, median=True),
+        band=tidy.interval_in_words(rows, median=True),
         styles=FIGURE_9,
         logarithmic_beyond=logarithmic_beyond,
     )
@@ -585,9 +571,9 @@ def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
     return pd.concat(tables, names=["profile"]) if tables else pd.DataFrame()
 
 
-def how_many(runs: Runs, method: str, variant: str = "as_coded") -> str:
-    """Say how many runs of an arm there are, as in "one run" or "5 runs"."""
-    count = len(runs.last_of(method, variant)) if len(runs.last) else 0
+def how_many(runs: Runs, method: str) -> str:
+    """Say how many runs of a method, as coded, there are, as in "one run" or "5 runs"."""
+    count = len(runs.last_of(method, "as_coded")) if len(runs.last) else 0
     return "one run" if count == 1 else f"{count} runs"
 
 
@@ -595,9 +581,7 @@ def verdict_in_words(
     verdicts: Sequence[Verdict],
     claim: str,
     settings: str = "authors",
-    variant: str = "as_coded",
     measure: str = "",
-    digits: int = 3,
 ) -> str:
     """Write a verdict, or the answer to a question of ours, with the number that it rests on.
 
@@ -607,26 +591,24 @@ def verdict_in_words(
         As from `longfair.papers.page.Page.verdicts`.
     claim
         Id of the claim.
-    settings, variant
-        Which verdict on it: `"authors"` or `"ours"`, and the variant.
+    settings
+        Which verdict on it, as coded: `"authors"` or `"ours"`.
     measure
         By which formula; empty where a claim has one only.
-    digits
-        Digits after the point.
 
     Returns
     -------
     str
         As in "*yes*, 0.074 [0.017, 0.132]".
     """
-    wanted = (claim, settings, variant, measure)
+    wanted = (claim, settings, "as_coded", measure)
     for one in verdicts:
         if (one.claim.id, one.settings, one.variant, one.measure) == wanted:
             if one.estimate is None:
                 return f"*{one.answer}*"
             low, high = one.interval or (None, None)
             number = Estimate(one.estimate, low, high, len(one.seeds), one.measured)
-            return f"*{one.answer}*, {tidy.written(number, digits)}"
+            return f"*{one.answer}*, {tidy.written(number)}"
     return "*not judged*"
 
 

@@ -27,11 +27,10 @@ from longfair.papers.fairmdp.measured import quantities
 from longfair.papers.fairmdp.notions import Notion, Rates
 from longfair.papers.live import live_runs
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.papers.seed_figures import interval_in_words, middles
 from longfair.papers.setting import Setting
 from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import ARM, final, of_arm, written
+from longfair.runs.tidy import ARM, final, interval_in_words, middles, of_arm, written
 
 NAMES: Mapping[str, str] = {
     "race-blind": "race-blind",

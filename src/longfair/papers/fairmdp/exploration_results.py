@@ -27,10 +27,9 @@ from longfair.papers.fairmdp.exploration import COIN, VARIANTS, Bank, Exploring,
 from longfair.papers.fairmdp.loans import loan_episode
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.protocol import train_and_evaluate
-from longfair.papers.seed_figures import interval_in_words
 from longfair.papers.untrained import params
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import curve, final, of_arm, over_seeds, written
+from longfair.runs.tidy import curve, final, interval_in_words, of_arm, over_seeds, written
 
 NAMES: Mapping[str, str] = {
     "explore-commit": "explore 100, commit",

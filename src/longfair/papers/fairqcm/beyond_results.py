@@ -33,7 +33,6 @@ from longfair.papers.fairqcm.beyond import (
 )
 from longfair.papers.fairqcm.deep_results import in_words
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.papers.seed_figures import interval_in_words
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import (
@@ -41,6 +40,7 @@ from longfair.runs.tidy import (
     change,
     difference,
     differences,
+    interval_in_words,
     of_arm,
     references,
     sign,

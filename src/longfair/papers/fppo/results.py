@@ -163,10 +163,8 @@ OUTSIDE = ", outside"
 """What is written behind a number of the paper that no range of ours holds."""
 
 
-def beside_figure(
-    runs: Runs, read: Readings, digits: Mapping[str, int], variant: str = "as_coded"
-) -> pd.DataFrame | Words:
-    """Hold runs against what a figure of the paper shows.
+def beside_figure(runs: Runs, read: Readings, digits: Mapping[str, int]) -> pd.DataFrame | Words:
+    """Hold runs, as coded, against what a figure of the paper shows.
 
     Parameters
     ----------
@@ -176,8 +174,6 @@ def beside_figure(
         What it shows.
     digits
         Metric to digits after the point.
-    variant
-        Of the methods that learn.
 
     Returns
     -------
@@ -189,7 +185,7 @@ def beside_figure(
         return runs.missing
     rows = {}
     for method in next(iter(read.values())):
-        own = variant if method in TRAINED else REFERENCE
+        own = "as_coded" if method in TRAINED else REFERENCE
         cells = {}
         for metric, numbers in read.items():
             name = metric.replace("_", " ")
@@ -220,11 +216,9 @@ def stored_runs(runs: Runs, *methods: str, variant: str = "as_coded") -> str:
     return ", ".join(f"{names.get(one, one)} {counts.get(one, 0)}" for one in methods)
 
 
-def means_in_turn(
-    runs: Runs, metric: str, methods: Sequence[str], digits: int, variant: str = "as_coded"
-) -> str:
-    """Write the means of two or more methods, as in "0.1, 0.2 and 0.3"; see `stored_runs`."""
-    *first, last = (f"{runs.mean(metric, method, variant):.{digits}f}" for method in methods)
+def means_in_turn(runs: Runs, metric: str, methods: Sequence[str], digits: int) -> str:
+    """Write the means of two or more methods, as coded, as in "0.1, 0.2 and 0.3"."""
+    *first, last = (f"{runs.mean(metric, method, 'as_coded'):.{digits}f}" for method in methods)
     return f"{', '.join(first)} and {last}"
 
 
@@ -289,10 +283,10 @@ def better_without_training(runs: Runs, measures: Measures, variant: str = "as_c
     )
 
 
-def most_of_the_trained(
-    runs: Runs, metric: str, searched: Sequence[str], digits: int, variant: str = "as_coded"
-) -> str:
+def most_of_the_trained(runs: Runs, metric: str, searched: Sequence[str], digits: int) -> str:
     """Hold the learner with the most of a metric against rules that were found by search.
+
+    Learners count as coded, and those that have all their runs.
 
     Parameters
     ----------
@@ -304,8 +298,6 @@ def most_of_the_trained(
         Rules, by their names in the experiment.
     digits
         Digits after the point.
-    variant
-        Of the methods that learn, of which those count that have all their runs.
 
     Returns
     -------
@@ -313,7 +305,7 @@ def most_of_the_trained(
         The end of a sentence: the method, its mean, and by how much it differs from every rule,
         paired by seed.
     """
-    seeds = runs.experiment.seeds[runs.profile]
+    seeds, variant = runs.experiment.seeds[runs.profile], "as_coded"
     means = {
         method: runs.mean(metric, method, variant)
         for method in TRAINED
