@@ -96,6 +96,14 @@ def test_runs_that_never_reach_the_goal_are_counted() -> None:
     runs = shown(pd.DataFrame(found, columns=columns))
     assert tabular.who_arrives(runs, "full", "as_coded") == "1 of 2 runs"
     assert tabular.who_arrives(runs, "min", "as_coded") == NOT_STORED
+    assert tabular.who_arrives(runs, "full", "as_coded", within=12) == "0 of 2 runs"
+
+
+def test_an_early_lead_is_that_of_the_steps_of_the_text(results: pd.DataFrame) -> None:
+    published, coded = (("full", variant) for variant in ("as_published", "as_coded"))
+    assert tabular.early_lead(shown(results), published, coded, 1).startswith("2.0")
+    assert tabular.early_lead(shown(results), ("min", "as_coded"), coded) == NOT_STORED
+    assert tabular.early_lead(shown(results.iloc[:0]), published, coded) == NOT_STORED
 
 
 def test_distances_are_drawn_with_the_names_of_the_arms() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from toy_experiment import toy_table
 
+from longfair.errors import UsageError
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import Evidence
 from longfair.runs.experiment import Arm, Experiment, plan, protocol
@@ -155,6 +156,16 @@ def test_a_change_of_ours_is_never_the_authors(store: Store) -> None:
     fill(store, of, "book")
     runs = Evidence.of(store, of).runs
     assert set(runs["method"][runs["settings"] == "authors"]) == {"idle"}
+
+
+def test_a_setting_that_the_authors_leave_open_is_ours(store: Store) -> None:
+    of = replace(experiment(book=0.1, authors="book"), chosen_here=("fair.as_coded",))
+    fill(store, of, "book")
+    runs = Evidence.of(store, of).runs
+    assert set(runs["method"][runs["settings"] == "authors"]) == {"idle"}
+    assert told(judged(store, of)) == [("ours", "book", 6, "reproduced")]
+    with pytest.raises(UsageError, match=r"chosen_here: 'fare\.as_coded' is no arm"):
+        replace(of, chosen_here=("fare.as_coded",))
 
 
 @pytest.mark.parametrize(

@@ -153,12 +153,15 @@ class Experiment:
     authors_arms
         Arms with the authors' settings that no profile runs to their end. Runs of this experiment
         that are shorter and else the same are named after them.
+    chosen_here
+        Names of arms of the authors' profile with a setting that decides and that the authors
+        leave open, so that it was chosen here: their runs have our settings.
 
     Raises
     ------
     UsageError
         If the id is malformed, the profiles of the three mappings differ, an arm appears
-        twice, or a number is out of range.
+        twice, a number is out of range, or `chosen_here` names what is no arm.
     """
 
     id: str
@@ -168,6 +171,7 @@ class Experiment:
     horizon: Mapping[str, int]
     authors: str = "paper"
     authors_arms: tuple[Arm, ...] = ()
+    chosen_here: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the parts and freeze the mappings."""
@@ -190,6 +194,13 @@ class Experiment:
                 raise UsageError(
                     f"experiment {self.id}, profile {profile}: horizon "
                     f"{self.horizon[profile]} is negative; give the number of training steps"
+                )
+        known = {arm.name for arm in self.arms.get(self.authors, ())}
+        for name in self.chosen_here:
+            if name not in known:
+                raise UsageError(
+                    f"experiment {self.id}: chosen_here: {name!r} is no arm of the profile "
+                    f"{self.authors!r}: {near_misses(name, known)}"
                 )
 
     @property

@@ -175,6 +175,9 @@ The paper does not say how often it learns. One step of gradient descent on whol
 much as a hundred of the narrow network's steps in the environment, so it cannot learn at each.
 """
 
+CHOSEN_HERE = ("rnn.as_published",)
+"""Arms whose runs have our settings, because of `UPDATES_PER_EPISODE`."""
+
 EPISODES = {"smoke": 40, "book": 1000}
 SEEDS = {"smoke": 2, "book": 10}
 """The profile `book` has the paper's full length, so there is no further one."""
@@ -354,6 +357,7 @@ def _experiment(
             profile: episodes * episode_length(name) for profile, episodes in EPISODES.items()
         },
         authors=authors,
+        chosen_here=CHOSEN_HERE if authors and "rnn" in methods else (),
     )
 
 
@@ -407,6 +411,7 @@ LENDING_PROFIT = Experiment(
     seeds={"smoke": 2, "book": 5},
     horizon=LENDING.horizon,
     authors="book",
+    chosen_here=CHOSEN_HERE,
 )
 
 EXPERIMENTS = (DOUGHNUTS, LENDING, LENDING_CONTINUOUS, LENDING_PROFIT)

@@ -298,7 +298,8 @@ def unbounded_count() -> CheckResult:
         f"{modulo[-1]} for the gap modulo {MODULUS}, and more steps do not need more; whether both "
         f"are equal needs {equal[-1]}, one more with every step."
     )
-    return CheckResult(stops and equal == line and count == line, computed, detail)
+    passed = stops and equal == line and count == line
+    return CheckResult(passed, computed, detail, instances=len(growth))
 
 
 def _along_actions(history: Callable[[FloatArray], FloatArray], actions: IntArray) -> FloatArray:

@@ -28,7 +28,17 @@ from longfair.papers.fairqcm.tabular import (
 from longfair.papers.fairqcm.tabular_exact import ExactValues
 from longfair.papers.live import live_runs
 from longfair.papers.page import NOT_STORED, Look, Runs
-from longfair.runs.tidy import ARM, ArmName, Quantities, all_written, curve, of_arm, over_seeds
+from longfair.runs.tidy import (
+    ARM,
+    ArmName,
+    Quantities,
+    all_written,
+    change,
+    curve,
+    of_arm,
+    over_seeds,
+    written,
+)
 
 LOOK = Look(
     styles={
@@ -68,6 +78,9 @@ LOOK = Look(
 
 MOMENTS = (8_000, 50_000, 100_000)
 """Training episodes: about the 100,000 steps of the paper's text, those of its code, and ours."""
+
+PAPER_STEPS = 100_000
+"""Steps of the paper's text."""
 
 # Stored results ---------------------------------------------------------------------------------
 
@@ -135,13 +148,46 @@ def changes(
     return table
 
 
-def who_arrives(runs: Runs, method: str, variant: str) -> str:
-    """Say how many runs of an arm ever reach the goal, as in "3 of 10 runs"."""
+def early_lead(runs: Runs, first: ArmName, second: ArmName, digits: int = 2) -> str:
+    """Say by how much an arm scores more than another over the 100,000 steps of the paper's text.
+
+    Parameters
+    ----------
+    runs
+        Stored runs.
+    first, second
+        The arms; their runs are paired by seed.
+    digits
+        Digits to write.
+    """
+
+    def early(arm: ArmName) -> pd.Series[float]:
+        rows = curve(runs.results, "return", arm[1])
+        rows = rows[(rows["method"] == arm[0]) & (rows["step"] <= PAPER_STEPS)]
+        return rows.groupby("seed")["value"].mean()
+
+    found = change(early(first), early(second), " ".join((*first, *second, "early return")))
+    return NOT_STORED if found is None else written(found, digits)
+
+
+def who_arrives(runs: Runs, method: str, variant: str, within: int | None = None) -> str:
+    """Say how many runs of an arm reach the goal, as in "3 of 10 runs".
+
+    Parameters
+    ----------
+    runs
+        Stored runs.
+    method, variant
+        The arm.
+    within
+        Steps that they may take; all of theirs if not given.
+    """
     if not runs.has((method, variant)):
         return NOT_STORED
     first = of_arm(runs.results, "episodes_to_36", method, variant)
     trained = curve(runs.results, "return", variant).query("method == @method")["step"].max()
-    reached = first <= trained // DoughnutParams.tabular().episode_length
+    steps = trained if within is None else min(within, trained)
+    reached = first <= steps // DoughnutParams.tabular().episode_length
     return f"{reached.sum()} of {len(first)} runs"
 
 

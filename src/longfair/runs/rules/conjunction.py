@@ -59,6 +59,7 @@ class AllRule(Compound):
         reported = case.blank.claim.reported_by(case.blank.measure)
         shown = words.index(word) if reported is None else 0
         measured = parts[shown].measured
+        instances = [part.instances for part in parts]
         enough = [part.enough_seeds for part in parts if part.word == word]
         details = (
             f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}"
@@ -71,7 +72,7 @@ class AllRule(Compound):
             detail="; ".join(details),
             enough_seeds=None if None in enough else max(filter(None, enough)),
             two_kinds=any(part.two_kinds for part in parts),
-            instances=min(part.instances for part in parts),
+            instances=sum(instances) if all(instances) else 0,
             missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),
             parts=parts,
         )
