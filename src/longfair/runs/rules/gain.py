@@ -130,6 +130,7 @@ class GainRule(PairedRule):
             estimate=found,
             measured=self.measured(case, worst),
             detail=self.sentence(case.measured(self.quantity), found, plain(worst))
+            + _over_all(len(effects))
             + shared.left_out,
             seeds=shared.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
@@ -144,6 +145,11 @@ class GainRule(PairedRule):
         method, others = shared.method, shared.others
         effects = {other: self.effect(method, array) for other, array in others.items()}
         return effects, min(self.middle(method, array) for array in others.values())
+
+
+def _over_all(others: int) -> str:
+    """End of a sentence that names the nearest of several others: the interval is of no pair."""
+    return f"; the interval holds for the nearest of all {others}" if others > 1 else ""
 
 
 def _better(single: Floats) -> tuple[float, float, float]:
