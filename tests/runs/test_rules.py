@@ -159,6 +159,16 @@ def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
     assert word_of(both, *worse) == "contradicted"
 
 
+def test_a_gain_over_several_says_that_its_interval_is_of_no_pair(tmp_path: Path) -> None:
+    """The number is that of the nearest; the ends could come from another one."""
+    methods = {"fair": [0.3, 0.31], "greedy": [0.2, 0.21], "slow": [0.1, 0.11]}
+    results = pd.concat([bias_of(name, *values * 3) for name, values in methods.items()])
+    for others, ends in ((["greedy", "slow"], "for the nearest of all 2"), (["greedy"], "than 0")):
+        (claim,) = claims_with(tmp_path, kind="highest", others=others)
+        (verdict,) = judge(claim, results, profile="book")
+        assert verdict.detail.endswith(ends)
+
+
 def curves_of(method: str, *runs: list[float]) -> pd.DataFrame:
     return pd.concat(
         pd.DataFrame(
