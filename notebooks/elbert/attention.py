@@ -443,12 +443,11 @@ harder.differences(
 )
 
 # %% [markdown]
-# The discount in the totals makes the difference, or the about ten times heavier weight of the bias
-# that it brings: both were changed together. The [ablations](ablations.ipynb) have the same form
-# with plain sums. It earns as much as G-PPO after as many steps, none of its ten runs loses a site,
-# and it has a small part of G-PPO's bias. Discounted totals look at the first hundred steps of an
-# episode, when all sites are still nearly as busy as at the start. The bias is judged over a
-# thousand.
+# What makes the difference is the discount, or the about ten times heavier weight that it brings.
+# The [ablations](ablations.ipynb) have the same form with plain sums. It earns as much as G-PPO
+# after as many steps, none of its ten runs loses a site, and it has a small part of G-PPO's bias.
+# Discounted totals look at the first hundred steps of an episode, when all sites are still nearly
+# as busy as at the start; the bias is judged over a thousand.
 
 # %% [markdown]
 # ### Original environment
@@ -494,18 +493,15 @@ original.missing if original.results.empty else folded(
 
 # %% [markdown]
 # The same number of units everywhere leaves the fewest incidents, and every learned policy leaves
-# several times as many. That is no failure to learn. The reward of the original environment pays
-# one for an incident that is discovered and takes a quarter for one that is missed. Where more than
-# one in five is discovered, an incident is a profit. So the learners let most sites stay busy, and
-# the rule with weights, which earns the most, does the same at all sites but one. The benefit rate
-# says nothing about how much there is to suffer: an incident that was provoked and then discovered
-# counts as a benefit.
+# several times as many. The reward of the original environment pays one for an incident that is
+# discovered and takes a quarter for one that is missed. Where more than one in five is discovered,
+# an incident is a profit. So the learners let most sites stay busy, and the rule with weights,
+# which earns the most, does the same at all sites but one. The benefit rate says nothing about how
+# much there is to suffer: an incident that was provoked and then discovered counts as a benefit.
 #
 # Their bias is small for the same reason: busy sites that are treated alike have the same rate.
 # G-PPO, which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not
 # clearly fairer in either variant. R-PPO earns less than the others and has no smaller bias for it.
-# `elbert-15`, that all methods obtain almost the same bias, is judged on the bias alone, with the
-# reward beside it.
 
 # %% tags=["nbval-check-output", "remove-input"]
 original.aside(
@@ -539,7 +535,10 @@ folded(original.table(final), "Final values, original environment")
 
 # %% tags=["nbval-check-output", "hide-input"]
 beside_poster = worlds.both_beside_poster(harder, authors)
-harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles and the poster")
+harder.missing if beside_poster.empty else folded(
+    beside_poster,
+    "Both profiles and the poster. Two kinds: runs end far apart; the middle, lowest and highest",
+)
 
 # %% [markdown]
 # ## How the rates move
@@ -649,9 +648,9 @@ authors.curves(
 # kinds, so the first table has the middle one, the lowest and the highest.
 #
 # Three runs do not make the authors' settings safe. Each of the two deep dips in the curve is a
-# site that is nearly lost, and that is won back within a few evaluations. And among
-# [the ten that were stopped](ablations.ipynb) after a million of the same steps some had lost a
-# site. Whoever makes three runs, as the authors did, can see no loss at all.
+# site that is nearly lost, and that is won back within a few evaluations. And among [the ten that
+# were stopped](ablations.ipynb) after a million of the same steps some had lost a site. Whoever
+# makes three runs can see no loss.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
 # Early in the training a site can be won back, as the dips show. The three runs here have the first

@@ -289,13 +289,9 @@ harder.say(
     "falls to zero, the last policy over many episodes has the one by the text's formula and the "
     "other by the code's.",
     "The one run with the authors' settings swings from evaluation to evaluation; averaged over "
-    f"its last {worlds.LAST} it has {worlds.late_in_words(authors, 'bias', span=True)} by the "
-    f"code's formula and {worlds.late_in_words(authors, 'bias_exact', span=True)} by the text's, "
-    "which does not tell the formulas apart.",
-    "Nor do our runs, averaged in the same way: "
-    f"{worlds.late_in_words(harder, 'bias')} and {worlds.late_in_words(harder, 'bias_exact')}. "
-    "An evaluation has 200 episodes, and because a bias cannot be negative, noise pushes small "
-    "ones upwards.",
+    f"its last {worlds.LAST} it has {worlds.late_in_words(authors, 'bias')} by the code's formula "
+    f"and {worlds.late_in_words(authors, 'bias_exact')} by the text's, which does not tell the "
+    "formulas apart. Nor do our runs, averaged in the same way.",
     "By the code's formula a plain penalty, R-PPO, is no less fair than ELBERT-PO: its bias less "
     f"ELBERT-PO's is {harder.less('bias', r_ppo, elbert_po)}. By the text's it is "
     f"{exact_biases[0] / exact_biases[1]:.1f} times ELBERT-PO's. How much the chain rule and its "
@@ -308,7 +304,13 @@ harder.say(
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.aside(
-    "R-PPO beside ELBERT-PO by both formulas, with our settings and with the authors'",
+    "The last evaluations, and R-PPO beside ELBERT-PO, by both formulas and with both settings",
+    f"ELBERT-PO over the last {worlds.LAST} evaluations, by the code's formula and by the text's: "
+    f"{worlds.late_in_words(authors, 'bias', span=True)} and "
+    f"{worlds.late_in_words(authors, 'bias_exact', span=True)} with the authors' settings, "
+    f"{worlds.late_in_words(harder, 'bias', span=True)} and "
+    f"{worlds.late_in_words(harder, 'bias_exact', span=True)} with ours. An evaluation has 200 "
+    "episodes, and because a bias cannot be negative, noise pushes small ones upwards.",
     f"With our settings R-PPO has a reward of {harder.number('reward', *r_ppo)} and ELBERT-PO "
     f"{harder.number('reward', *elbert_po)}. Their biases are {harder.number('bias', *r_ppo)} "
     f"beside {harder.number('bias', *elbert_po)} by the code's formula and "
@@ -369,15 +371,13 @@ published.scatter(
 )
 
 # %% [markdown]
-# In these runs, too, the infection starts at person 0 and spreads for one step before the episode
-# begins, as in the code; the text has a random individual.
-#
-# The order changes. As published, with the raw advantages of Proposition 3.2, ELBERT-PO is about as
-# fair as coded and earns much less, less than the lottery. It begins later than all others and
-# still rises at the end, so part of what it lacks is time. The [ablations](ablations.ipynb) show
-# why: the raw advantage of the reward is small beside those of supply and demand. A-PPO with raw
-# terms ends beside G-PPO in nearly every run. So it is the scaling in the authors' code, which the
-# text does not mention, that makes its fairness terms count.
+# The order changes. As published (the infection starts at person 0 here, too, as in the code), with
+# the raw advantages of Proposition 3.2, ELBERT-PO is about as fair as coded and earns much less,
+# less than the lottery. It begins later than all others and still rises at the end, so part of what
+# it lacks is time. The [ablations](ablations.ipynb) suggest why: the raw advantage of the reward is
+# small beside those of supply and demand. A-PPO with raw terms ends beside G-PPO in nearly every
+# run. So it is the scaling in the authors' code, which the text does not mention, that makes its
+# fairness terms count.
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.aside(
@@ -441,15 +441,11 @@ original.scatter(
 # :::
 
 # %% tags=["nbval-check-output", "remove-input"]
-a_ppo = ("a-ppo", "as_coded")
 original.say(
-    "The paper finds almost the same low bias for ELBERT-PO, R-PPO and A-PPO, and concludes that "
-    "this environment cannot tell them apart. With our settings, as coded, it does tell R-PPO from "
-    "ELBERT-PO: R-PPO's bias is larger by "
-    f"{original.less('bias', r_ppo, elbert_po)} by the code's formula and by "
-    f"{original.less('bias_exact', r_ppo, elbert_po)} by the text's.",
-    f"A-PPO's less ELBERT-PO's is {original.less('bias', a_ppo, elbert_po)} by the code's and "
-    f"{original.less('bias_exact', a_ppo, elbert_po)} by the text's.",
+    "The paper finds almost the same low bias for ELBERT-PO, R-PPO and A-PPO. With our settings, "
+    "as coded, the environment does tell R-PPO from ELBERT-PO: its bias is larger by "
+    f"{original.less('bias', r_ppo, elbert_po)} by the code's formula and "
+    f"{original.less('bias_exact', r_ppo, elbert_po)} by the text's."
 )
 
 # %% [markdown]
@@ -538,10 +534,9 @@ harder.showing(harder.results.assign(value=per_episode)).ranges(counted)
 # %% tags=["nbval-check-output", "remove-input"]
 at_the_start = ("uniform", "reference")
 harder.say(
-    "With our settings, as coded, it is not so: group 1 falls ill clearly less often than at the "
-    "start, where vaccines are drawn at random, by "
-    f"{worlds.less_in_group(harder, 'demand', 1, at_the_start, elbert_po)} per step. "
-    "Under G-PPO it does as well. Group 0 does not: "
+    "Not so here: group 1 falls ill clearly less often than at the start, by "
+    f"{worlds.less_in_group(harder, 'demand', 1, at_the_start, elbert_po)} per step; group 0 does "
+    "not, "
     f"{worlds.less_in_group(harder, 'demand', 0, at_the_start, elbert_po, 4)}."
 )
 
@@ -554,22 +549,26 @@ harder.show(
 )
 
 # %% [markdown]
+# :::{dropdown} Why the lines of R-PPO and ELBERT-PO jump
 # After a short beginning the demands of G-PPO and A-PPO stay where they are, and only the vaccines
 # differ between the two. Under R-PPO and ELBERT-PO the lines jump. Nothing happens in the groups
 # then: their rates are nearly equal, and they change places from one evaluation to the next. By
 # group, in the table above, each falls ill about equally often under all four methods.
+# :::
 
 # %% [markdown]
 # ## Beside the authors' numbers
 #
 # The numbers of the poster were read off its plot, at the end of five million steps. The poster's
 # numbers are the last point of a smoothed curve, about twelve evaluations; ours are the last policy
-# alone. *Two kinds* stands where runs end in two places far apart: then the number is the middle
-# run, with the lowest and the highest.
+# alone.
 
 # %% tags=["nbval-check-output", "hide-input"]
 beside_poster = worlds.both_beside_poster(harder, authors)
-harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles and the poster")
+harder.missing if beside_poster.empty else folded(
+    beside_poster,
+    "Both profiles and the poster. Two kinds: runs end far apart; the middle, lowest and highest",
+)
 
 # %% [markdown]
 # ## Text against code
@@ -585,7 +584,7 @@ harder.missing if beside_poster.empty else folded(beside_poster, "Both profiles 
 # :::{dropdown} Where the infection starts, and two smaller differences
 # - The text starts the infection at a random person. The code always starts it at person 0, who has
 #   sixteen ties and belongs to group 0, and lets it spread for one step before the episode begins.
-#   The figures were made with the code, and so is this page.
+#   The figures were made with the code, and so is this page, in both variants.
 # - By the text a vaccine for an infected person changes nothing. In the code such a person may
 #   still recover in the same step.
 # - With two groups the code uses the exact bias; the sharpness $\beta$ plays no role here.
@@ -601,9 +600,11 @@ folded(
 )
 
 # %% [markdown]
+# :::{dropdown} What our settings keep, and how they were chosen
 # Our settings take fewer and larger steps with smaller networks, and let the learning rate fall to
 # zero. They were chosen on run number 1000, which no result uses. Environment, episodes, rewards,
 # discount and the weights of all methods are the authors'.
+# :::
 
 # %% [markdown]
 # ### Our settings beside the authors'
@@ -628,12 +629,10 @@ authors.curves(
 )
 
 # %% [markdown]
-# The curves rest on levels, and so do those of our own runs, as the thin lines further up show.
-# R-PPO rests at the level of the poster. The lowest of our runs of it comes to rest about as low,
-# and the others get past it. So where a single run ends is also a matter of luck, and what R-PPO
-# pays on the poster need not be the price of its penalty: with our settings most of its runs earn
-# as much as those of ELBERT-PO, at about the same bias by the code's formula and at more by the
-# text's.
+# The curves rest on levels, and so do those of our own runs. R-PPO rests at the level of the
+# poster; the lowest of our runs of it does, too, and the others get past it. So where a single run
+# ends is also a matter of luck, and what R-PPO pays on the poster need not be the price of its
+# penalty.
 #
 # :::{dropdown} Chance or settings? How every curve rests, and the bias of A-PPO
 # The curve of G-PPO stays on one level for more than a million steps, and then reaches the next,
