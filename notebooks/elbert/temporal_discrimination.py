@@ -357,9 +357,9 @@ show(
 
 # %% [markdown]
 # At zero bias the curves show the floor $2\log(M)/\beta$. At the paper's main setting, sharpness 20
-# and five groups, the floor is larger than the biases the paper reports for its own method. That is
-# harmless for the *direction* of the gradient, which is zero at equal rates. But the number that is
-# minimised is then not the number that is reported.
+# and five groups, the floor is larger than the biases the paper reports for its own method. Equal
+# rates stay a resting point all the same. But the number that is minimised is then not the number
+# that is reported.
 
 # %% [markdown]
 # ## Text against code

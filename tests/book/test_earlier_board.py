@@ -68,9 +68,7 @@ def test_a_word_changed_for_a_reason(row: dict[str, Any], told: list[str]) -> No
 TOLD = {
     ("fairqcm-tabular-optimum", "as_published"): [RUNS],
     ("fairmdp-12", "as_published"): [RULE, SOFTENED, TEXT],
-    ("elbert-16-lending", "as_coded"): [SOFTENED],
-    ("elbert-15", "as_published"): [RULE],
-    ("elbert-17-attention", "as_coded"): [INTERVAL],
+    ("elbert-16-lending", "as_coded"): [RULE],
     ("elbert-23", "as_published"): [EXACT],
 }
 

@@ -181,6 +181,26 @@ def test_without_runs_tables_name_the_command() -> None:
     assert ablations.added_one([EMPTY]).empty
 
 
+def test_the_last_evaluations_are_averaged_as_on_the_poster() -> None:
+    rows = [
+        ("elbert-po", "as_coded", seed, "curve", step, "bias", -1, 0.1 * (step > 3) + 0.01 * seed)
+        for seed in (0, 1)
+        for step in range(3 + worlds.LAST + 1)
+    ]
+    runs = runs_of("elbert/attention-harder", pd.DataFrame(rows, columns=COLUMNS))
+    assert worlds.late_in_words(runs, "bias") == "0.105"
+    found = worlds.late_in_words(runs, "bias", span=True)
+    assert found == "0.105 (single evaluations from 0.100 to 0.110)"
+    assert worlds.late_in_words(EMPTY, "bias") == "(not stored)"
+
+
+def test_a_difference_in_one_group_is_that_of_its_own_numbers() -> None:
+    arms = ("gaussian", "reference"), ("elbert-po", "as_coded")
+    runs = runs_of("elbert/attention-harder", SITES)
+    assert worlds.less_in_group(runs, "demand", 0, *arms).startswith("7.000")
+    assert worlds.less_in_group(EMPTY, "demand", 0, *arms) == "(not stored)"
+
+
 def test_a_single_run_stands_beside_the_span_of_ours() -> None:
     ours = runs_of("elbert/attention-harder", SITES)
     single = runs_of(

@@ -147,6 +147,12 @@ def test_a_claim_about_unknown_settings_is_never_contradicted(tmp_path: Path) ->
     assert [word_of(strict, *better), word_of(lenient, *better)] == ["reproduced", "reproduced"]
 
 
+def test_a_word_at_worst_is_none_where_nothing_ran(tmp_path: Path) -> None:
+    rule = {"kind": "highest", "others": ["greedy"], "at_worst": "inconclusive"}
+    (claim,) = claims_with(tmp_path, **rule)
+    assert word_of(claim, ("greedy", [0.2, 0.21] * 3)) == "not attempted"
+
+
 def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
     rule = {"kind": "highest", "others": ["greedy"]}
     worse = ("fair", [0.1, 0.11] * 3), ("greedy", [0.2, 0.21] * 3)

@@ -24,7 +24,7 @@ from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import Estimate, estimate
-from longfair.runs.tidy import ARM, curve, final, in_order, of_arm
+from longfair.runs.tidy import ARM, ArmName, curve, final, in_order, of_arm
 from longfair.runs.verdicts import Verdict
 
 FloatArray = NDArray[np.float64]
@@ -58,6 +58,9 @@ START = (0, 500_000, 1_000_000)
 
 SMOOTHING = 145_000
 """Standard deviation, in steps, of the Gaussian that the poster's curves are smoothed with."""
+
+LAST = 12
+"""Evaluations that carry nine tenths of the weight in the last point of the poster's curves."""
 
 FIGURE_5: Mapping[int, tuple[float, float]] = {
     50: (-2.49, 0.276),
@@ -569,6 +572,47 @@ def both_beside_poster(ours: Runs, authors: Runs) -> pd.DataFrame:
             words = held.rename(columns={"written": "runs"}).set_index("method")
             tables[runs.profile] = runs.labelled(words[["metric", "runs", "poster", "agrees"]])
     return pd.concat(tables, names=["profile"]) if tables else pd.DataFrame()
+
+
+def late_in_words(
+    runs: Runs,
+    metric: str,
+    method: str = "elbert-po",
+    variant: str = "as_coded",
+    *,
+    span: bool = False,
+) -> str:
+    """Write the mean of the `LAST` evaluations during training, where the poster has its number.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric, method, variant
+        Whose curve.
+    span
+        Whether the lowest and the highest of these evaluations follow.
+
+    Returns
+    -------
+    str
+        As in "0.041 (single evaluations from 0.001 to 0.132)".
+    """
+    found = curve(runs.results, metric, variant)
+    own = found[found["method"] == method].sort_values("step")
+    if own.empty:
+        return NOT_STORED
+    last = own.groupby("seed", observed=True).tail(LAST)["value"]
+    ends = f" (single evaluations from {last.min():.3f} to {last.max():.3f})" if span else ""
+    return f"{last.mean():.3f}{ends}"
+
+
+def less_in_group(
+    runs: Runs, metric: str, group: int, first: ArmName, second: ArmName, digits: int = 3
+) -> str:
+    """Write by how much two arms differ in a metric of one group, as `Runs.less` does."""
+    own = runs.results[runs.results["group"] == group].assign(group=ALL_GROUPS)
+    return runs.showing(own).less(metric, first, second, digits)
 
 
 def how_many(runs: Runs, method: str) -> str:

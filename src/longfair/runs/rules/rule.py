@@ -301,8 +301,10 @@ class AtWorst(Compound):
         return f"{self.rule.words(measure)} (if not: {listed(tuple(words))})"
 
     def judge(self, case: Case, name: str) -> Verdict:
-        """Judge by the rule, and lift a word that is too bad."""
+        """Judge by the rule, and lift a word that is too bad; without runs there is none."""
         verdict = self.rule.judge(case, name)
+        if verdict.word == "not attempted":
+            return verdict
         worst = self.worst.get(case.blank.variant, self.worst.get("", verdict.word))
         if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(worst):
             return verdict
