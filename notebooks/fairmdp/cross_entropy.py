@@ -557,8 +557,8 @@ pd.DataFrame.from_dict(rows, orient="index").round(3)
 # that share, and earn at least half of the profit that the paper prints. Judged is the policy that
 # a search returns, as coded up to the rounding that is printed; the elites are asked about beside
 # it. Claims that are *asked here* are not the paper's. They ask whether the search finds the best
-# fair policy, and whether it needs the weights of the code. The steps of a verdict are iterations of
-# a search.
+# fair policy, and whether it needs the weights of the code. The steps of a verdict are iterations
+# of a search.
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

@@ -82,8 +82,8 @@ runs.say(
     f"{runs.mean('regret_exploring', 'explore-commit-margin', 'as_published'):.0f} are the coin's.",
     "With a margin of a fifth of the tolerance "
     f"{banks.always_fair(runs, 'explore-commit-margin', 'as_published')} keep every episode fair, "
-    f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and which of the two "
-    "the paper's experiment does is not in the text that we have.",
+    f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and which of the "
+    "two the paper's experiment does is not in the text that we have.",
     "A bank that estimates nothing and remembers what the groups got (FairQCM) is, after "
     f"{memory.experiment.horizon[profile]:,} decisions, "
     f"{memory_results.shortfall(memory, 'fairqcm', 'as_published', numbers):.4f} short of the best "
