@@ -47,7 +47,7 @@ page = Page(
     "fairmdp/tolerances",
     "fairmdp/ingredients",
     look=searches.LOOK,
-    claims=["fairmdp-20", "fairmdp-24"],
+    claims=["fairmdp-20", "fairmdp-24", "fairmdp-24-tolerance", "fairmdp-without-the-step"],
 )
 runs, sweep, changed = (page.of(experiment.id) for experiment in page.experiments)
 numbers = exact_results.stored(page.store)
@@ -78,11 +78,14 @@ best = {
 runs.say(
     "*As coded*, by the authors' scripts, the search does what the paper prints: a reward of "
     f"{runs.number('reward', 'cce-dp', 'as_coded')} where it has "
-    f"{searches.PRINTED['cce-dp', 'reward']:.2f}, and "
-    f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance; *as published*, by the text, "
-    f"these are {runs.number('reward', 'cce-dp', 'as_published')} and "
-    f"{searches.kept(runs, 'cce-dp', 'as_published')}.",
-    "It does not find the best fair policy. As coded, parity seems to cost "
+    f"{searches.PRINTED['cce-dp', 'reward']:.2f}; the elites of "
+    f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance to the last digit, and the "
+    f"policy returned does in {searches.kept(runs, 'cce-dp', 'as_coded', returned=True)}; *as "
+    "published*, by the text, these are "
+    f"{runs.number('reward', 'cce-dp', 'as_published')}, "
+    f"{searches.kept(runs, 'cce-dp', 'as_published')} and "
+    f"{searches.kept(runs, 'cce-dp', 'as_published', returned=True)}.",
+    "It does not find the best fair policy: as coded, parity seems to cost "
     f"{searches.seeming_cost(runs, 'as_coded'):.1%} of the profit, when searches are compared with "
     f"searches (medians), and between the best policies it costs {best['as_coded']:.2%}; as "
     f"published these are {searches.seeming_cost(runs, 'as_published'):.1%} and "
@@ -90,8 +93,9 @@ runs.say(
 )
 
 # %% [markdown]
-# **Why?** The cheapest way to be fair as coded is to settle the account in the last decisions, and
-# the policies of the search do not see how many decisions are left.
+# **Why?** Not because the networks do not see the step: as coded, a policy that sees only what they
+# see reaches the best profit within 0.1 (`fairmdp-without-the-step`). The search does not find it,
+# and we have not tested why.
 #
 # **What would change our mind?** A search that reaches the black line.
 #
@@ -168,9 +172,9 @@ weights = pd.DataFrame(
 
 # %% [markdown]
 # With linear weights of a reward of ten the best elite counts hardly more than the one that never
-# lends, and the choice of the elites is all that drives the search. Nobody proposed that: the paper
-# has no constant, and the code has no linear weights. We ran it to see what the constant does; it
-# is called *with the code's constant* below.
+# lends, and the choice of the elites is all that drives the search. Nobody proposed that: the
+# paper's text has no constant, and the code has no linear weights. We ran it to see what the
+# constant does; it is called *with the code's constant* below.
 
 # %% [markdown]
 # ## What a policy is worth
@@ -261,6 +265,14 @@ runs.live_curves(
 # The figure at the top has the searches as coded. The conservative baseline is not drawn, because
 # it has no profit and no gap. A search counts as the mean of its last five elites.
 
+# %% tags=["nbval-check-output", "remove-input"]
+apart = [searches.largest_disagreement(runs, variant) for variant in searches.GAP_OF]
+runs.say(
+    "The paper does not say whether it shows the elites, all samples or the last one. At the end "
+    f"of a search these differ by up to {apart[0]:.3f} in the gap as coded, and by up to "
+    f"{apart[1]:.3f} as published."
+)
+
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.show(
     searches.scatter(runs, numbers, "dp", "as_published"),
@@ -297,7 +309,8 @@ runs.show(
 #
 # As coded, the rewards and the gaps under parity agree with what is printed. The gaps under equal
 # opportunity depend on the search: the ranges of the optimistic baseline and of Algorithm 2
-# overlap, so the printed order of the two is no stable finding.
+# overlap, so the printed order of the two, which the paper itself calls fairly close, is no stable
+# finding.
 
 # %% tags=["nbval-check-output", "hide-input"]
 searches.beside_the_paper(runs)
@@ -310,8 +323,8 @@ folded(searches.beside_the_paper(runs, ranges=True), "The range over searches")
 #
 # The tighter the tolerance, the fewer policies of the first population are fair (Figures 2a and
 # 2b). Some searches then end with a policy that *hardly lends*: it is fair because nobody gets a
-# loan, and its profit is near zero. No search ends near a mean of both kinds. So the broad lines
-# are medians, without an interval, and thin lines are single searches.
+# loan, and its profit is near zero. Few searches end between the two kinds. So the broad lines are
+# medians, without an interval, and thin lines are single searches.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.show(
@@ -342,18 +355,31 @@ runs.show(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-optimistic = [sweep.number("gap_dp", f"optimistic-dp-{name}", "as_coded") for name in TOLERANCES]
-tight = {
-    variant: searches.kept(sweep, "cce-dp-0025", variant, tolerance=TOLERANCES["0025"])
-    for variant in searches.GAP_OF
-}
+baselines = ["optimistic-dp-0025", "optimistic-dp-0050"]
+optimistic = [sweep.number("gap_dp", name, "as_coded") for name in baselines]
+ranges = [searches.range_of_gaps(sweep, name, "as_coded") for name in baselines]
+mixed = [searches.median_gap_as_coded(sweep, name) for name in baselines]
+tight, returned = (
+    {
+        variant: searches.kept(
+            sweep, "cce-dp-0025", variant, tolerance=TOLERANCES["0025"], returned=of_returned
+        )
+        for variant in searches.GAP_OF
+    }
+    for of_returned in (False, True)
+)
 sweep.say(
-    f"Algorithm 2 keeps a tolerance of 0.025 in {tight['as_coded']} as coded and in "
-    f"{tight['as_published']} as published. But for tolerances of 0.05 and less these hardly lend: "
-    f"{searches.tight_searches_that_hardly_lend(sweep)}.",
+    "The elites of Algorithm 2 keep a tolerance of 0.025 in "
+    f"{tight['as_coded']} as coded and in {tight['as_published']} as published, the policies "
+    f"returned in {returned['as_coded']} and {returned['as_published']}. But for tolerances of "
+    f"0.05 and less these hardly lend, with a profit below {searches.NEVER_LENDS}: "
+    f"{searches.tight_searches_that_hardly_lend(sweep)}. The tables count by the same number; the "
+    f"rules ask for a profit of {searches.HALF_OF_PRINTED}, half of what is printed.",
     "The paper prints gaps of 0.052 and 0.079 for the optimistic baseline at tolerances of 0.025 "
-    f"and 0.05. As coded these are {optimistic[0]} and {optimistic[1]} and not reproduced. As "
-    "published they cannot be told from the printed ones.",
+    f"and 0.05. As coded the means are {optimistic[0]} and {optimistic[1]}, and no search comes "
+    f"down to the printed gaps (they end at {ranges[0]} and at {ranges[1]}). Trained as published "
+    f"but measured as the code does, the medians are {mixed[0]} and {mixed[1]}, which may be "
+    "chance.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -372,15 +398,16 @@ both = pd.concat([runs.only("cce-dp").results, changed.results])
 searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap", "hardly lend")
 
 # %% [markdown]
-# **The constant decides** whether searches fail. *As published* and *with the code's constant*
-# differ in nothing else. With the constant, the search hardly tells a policy that earns four tenths
-# from one that earns nothing, and some searches end near nothing. Without it, the linear weights of
-# the paper do as well at this tolerance as the exponential ones of the code.
+# **At 0.1 the constant decides** whether searches fail. *As published* and *with the code's
+# constant* differ in nothing else. With the constant, the search hardly tells a policy that earns
+# four tenths from one that earns nothing, and some searches end near nothing. Without it, the
+# linear weights of the paper do as well at this tolerance as the exponential ones of the code.
 #
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
-# change: Theorem 4.2 cuts episodes off where discounted loans no longer count. The code's gap
-# counts late loans in full, and what comes after the cut makes the policies unfair. Together with
-# the discounted gap, as in the last row, sampling does no harm.
+# change, probably because Theorem 4.2 cuts episodes off where discounted loans no longer count. The
+# code's gap counts late loans in full, and what comes after the cut would make the policies unfair.
+# The cut was not varied by itself. Together with the discounted gap, as in the last row, sampling
+# does no harm.
 
 # %% [markdown]
 # ### Does the tightened check protect?
@@ -392,22 +419,35 @@ searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap",
 searches.checked(runs)
 
 # %% [markdown]
-# For Algorithm 2 no policy passes and is unfair: the theorem is safe, and its constants are
-# generous. The optimistic baseline checks something else, and under parity most of its policies
-# that pass are unfair. But the theorem does not say that a policy passes. A fresh draw from the
-# final distribution, which is what the algorithm returns, need not. It has to be checked.
+# For Algorithm 2 no policy passes and is unfair: our constants are generous. The optimistic
+# baseline checks something else, and under parity most of its policies that pass are unfair. But
+# the theorem does not say that a policy passes. A fresh draw from the final distribution, which is
+# what the algorithm returns, need not. It has to be checked.
+
+# %% tags=["nbval-check-output", "remove-input"]
+runs.say(
+    "That the returned policy passes is not guaranteed: of Algorithm 2 it does in "
+    f"{searches.passing(runs, 'cce-dp')} under parity and in "
+    f"{searches.passing(runs, 'cce-eo')} under equal opportunity."
+)
 
 # %% [markdown]
 # ## Text against code
 #
+# - **Several settings.** The code has more than one history and discount. We take those under which
+#   its race-blind reward is 10.43, so that number is no independent test.
+# - **Equal opportunity.** The scripts do not run as shipped. Ours repair them and take the
+#   threshold 0.82, beside which the code has 0.852.
+# - **The first version.** The code is of 2019, the published paper of 2021.
 # - **Exact evaluation.** A number of rollouts is passed around and never used. Figure 1 does not
 #   exercise Theorem 4.2.
 # - **Exponential weights** in place of linear ones. They do not feel the constant below.
 # - **Undiscounted gaps.** 51 decisions are counted, divided by 50 and not discounted, while the
 #   profit is discounted by 0.8 per step. Late loans are then almost free in reward, and exact
 #   parity is almost free, too.
-# - **A constant of 2 per step**, which the paper does not have. It makes a loss of profit look like
-#   hardly any loss of reward, and linear weights do not work with it.
+# - **A constant of 2 per step**, which the paper's text does not mention and its figures contain.
+#   It makes a loss of profit look like hardly any loss of reward, and linear weights do not work
+#   with it.
 # - **What is returned** is the last network that was drawn, neither an elite nor the mean.
 # - **A floor** under the second moments by accident, and a repair of negative variances with the
 #   wrong sign. We did not copy these.
@@ -415,14 +455,15 @@ searches.checked(runs)
 # %% [markdown]
 # ## What it means
 #
-# At a tolerance of 0.1 the printed numbers can be had again but for some gaps, and the search keeps
-# the tolerance. What it shows of the price of fairness is, as coded, nearly all the price of this
-# search. At tighter tolerances it can keep them by hardly lending at all. What would change our
-# mind:
+# At a tolerance of 0.1 the printed numbers can be had again but for some gaps, and most of the
+# policies that the searches return keep the tolerance. What it shows of the price of fairness is,
+# as coded, nearly all the price of this search. At tighter tolerances it can keep them by hardly
+# lending at all. What would change our mind:
 #
-# - **A search that reaches the exact frontier.** Networks that see the step, scaled inputs or more
-#   elites might; we have tried none of them. Then the trade-off of Figure 1 would shrink to the
-#   price that the problem has.
+# - **A search that reaches the exact frontier.** Scaled inputs, more elites or networks that see
+#   the step might; we have tried none of them. As coded the step is not needed for it
+#   (`fairmdp-without-the-step`). Then the trade-off of Figure 1 would shrink to the price that the
+#   problem has.
 # - **The authors' own number of searches.** If they show one search each, the differences between
 #   our ten say how much chance there is in the figure. If they show the best of many, failures are
 #   hidden.
@@ -513,9 +554,11 @@ pd.DataFrame.from_dict(rows, orient="index").round(3)
 # ## The verdicts
 #
 # A tolerance counts as kept if more than half of the searches keep it, with the whole interval of
-# that share, and earn at least half of the profit that the paper prints. Claims that are *asked
-# here* are not the paper's. They ask whether the search finds the best fair policy, and whether it
-# needs the weights of the code.
+# that share, and earn at least half of the profit that the paper prints. Judged is the policy that
+# a search returns, as coded up to the rounding that is printed; the elites are asked about beside
+# it. Claims that are *asked here* are not the paper's. They ask whether the search finds the best
+# fair policy, and whether it needs the weights of the code. The steps of a verdict are iterations
+# of a search.
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

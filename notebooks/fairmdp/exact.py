@@ -60,21 +60,21 @@ cost = {
     for rates in tidy.RATES
 }
 printed = tidy.with_and_without_offset()
-lost = 1 - printed["share of the highest"]["Algorithm 2, demographic parity"]
+low, high = tidy.printed_loss()
 Words(
     "- *As published*, by the paper's text, keeping demographic parity within 0.1 costs the bank "
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
     f"{cost['eo', 'discounted']:.2%}, which is the order the paper reports; *as coded*, by the "
     f"authors' scripts, parity costs {cost['dp', 'as_coded']:.2%}.\n"
-    f"- The rewards in the paper's figure differ by {lost:.0%} of the profit: by the text's "
-    f"definitions {100 * cost['dp', 'discounted']:.1f} of these {100 * lost:.0f} points are the "
-    "price of parity; by the code's, whose gaps the figure fits, nearly all is the search's."
+    f"- The printed rewards, which are rounded, differ by {100 * low:.0f} to {high:.0%} of the "
+    "profit. Between the best policies the text's parity costs "
+    f"{cost['dp', 'discounted']:.1%}, the code's {cost['dp', 'as_coded']:.2%}."
 )
 
 # %% [markdown]
 # **Why?** Profit is discounted, so late loans are worth little to the bank; where the gap is not
 # discounted they count in full, and the bank can settle the account at the end for next to nothing,
-# which the [search of the paper](cross_entropy.ipynb) does not find out.
+# which the [search of the paper](cross_entropy.ipynb) does not find.
 #
 # **What would change our mind?** The discretisation behind the paper's Appendix G, whose rewards we
 # could not find again.
@@ -125,10 +125,10 @@ source_of(linear_program.solve, flow_equations, fairness_rows)
 # %% [markdown]
 # ## Solve it yourself
 #
-# For a linear program the beliefs must be finite in number. The paper says that it discretised them
-# and not how. Here repayments and defaults are counted up to 30, and a denial adds a default with
-# probability 0.1, so that on average it moves the belief as in the original. Change the tolerances
-# and run the cell again.
+# For a linear program the beliefs must be finite in number. The paper says that it discretised
+# them; how, the text that we have does not say. Here repayments and defaults are counted up to 30,
+# and a denial adds a default with probability 0.1, so that on average it moves the belief as in the
+# original. Change the tolerances and run the cell again.
 
 # %% tags=["nbval-check-output"]
 tolerances = (None, 0.2, 0.1, 0.05, 0.01, 0.0)
@@ -307,8 +307,12 @@ closest = tidy.closest_discretisations(numbers, count=4).rename(
         "gap_free": "gap, free (0.26)",
     }
 )
-tried = len(numbers["discretisations"])
-folded(closest.round(4), f"The closest of {tried} discretisations, the paper's numbers in brackets")
+tried, distinct = len(numbers["discretisations"]), len(tidy.distinct_discretisations(numbers))
+folded(
+    closest.round(tidy.DIGITS),
+    f"The closest of {distinct} different results from {tried} discretisations, the paper's "
+    "numbers in brackets",
+)
 
 # %% [markdown]
 # None of them has all three numbers. So `fairmdp-18` is *not reproduced*, rather than contradicted:

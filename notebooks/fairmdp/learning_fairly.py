@@ -82,8 +82,8 @@ runs.say(
     f"{runs.mean('regret_exploring', 'explore-commit-margin', 'as_published'):.0f} are the coin's.",
     "With a margin of a fifth of the tolerance "
     f"{banks.always_fair(runs, 'explore-commit-margin', 'as_published')} keep every episode fair, "
-    f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and the paper does "
-    "not say which of the two its experiment does.",
+    f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and which of the "
+    "two the paper's experiment does is not in the text that we have.",
     "A bank that estimates nothing and remembers what the groups got (FairQCM) is, after "
     f"{memory.experiment.horizon[profile]:,} decisions, "
     f"{memory_results.shortfall(memory, 'fairqcm', 'as_published', numbers):.4f} short of the best "
@@ -190,8 +190,8 @@ folded(banks.ends(runs, "discounted"), "The same, discounted")
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
-    "Fairness in every episode takes the stricter set of Theorem 5.1. As published, the largest "
-    f"gap of all banks with a margin of {MARGIN} is "
+    "A margin, which Theorem 5.1 needs too, helps, but is not enough for all. As published, the "
+    f"largest gap of all banks with a margin of {MARGIN} is "
     f"{banks.largest_gap(runs, 'explore-commit-margin', 'as_published'):.3f}, and without one "
     f"{banks.largest_gap(runs, 'explore-commit', 'as_published'):.3f}. The baseline that the paper "
     f"calls unfair has {searches.PRINTED['optimistic-dp', 'gap_dp']:.2f}. Who estimates the first "
@@ -279,7 +279,7 @@ banks.bound_table(runs)
 # the regret that it allows is more than can be lost. It charges for every situation that the coin
 # could reach, among them some that it reaches once in more episodes than there are people. A bank
 # that knows the form {eq}`eq-learning-belief` needs four numbers, not a hundred thousand, and
-# learns them from whatever situations it sees. That is why our experiment works; the bound as
+# learns them from whatever situations it sees. That may be why our experiment works; the bound as
 # rebuilt here is too loose to explain it.
 
 # %% [markdown]
@@ -465,18 +465,18 @@ memory.say(
 # %% [markdown]
 # ## Text against code
 #
-# We cannot say: no code was published for this section. The paper names neither the constraint nor
-# its tolerance, nor the chance with which the exploration lends, nor how the parameters were
-# estimated, nor the planner. Ours are demographic parity, 0.1, one half, maximum likelihood and an
-# exact planner.
+# We cannot say: no code was published for this section. The text that we have has lost the
+# constraint and its tolerance, and the parameters of Appendix G. We do not find in it the chance
+# with which the exploration lends, how the parameters were estimated, or the planner. Ours are
+# demographic parity, 0.1, one half, maximum likelihood and an exact planner.
 
 # %% [markdown]
 # ## What it means
 #
-# Learning fairly is a matter of margins: a bank that plans to the edge of what is allowed ends on
-# the wrong side of it about as often as not. A memory of what the groups received sees on which
-# side it is and corrects itself, though some of its runs end slightly above the edge, too. What
-# would change our mind:
+# Under parity, learning fairly is a matter of margins: a bank that plans to the edge of what is
+# allowed ends on the wrong side of it about as often as not. A memory of what the groups received
+# sees on which side it is and corrects itself, though some of its runs end slightly above the edge,
+# too. What would change our mind:
 #
 # - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, every
 #   episode is fair, as the paper says.
@@ -555,7 +555,9 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 # of exploration costs, and in how many runs *every* episode is fair. It is judged on the bank with
 # a margin, as Theorem 5.1 has one. `fairmdp-21` is that theorem on small problems. All learners
 # keep a tolerance by the same standard: in more than half of the runs, with the whole interval of
-# that share.
+# that share. A verdict is *fragile* if another kind of interval would change it, or if the runs
+# behind a mean are *of two kinds*: some end in one place, some in another, and none near the mean
+# ([how to read verdicts](../../book/how_to_read.md)).
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

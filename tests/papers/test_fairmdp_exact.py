@@ -267,6 +267,7 @@ def test_the_stored_numbers_are_those_of_the_code() -> None:
         ("fair-mdp-price-as-published", True),
         ("fair-mdp-appendix-g-gap", True),
         ("fair-mdp-appendix-g-level", False),
+        ("fair-mdp-without-the-step", True),
     ],
 )
 def test_checks(check: str, passed: bool) -> None:

@@ -155,6 +155,19 @@ def test_lines_begin_at_the_first_tolerance_that_is_kept() -> None:
     assert first["deterministic"] == pytest.approx(0.5, abs=1e-6)
 
 
+def test_discretisations_with_the_same_numbers_count_once() -> None:
+    row = {"profit_free": 1.0, "profit_fair": 0.9, "gap_free": 0.2, "discount": 0.9, "drift": 0.1}
+    rows = [row, row | {"drift": 1.0, "gap_free": 0.200004}, row | {"profit_fair": 0.8}]
+    found = tidy.distinct_discretisations({"discretisations": rows})
+    assert found["profit_fair"].tolist() == [0.9, 0.8]
+
+
+def test_printed_rewards_are_rounded() -> None:
+    low, high = tidy.printed_loss()
+    assert low == pytest.approx(0.02 / 0.42511, abs=1e-4)
+    assert high == pytest.approx(0.04 / 0.43511, abs=1e-4)
+
+
 def test_no_discretisation_gives_the_rewards_of_the_appendix(numbers: Any) -> None:
     """The largest of three errors stays far above rounding, for sums and normalised rewards."""
     ours = tidy.beside_appendix_g(numbers)

@@ -178,6 +178,26 @@ def test_searches_are_counted_in_words() -> None:
     assert tidy.tight_searches_that_hardly_lend(shown(tight)) == "as coded, 1 of 3"
 
 
+def test_returned_policies_are_counted_beside_the_elites() -> None:
+    values = QUANTITIES | {"gap_dp_returned": 0.12, "gap_dp_population": 0.11}
+    rows = [
+        run("cce-dp", "as_coded", seed, values | {"gap_dp_returned": gap})
+        for seed, gap in enumerate((0.12, 0.09))
+    ]
+    runs = shown(pd.concat(rows, ignore_index=True))
+    assert tidy.kept(runs, "cce-dp", "as_coded") == "2 of 2 searches"
+    assert tidy.kept(runs, "cce-dp", "as_coded", returned=True) == "1 of 2 searches"
+    assert tidy.largest_disagreement(runs, "as_coded") == pytest.approx(0.02)
+    assert np.isnan(tidy.largest_disagreement(runs, "as_published"))
+    assert tidy.range_of_gaps(runs, "cce-dp", "as_coded") == "0.100 to 0.100"
+    assert tidy.range_of_gaps(runs, "cce-dp", "as_published") == NOT_STORED
+    published = shown(run("cce-dp", "as_published", 0, values | {"returned_passes": 1.0}))
+    assert tidy.median_gap_as_coded(published, "cce-dp") == "0.100"
+    assert tidy.median_gap_as_coded(runs, "cce-dp") == NOT_STORED
+    assert tidy.passing(published, "cce-dp") == "1 of 1 searches"
+    assert tidy.passing(runs, "cce-dp") == NOT_STORED
+
+
 def test_seeming_cost_compares_the_searches_in_the_middle() -> None:
     blind = [run("race-blind", "as_coded", seed, QUANTITIES | {"profit": 0.5}) for seed in (0, 1)]
     assert tidy.seeming_cost(shown(pd.concat([searches(), *blind])), "as_coded") == pytest.approx(

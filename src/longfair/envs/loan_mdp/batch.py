@@ -97,8 +97,8 @@ class LoanMDPVectorEnv(FairVectorEnv):
     ## Version history
 
     v0: first version. The settings are those of the authors' code with which their first figure
-    can be reproduced; the text of the paper does not give them. Its comments price risk otherwise
-    than its code does, see `risk_measure`.
+    can be reproduced; the text that we have has lost the paper's own, a table of Appendix G. The
+    code's comments price risk otherwise than the code does, see `risk_measure`.
     """
 
     params_class = LoanMDPParams

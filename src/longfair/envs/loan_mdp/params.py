@@ -82,6 +82,7 @@ class LoanMDPParams:
     def discretised(cls) -> LoanMDPParams:
         """Return a finite problem for linear programming: counts up to 30, no reward offset.
 
-        The paper does not say how it discretises. Rounding the drift at random keeps its mean.
+        How the paper discretises is not in the text that we have. Rounding the drift at random
+        keeps its mean.
         """
         return cls(largest_count=30, reward_offset=0.0)

@@ -19,6 +19,10 @@ CHECKS = {
     "fair-mdp-batches": "longfair.papers.fairmdp.theorems:batches",
     "fair-mdp-race-blind": "longfair.papers.fairmdp.theorems:race_blind",
     "fair-mdp-conservative": "longfair.papers.fairmdp.theorems:conservative",
+    "fair-mdp-conservative-tolerance": (
+        "longfair.papers.fairmdp.theorems:conservative_within_tolerance"
+    ),
+    "fair-mdp-without-the-step": "longfair.papers.fairmdp.checks:without_the_step",
 }
 EXPERIMENTS = (
     *cross_entropy.EXPERIMENTS,

@@ -71,7 +71,7 @@ def setting_of(method: str, variant: str, profile: str, tolerance: float = 0.1) 
         `"as_published"`: estimates from as many episodes as Theorem 4.2 asks for, weights linear
         in the profit, discounted gaps; Algorithm 2 keeps a part of the tolerance for errors of
         estimation. `"with_offset"`: the same, but weights are linear in the profit and the code's
-        2 per step, which the paper does not have.
+        2 per step, which the text does not mention.
     profile
         A key of `SETTINGS`.
     tolerance

@@ -91,6 +91,9 @@ QUANTITIES: Mapping[str, str] = {
 NEVER_LENDS = 0.01
 """Searches that end with less profit than this have collapsed: they hardly lend at all."""
 
+HALF_OF_PRINTED = 0.2
+"""Profit that the rules of claims ask of a search: half of what the printed reward leaves."""
+
 TOLERANCES: Mapping[float, tuple[Experiment, str]] = {
     0.025: (SWEEP, "-0025"),
     0.05: (SWEEP, "-0050"),
@@ -171,12 +174,77 @@ def kept(
     variant: str,
     notion: Notion = "dp",
     tolerance: float = TOLERANCE,
+    *,
+    returned: bool = False,
 ) -> str:
-    """Say how many searches keep their tolerance, as in "9 of 10 searches"."""
-    gaps = of_arm(runs.results, f"gap_{notion}{GAP_OF[variant]}", method, variant)
+    """Say how many searches keep their tolerance, as in "9 of 10 searches".
+
+    Parameters
+    ----------
+    runs
+        The searches.
+    method, variant
+        Which of them.
+    notion, tolerance
+        What is to be kept.
+    returned
+        By the policy that a search returns, which is a sample; if not, by its elites on average.
+    """
+    gaps = of_arm(runs.results, _gap(notion, variant, "_returned" * returned), method, variant)
     if gaps.empty:
         return NOT_STORED
     return f"{int((gaps <= tolerance + 1e-7).sum())} of {len(gaps)} searches"
+
+
+def _gap(notion: str, variant: str, of_whom: str = "") -> str:
+    return f"gap_{notion}{GAP_OF[variant]}{of_whom}"
+
+
+def largest_disagreement(runs: Runs, variant: str) -> float:
+    """Return how far the gaps of elites, all samples and the last sample of one search differ.
+
+    Parameters
+    ----------
+    runs
+        Runs of Figure 1.
+    variant
+        `"as_coded"` or `"as_published"`.
+
+    Returns
+    -------
+    float
+        The largest difference of a gap in `PRINTED`; not a number without results.
+    """
+    apart = []
+    for method, metric in PRINTED:
+        if metric.startswith("gap_"):
+            notion = metric.removeprefix("gap_")
+            gaps = [
+                of_arm(runs.results, _gap(notion, variant, whom), method, variant)
+                for whom in ("", "_population", "_returned")
+            ]
+            if len(gaps[0]):
+                table = pd.concat(gaps, axis=1)
+                apart.append(float((table.max(axis=1) - table.min(axis=1)).max()))
+    return max(apart, default=float("nan"))
+
+
+def passing(runs: Runs, method: str) -> str:
+    """Say how many returned policies as published pass the check, as in "9 of 10 searches"."""
+    passes = of_arm(runs.results, "returned_passes", method, "as_published")
+    return NOT_STORED if passes.empty else f"{int(passes.sum())} of {len(passes)} searches"
+
+
+def range_of_gaps(sweep: Runs, method: str, variant: str) -> str:
+    """Write between which parity gaps the searches of a variant end."""
+    gaps = of_arm(sweep.results, _gap("dp", variant), method, variant)
+    return NOT_STORED if gaps.empty else f"{gaps.min():.3f} to {gaps.max():.3f}"
+
+
+def median_gap_as_coded(sweep: Runs, method: str) -> str:
+    """Write the median parity gap, by the code's measure, of searches as published."""
+    gaps = of_arm(sweep.results, "gap_dp", method, "as_published")
+    return NOT_STORED if gaps.empty else f"{gaps.median():.3f}"
 
 
 def seeming_cost(runs: Runs, variant: str) -> float:

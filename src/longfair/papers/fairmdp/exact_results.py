@@ -275,6 +275,14 @@ def with_and_without_offset() -> pd.DataFrame:
     return table
 
 
+def printed_loss() -> tuple[float, float]:
+    """Return between which shares of the profit the printed rewards differ, as they are rounded."""
+    table = with_and_without_offset()["without the offset"]
+    free, fair, hidden = table.max(), table["Algorithm 2, demographic parity"], 0.005
+    low, high = (1.0 - (fair + off) / (free - off) for off in (hidden, -hidden))
+    return float(low), float(high)
+
+
 def lending_over_time(policy: FloatArray, rates: Rates) -> NDArray[np.float64]:
     """Return the share of each group that has a loan at every step, (H, 2).
 
@@ -474,8 +482,21 @@ def beside_appendix_g(numbers: Any) -> pd.DataFrame:
     return pd.DataFrame.from_dict(lines, orient="index", columns=["paper", "here"])
 
 
+DIGITS = 4
+"""Of the rewards and the gap of a discretisation, by which two are told apart."""
+
+
+def distinct_discretisations(numbers: Any) -> pd.DataFrame:
+    """Return one discretisation of all that give the same rewards and gap, as from `stored`."""
+    rows = pd.DataFrame(numbers["discretisations"])
+    same = rows[["discount", *APPENDIX_G]].round(DIGITS).duplicated()
+    return rows[~same].reset_index(drop=True)
+
+
 def closest_discretisations(numbers: Any, count: int = 3) -> pd.DataFrame:
     """Return the discretisations that come closest to Appendix G, the best first.
+
+    Of those that differ in no number by more than rounding to `DIGITS` there is the first.
 
     Parameters
     ----------
@@ -490,7 +511,7 @@ def closest_discretisations(numbers: Any, count: int = 3) -> pd.DataFrame:
         Settings, the three numbers, and `largest error` of the three. Rewards are taken as sums or
         normalised, whichever fits better; `rewards` says which.
     """
-    plain = pd.DataFrame(numbers["discretisations"])
+    plain = distinct_discretisations(numbers)
     shrink = 1.0 - plain["discount"]
     normalised = plain.assign(
         profit_free=plain["profit_free"] * shrink, profit_fair=plain["profit_fair"] * shrink
