@@ -48,14 +48,14 @@ def test_what_stands_beside_is_summed_up_and_marked() -> None:
 
 
 def test_a_method_that_never_massages_is_told_with_the_metric_it_has() -> None:
-    (claim,) = registry.select_claims(["fppo-1a-ppo"])
+    (claim,) = registry.select_claims(["fppo-1b-order"])
     pools = Pools(Store())
     judged = verdicts([claim], pools.store, registry.experiments(), registry.checks())
     rows = [row for row in numbers(claim, judged, pools) if row["variant"] == "as_published"]
     values = {
         (row["measure"], row["method"]): row["value"]
         for row in rows
-        if row["seed"] == 0 and "gap" in row["number"]
+        if row["seed"] == 0 and "distance" in row["number"]
     }
-    assert values["in_use", "ppo"] == values["figure", "ppo"]
-    assert values["in_use", "f-ppo"] != values["figure", "f-ppo"]
+    assert values["in_use", "ppo"] == values["text", "ppo"]
+    assert values["in_use", "f-ppo"] != values["text", "f-ppo"]
