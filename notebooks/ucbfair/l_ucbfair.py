@@ -361,7 +361,9 @@ sweep.say(
     f"{sweep.number('loss', 'l-ucbfair', 'calibrated')}. The theorem's bonus is far larger still.",
     "With the numbers of the released script, trained as long as the paper says, the loss is "
     f"{sweep.number('loss', 'l-ucbfair-script', 'one_change')}; with one episode for each policy, "
-    f"as in Algorithm 1, {sweep.number('loss', 'l-ucbfair-one-copy', 'one_change')}.",
+    f"as in Algorithm 1, {sweep.number('loss', 'l-ucbfair-one-copy', 'one_change')} (stored runs: "
+    f"{stored.get('l-ucbfair-one-copy', 0)}). Thresholds drawn at random have "
+    f"{gaussian.mean('loss', 'random'):.3f}.",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
