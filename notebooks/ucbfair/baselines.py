@@ -75,7 +75,7 @@ adult.say(
     "With Adult scores the groups end "
     f"{adult.mean('gap', 'myopic-fair'):.2f} apart in qualification with it (*Myopic-Fair*), as in "
     f"the paper, and {adult.mean('gap', 'myopic'):.2f} without (*Myopic*); whether parity is "
-    "violated *more and more* hangs on a hair, "
+    "violated *more and more* is decided by little, "
     f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} by one search, "
     f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by another.",
     "By the grid both depend on how low thresholds go, to 1/32 of the score, which we chose.",

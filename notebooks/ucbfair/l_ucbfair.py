@@ -475,8 +475,7 @@ Words(
     f"{rows['missing fairness, last 100'].mean():.2f}, at a price of {rows['price'].max():.0f}: "
     "the fairness that it promises itself never falls short of what is wanted.\n"
     "- With the small bonus regret per episode ends at "
-    f"{' and '.join(f'{regret:.2f}' for regret in small['regret, last 100'])} in the two runs. A "
-    "regret below zero means that an unfair policy earns more than the best fair one."
+    f"{' and '.join(f'{regret:.2f}' for regret in small['regret, last 100'])} in the two runs."
 )
 
 # %% tags=["nbval-check-output", "hide-input"]

@@ -4,9 +4,9 @@ What the authors ran is judged on runs with the authors' settings and steps. An 
 those settings, by default with its profile ``paper``. Whether a stored run has them follows from
 the settings stored in it, not from the name of its profile: where the authors' runs are short
 enough for ``book`` to have them too, runs of ``book`` count. An arm with a setting that decides and
-that the authors leave open can be declared to have ours, see `Experiment.chosen_here`. Runs that
-have them but for fewer steps are told apart from runs with settings of ours. They are judged beside
-the authors' all the same.
+that the authors leave open can be declared to have ours, by ``chosen_here`` of the experiment. Runs
+that have them but for fewer steps are told apart from runs with settings of ours. They are judged
+beside the authors' all the same.
 
 A policy that learns nothing has no learning curve, so how often one is taken and over how many
 episodes does not count for it. The episodes that the last policy is judged by do, because the
