@@ -421,8 +421,7 @@ searches.checked(runs)
 # %% [markdown]
 # For Algorithm 2 no policy passes and is unfair: our constants are generous. The optimistic
 # baseline checks something else, and under parity most of its policies that pass are unfair. But
-# the theorem does not say that a policy passes. A fresh draw from the final distribution, which is
-# what the algorithm returns, need not. It has to be checked.
+# the theorem does not say that the policy returned passes.
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
@@ -464,9 +463,6 @@ runs.say(
 #   the step might; we have tried none of them. As coded the step is not needed for it
 #   (`fairmdp-without-the-step`). Then the trade-off of Figure 1 would shrink to the price that the
 #   problem has.
-# - **The authors' own number of searches.** If they show one search each, the differences between
-#   our ten say how much chance there is in the figure. If they show the best of many, failures are
-#   hidden.
 # - **Another rule for rewards that are not positive.** Linear weights need one, and the paper gives
 #   none. Ours gives such elites next to no weight.
 

@@ -533,8 +533,8 @@ Words(str(deep.recurrent_cost(runs)), heading="Why it does not learn at every st
 #
 # The order of these methods says little about memory, because the problem hardly asks for any. The
 # figure of the paper does not show the line of a policy that remembers nothing. We did not find the
-# paper's printed curves: no accessible copy has them in a readable form, so the comparison is with
-# an independent rerun of the authors' scripts. What would change our mind:
+# paper's printed curves in a readable form, so the comparison is with an independent rerun of the
+# authors' scripts. What would change our mind:
 #
 # - **A problem in which the memoryless policy does badly**: fewer doughnuts, as in
 #   {ref}`exercise-doughnuts-memory`, or people who come at different rates. There memory has more

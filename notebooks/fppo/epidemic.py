@@ -65,7 +65,7 @@ shown = {
 # %% [markdown]
 # ## In two minutes
 #
-# An infection spreads in a network, and one person a day can be vaccinated. {cite:t}`hu2024fppo`
+# An infection spreads in a network, one person a day can be vaccinated, and {cite:t}`hu2024fppo`
 # report that F-PPO brings two communities closest together, shares vaccines more fairly than PPO,
 # and keeps more people healthy than A-PPO: does it?
 

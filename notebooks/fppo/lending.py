@@ -71,9 +71,9 @@ shown = {
 # %% [markdown]
 # ## In two minutes
 #
-# A bank's decisions move the credit scores of two groups. {cite:t}`hu2024fppo` report that F-PPO
-# keeps decisions fair at the moment *and* brings scores closer than any other method, at about
-# the same profit: does it?
+# A bank's decisions move the credit scores of two groups, and {cite:t}`hu2024fppo` report that
+# F-PPO keeps decisions fair at the moment *and* brings scores closer than any other method, at
+# about the same profit: does it?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 untrained = ("threshold-3-3", "threshold-2-2", "equal-opportunity")

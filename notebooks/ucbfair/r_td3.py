@@ -85,8 +85,8 @@ gaussian.say(
 
 # %% [markdown]
 # **Why?** We do not know. A network can choose any pair of thresholds and keep to it, where the
-# other learner draws from cells. The best policy of this world is also fair. What the weight on
-# fairness does is not shown here: no run without it is stored with Gaussian features.
+# other learner draws from cells; what the weight on fairness does is not shown here, because no run
+# without it is stored with Gaussian features.
 #
 # **What would change our mind?** Runs of the authors' agent in the authors' simulator.
 #
