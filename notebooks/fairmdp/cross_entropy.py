@@ -323,7 +323,7 @@ folded(searches.beside_the_paper(runs, ranges=True), "The range over searches")
 #
 # The tighter the tolerance, the fewer policies of the first population are fair (Figures 2a and
 # 2b). Some searches then end with a policy that *hardly lends*: it is fair because nobody gets a
-# loan, and its profit is near zero. Few searches end between the two kinds. So the broad lines are
+# loan, and its profit is near zero. Few searches end between. So the broad lines are
 # medians, without an interval, and thin lines are single searches.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
