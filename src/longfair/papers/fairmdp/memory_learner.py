@@ -132,7 +132,7 @@ MEMORY_LEARNER = Experiment(
     id="fairmdp/memory-learner",
     title="FairQCM on the individual loan problem",
     arms={profile: _arms(profile) for profile in PROFILES},
-    seeds={"smoke": 2, "book": 10, "paper": 10},
+    seeds={"smoke": 2, "book": 20, "paper": 20},
     horizon={profile: _horizon(profile) for profile in PROFILES},
     authors="",  # the authors have no such learner
 )

@@ -69,7 +69,7 @@ OTHER_LEARNERS = PROBLEM.experiment(
     "The learners of the ELBERT paper on the individual loan problem",
     METHODS,
     {},
-    {"smoke": 2, "book": 10, "paper": 10},
+    {"smoke": 2, "book": 20, "paper": 20},
 )
 
 EXPERIMENTS = (OTHER_LEARNERS,)
