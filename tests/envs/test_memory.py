@@ -20,6 +20,7 @@ from longfair.envs.memory import (
     FullMemory,
     IntegerCodes,
     MinMemory,
+    NoMemory,
     ResetMemory,
 )
 from longfair.errors import UsageError
@@ -39,10 +40,15 @@ def since_equal(counts: Counts) -> Counts:
     return [0] * len(counts) if len(set(counts)) == 1 else counts
 
 
+def nothing(counts: Counts) -> Counts:
+    return [0] * len(counts)
+
+
 KINDS: dict[type[AllocationMemory], Callable[[Counts], Counts]] = {
     FullMemory: full,
     MinMemory: less_the_least,
     ResetMemory: since_equal,
+    NoMemory: nothing,
 }
 
 
@@ -125,9 +131,13 @@ def test_min_forgets_the_level_and_reset_forgets_it_only_when_all_are_equal() ->
         [3, 1, 1],
         [2, 0, 0],
         [3, 1, 1],
+        [0, 0, 0],
     ]
     level = np.array([1, 1, 0]), np.array([0, 0, 1])
-    assert [env.update(*level).tolist() for env in envs] == [[1, 1, 1], [0, 0, 0], [0, 0, 0]]
+    assert [env.update(*level).tolist() for env in envs] == [
+        [1, 1, 1],
+        *[[0, 0, 0]] * 3,
+    ]
 
 
 @given(st.lists(st.integers(0, 4), max_size=20))

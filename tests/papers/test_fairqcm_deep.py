@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from longfair.papers.fairqcm.deep import (
     LENDING,
     LENDING_CONTINUOUS,
     LENDING_PROFIT,
+    changed_from,
     config_of,
     reference,
     world,
@@ -112,6 +113,119 @@ def test_experiments_have_the_arms_that_the_claims_read():
     assert "fairqcm.full_memory" in {arm.name for arm in LENDING.arms["book"]}
     for experiment in (DOUGHNUTS, LENDING, LENDING_CONTINUOUS):
         assert experiment.seeds["book"] >= 10
+
+
+def arm(experiment: Any, name: str, profile: str = "book") -> Any:
+    (config,) = [arm.config for arm in experiment.arms[profile] if arm.name == name]
+    return config
+
+
+def fields_that_differ(one: Any, other: Any, where: str = "") -> set[str]:
+    """Return the paths of all settings in which two records differ."""
+    if type(one) is type(other) and is_dataclass(one):
+        return {
+            path
+            for field in fields(one)
+            for path in fields_that_differ(
+                getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}"
+            )
+        }
+    return set() if one == other else {where}
+
+
+BATCH, MEMORY = ".learning.settings.batch", ".world.wrappers"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "changed", "origin", "differing"),
+    [
+        (LENDING, "min.batch_only", "min.as_published", {BATCH}),
+        (LENDING, "min.coded_batch", "min.as_coded", {BATCH}),
+        (
+            LENDING,
+            "fairqcm.min_memory",
+            "fairqcm.as_coded",
+            {MEMORY, ".method.switches.lending_memory"},
+        ),
+        (LENDING, "full.memoryless", "full.as_published", {MEMORY}),
+        (LENDING, "full.memoryless", "min.as_published", {MEMORY}),
+        (DOUGHNUTS, "full.memoryless", "full.as_published", {MEMORY}),
+    ],
+)
+def test_a_change_changes_one_thing(experiment, changed, origin, differing):
+    for profile in ("smoke", "book"):
+        one, other = (arm(experiment, name, profile) for name in (changed, origin))
+        assert fields_that_differ(one, other) == differing
+    assert changed_from(changed.partition(".")[2]) == origin.partition(".")[2]
+
+
+def test_imagining_and_memory_are_apart_in_lending():
+    """What is left between the arms that the claims compare, beside imagining and its buffer."""
+    imagining = {".method.counterfactual", ".learning.settings.buffer"}
+    pairs = [
+        ("fairqcm.as_published", "min.batch_only", imagining),
+        (
+            "fairqcm.min_memory",
+            "min.coded_batch",
+            imagining | {".method.switches.lending_memory"},
+        ),
+    ]
+    for one, other, differing in pairs:
+        assert fields_that_differ(arm(LENDING, one), arm(LENDING, other)) == differing
+    memories = [wrapper.name for wrapper in arm(LENDING, "fairqcm.min_memory").world.wrappers]
+    assert memories == ["min-memory"]
+
+
+# What is learned --------------------------------------------------------------------------------
+
+
+def trained(experiment: Any, name: str, steps: int) -> Any:
+    """Train a book arm for some steps; run 0 explores from 1 on, and all have one seed."""
+    model = learner(arm(experiment, name), 0, 3)
+    model.learn(steps)
+    return model
+
+
+@pytest.mark.parametrize("variant", ["batch_only", "coded_batch"])
+def test_larger_minibatches_change_nothing_before_the_first_of_them(variant):
+    origin = f"min.{changed_from(variant)}"
+    for steps, same in ((999, True), (1001, False)):  # the buffer is full after 1000
+        small, large = (trained(LENDING, name, steps) for name in (origin, f"min.{variant}"))
+        np.testing.assert_array_equal(small.replay.observations, large.replay.observations)
+        np.testing.assert_array_equal(small.replay.rewards, large.replay.rewards)
+        assert np.array_equal(small.online.vector, large.online.vector) == same
+        assert (small.learning.batch, large.learning.batch) == (64, 512)
+
+
+@pytest.mark.parametrize(("experiment", "seen"), [(DOUGHNUTS, 5), (LENDING, 23)])
+def test_without_memory_the_same_is_seen_but_for_zeros(experiment, seen):
+    full, without = (
+        trained(experiment, name, 40) for name in ("full.as_published", "full.memoryless")
+    )
+    assert not isinstance(without, RecurrentDQN)
+    np.testing.assert_array_equal(full.online.vector, without.online.vector)
+    np.testing.assert_array_equal(full.replay.rewards, without.replay.rewards)
+    one, other = full.replay.next_observations, without.replay.next_observations
+    np.testing.assert_array_equal(one[:, :seen], other[:, :seen])
+    assert one[:40, seen:].any()
+    assert not other[:, seen:].any()
+
+
+def test_the_code_with_the_memory_of_min_differs_in_the_memory_alone():
+    full, short = (
+        trained(LENDING, name, 40) for name in ("fairqcm.as_coded", "fairqcm.min_memory")
+    )
+    np.testing.assert_array_equal(full.replay.rewards, short.replay.rewards)
+    np.testing.assert_array_equal(full.replay.actions, short.replay.actions)
+    one, other = full.replay.next_observations, short.replay.next_observations
+    np.testing.assert_array_equal(one[:, :23], other[:, :23])
+    loans, leads = (
+        seen[:, 23:].reshape(-1, 2, 6) @ 2 ** np.arange(6)[::-1] for seen in (one, other)
+    )
+    np.testing.assert_array_equal(leads, loans - loans.min(axis=1, keepdims=True))
+    assert (leads != loans).any()
+    start = learner(arm(LENDING, "fairqcm.min_memory"), 5, 0).exploration_rate
+    assert start == learner(arm(LENDING, "fairqcm.as_coded"), 5, 0).exploration_rate < 0.2
 
 
 # What is measured -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ The wrappers work over `longfair/Doughnut-v0`, where they count for every person
 | Min, FairQCM (loans) | `MinMemory(env)` |
 | Reset | `ResetMemory(env)` |
 | RNN, no memory | `env` |
+| Full that remembers nothing (not in the paper) | `NoMemory(env)` |
 | tabular agents | `IntegerCodes(FullMemory(env, encoding="counts"))`, or Min, or Reset |
 
 The code's modes are called `binary` or `deep` (Full), `reset-binary` or `reset` (Min) and
@@ -139,6 +140,18 @@ class ResetMemory(AllocationMemory):
         """Return the sums, or zeros where all sums are equal."""
         total = memory + received
         return np.where((total == total[..., :1]).all(axis=-1, keepdims=True), 0, total)
+
+
+class NoMemory(AllocationMemory):
+    """Append zeros: nothing is remembered, and the observation is as wide as under `FullMemory`.
+
+    A network for it has the size and the starting weights of one that remembers, so that the two
+    differ in the memory alone. The zeros add nothing to its values or gradients.
+    """
+
+    def update(self, memory: IntArray, received: IntArray) -> IntArray:
+        """Return zeros."""
+        return np.zeros_like(memory + received)
 
 
 class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):

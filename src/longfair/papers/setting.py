@@ -42,6 +42,7 @@ WRAPPERS = {
     "full-memory": "longfair.envs.memory:FullMemory",
     "min-memory": "longfair.envs.memory:MinMemory",
     "reset-memory": "longfair.envs.memory:ResetMemory",
+    "no-memory": "longfair.envs.memory:NoMemory",
     "all-notions": "longfair.papers.elbert.notion_wrappers:AllNotions",
     "some-notions": "longfair.papers.elbert.notion_wrappers:SomeNotions",
     "lending-gaps": "longfair.papers.fppo.gaps:LendingGaps",

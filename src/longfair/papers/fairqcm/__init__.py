@@ -10,6 +10,7 @@ CHECKS = {
     "bounded-rewards": "longfair.papers.fairqcm.checks:bounded_rewards",
     "two-kitchens": "longfair.papers.fairqcm.checks:two_kitchens",
     "discounted-rewards": "longfair.papers.fairqcm.checks:discounted_rewards",
+    "memoryless-policies": "longfair.papers.fairqcm.memoryless:memoryless_policies",
     "tables-of-settings": "longfair.papers.fairqcm.checks:tables_of_settings",
     "memory-from-automata": "longfair.papers.fairqcm.memory_checks:memory_from_automata",
     "automata-from-memory": "longfair.papers.fairqcm.memory_checks:automata_from_memory",

@@ -226,7 +226,8 @@ def observed(memory: str, switches: Switches) -> tuple[Wrapper, ...]:
     Parameters
     ----------
     memory
-        `"full"`, `"min"`, `"reset"`, or `"none"` for the recurrent agent.
+        `"full"`, `"min"`, `"reset"`, `"no"` for zeros in its place, or `"none"` for the recurrent
+        agent.
     switches
         They say whether the time is seen.
     """
@@ -266,7 +267,10 @@ def reference_arms(problem: str, profile: str) -> list[Arm]:
 
 
 def changed_arms(problem: str, profile: str) -> list[Arm]:
-    """Return published methods with one thing changed; the variant names the change."""
+    """Return methods with one thing changed; the variant names the change.
+
+    They are methods as published, and as coded for the changes in `CHANGES_OF_CODED`.
+    """
 
     def published(method: str) -> Setting:
         return config_of(problem, method, "as_published", profile)
@@ -286,6 +290,10 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
             method=replace(config.method, switches=switches),
         )
 
+    def remembering(config: Setting, memory: str) -> Setting:
+        wrappers = observed(memory, config.method.switches)
+        return replace(config, world=replace(config.world, wrappers=wrappers))
+
     full, fair = published("full"), published("fairqcm")
     timed = {"terminal_mask": True, "time_observed": True}
     changed = {
@@ -295,6 +303,7 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         ("full", "batch_only"): learning(full, batch=fair.learning.settings.batch),
         ("full", "buffer_only"): learning(full, buffer=fair.learning.settings.buffer),
         ("full", "timed"): switched(full, **timed),
+        ("full", "memoryless"): remembering(full, "no"),
         ("fairqcm", "small_batch"): learning(fair, batch=full.learning.settings.batch),
         ("fairqcm", "false_update"): switched(fair, always_received=True, gap_before=True),
         ("fairqcm", "timed"): switched(fair, **timed),
@@ -307,10 +316,17 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         rows = kept // full.learning.settings.buffer  # of every real step, most of them imagined
         changed["fairqcm", "long_buffer"] = learning(fair, buffer=rows * kept)
     else:
-        wrappers = observed("full", fair.method.switches)
-        changed["fairqcm", "full_memory"] = replace(
-            fair, world=replace(fair.world, wrappers=wrappers)
-        )
+        coded = {
+            method: config_of(problem, method, "as_coded", profile) for method in ("min", "fairqcm")
+        }
+        batch = fair.learning.settings.batch
+        short = switched(coded["fairqcm"], lending_memory="min")
+        changed |= {
+            ("fairqcm", "full_memory"): remembering(fair, "full"),
+            ("min", "batch_only"): learning(published("min"), batch=batch),
+            ("min", "coded_batch"): learning(coded["min"], batch=batch),
+            ("fairqcm", "min_memory"): remembering(short, "min"),
+        }
     return [
         Arm(method, variant, config, train_and_evaluate, CHANGES[variant])
         for (method, variant), config in changed.items()
@@ -326,9 +342,20 @@ CHANGES = {
     "false_update": "with the counterfactuals of the code",
     "timed": "sees the time and expects nothing after the end",
     "narrow": "as narrow as in the code, learning at every step",
+    "memoryless": "remembers nothing",
     "full_memory": "remembers the loans of both groups",
+    "coded_batch": "as coded, with the minibatches of FairQCM",
+    "min_memory": "as coded, with the memory of Min",
 }
-"""Single changes to published methods, by variant."""
+"""Single changes to methods, by variant."""
+
+CHANGES_OF_CODED = ("coded_batch", "min_memory")
+"""Those of them that are changes to methods as coded; the others are to methods as published."""
+
+
+def changed_from(variant: str) -> str:
+    """Return the variant in which the methods of a key of `CHANGES` are changed."""
+    return "as_coded" if variant in CHANGES_OF_CODED else "as_published"
 
 
 def _experiment(

@@ -21,6 +21,7 @@ from longfair.papers.fairqcm.deep import (
     REFERENCE_POLICIES,
     UPDATES_PER_EPISODE,
     DeepLearning,
+    changed_from,
     config_of,
     episode_length,
     reference,
@@ -209,7 +210,7 @@ def single_runs(runs: Runs, metric: str, *variants: str) -> pd.DataFrame | Words
 
 
 def changes(runs: Runs, quantities: Quantities) -> pd.DataFrame | Words:
-    """Say what single changes do to the published methods, paired by seed.
+    """Say what single changes do to the methods, paired by seed.
 
     Parameters
     ----------
@@ -222,9 +223,11 @@ def changes(runs: Runs, quantities: Quantities) -> pd.DataFrame | Words:
     -------
     pandas.DataFrame or Words
         Index `method`, `variant` of the changed arms, in order of appearance: the difference from
-        the method as published, with interval, per quantity.
+        the method as published, or as coded where that was changed, with interval, per quantity.
     """
-    pairs = {arm: (arm, (arm[0], "as_published")) for arm in runs.learned if arm[1] in CHANGES}
+    pairs = {
+        arm: (arm, (arm[0], changed_from(arm[1]))) for arm in runs.learned if arm[1] in CHANGES
+    }
     return runs.differences(pairs, quantities)
 
 
