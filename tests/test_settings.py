@@ -61,6 +61,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "papers.fairmdp.memory_learner.Meeting": {"settings": QLearning()},
     "papers.fairmdp.searching.Wanted": {"constraint": Constraint("nothing")},
     "papers.fairqcm.deep.DeepLearning": {"settings": LEARNING["doughnuts"]["full"]},
+    "papers.fppo.falling.LoggedPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
     "papers.fppo.learning.TrunkPPO": {"rollout": 20, "hidden": (8, 8, 8), "total_steps": 40},
     "papers.setting.Problem": {
         "world": WORLD,

@@ -43,6 +43,7 @@ from longfair.papers.ucbfair.results import (
     random_losses,
     runs_below,
     starts_figure,
+    with_arms_of,
 )
 
 page = Page(
@@ -337,7 +338,8 @@ page.gaps()
 # only, so it is not among them.
 
 # %% tags=["nbval-check-output", "hide-input"]
-others.table(
+both_papers = (("l-ucbfair", "calibrated"), ("r-td3", "as_published"))
+with_arms_of(others, adult, *both_papers).table(
     {
         "loss": ("mean loss", 3),
         "disparity_dp": ("squared gap in acceptance", 4),

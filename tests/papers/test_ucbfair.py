@@ -58,6 +58,7 @@ def final(frame: Any, metric: str, group: int = -1) -> float:
         ("r-td3.as_published", "ucbfair/adult"),
         ("r-td3.as_coded", "ucbfair/adult"),
         ("td3.as_published", "ucbfair/adult"),
+        ("td3.as_published", "ucbfair/synthetic"),
         ("myopic-fair.reference", "ucbfair/adult"),
         ("optimum.reference", "ucbfair/synthetic"),
         ("l-ucbfair.as_coded", "ucbfair/released"),
@@ -112,6 +113,17 @@ def test_what_is_as_coded_differs_as_the_script_does() -> None:
     released = arm("l-ucbfair.as_coded", "ucbfair/released", "book").config
     assert released.method.largest_price == 0
     assert released.world.make(1).unwrapped.params.true_negative_weight == 1  # type: ignore[attr-defined]  # VectorEnv has no params
+
+
+@pytest.mark.parametrize("identity", THREE)
+def test_td3_is_r_td3_without_weight(identity: str) -> None:
+    """Both see the same, and nothing else differs."""
+    weighted, plain = (
+        arm(f"{name}.as_published", identity, "book").config for name in ("r-td3", "td3")
+    )
+    assert (weighted.method.weight, plain.method.weight) == ("rising", "none")
+    assert replace(plain, method=weighted.method) == weighted
+    assert replace(plain.method, weight="rising") == weighted.method
 
 
 def test_our_batches_are_held_against_one_copy() -> None:

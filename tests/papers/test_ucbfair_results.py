@@ -28,7 +28,9 @@ from longfair.papers.ucbfair.results import (
     price_of_parity,
     random_losses,
     runs_below,
+    runs_under,
     starts_figure,
+    with_arms_of,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
 
@@ -246,3 +248,23 @@ def test_runs_below_a_policy_without_training_are_counted() -> None:
     assert runs_below(stored, arm, "optimum") == f"0 of {len(losses)}"
     assert runs_below(stored, ("r-td3", "as_coded"), "constant") == NOT_STORED
     assert runs_below(stored.showing(stored.results.iloc[:0]), arm, "constant") == NOT_STORED
+
+
+def test_runs_under_a_bound_are_counted() -> None:
+    stored, arm = Page("book").of("ucbfair/synthetic"), ("r-td3", "as_published")
+    rates = stored.last_of(*arm)["lower_rate"]
+    assert runs_under(stored, arm, "lower_rate", 0.01) == f"{sum(rates < 0.01)} of {len(rates)}"
+    assert runs_under(stored, ("r-td3", "as_coded"), "lower_rate", 0.01) == NOT_STORED
+
+
+def test_learners_of_both_papers_stand_in_one_table() -> None:
+    page = Page("book")
+    own, others = page.of("ucbfair/synthetic"), page.of("ucbfair/beyond-synthetic")
+    arms = (("r-td3", "as_published"), ("l-ucbfair", "calibrated"))
+    joined = with_arms_of(others, own, *arms)
+    quantities = {"loss": ("mean loss", 3)}
+    table, alone = joined.table(quantities), others.table(quantities)
+    assert isinstance(table, pd.DataFrame)
+    assert isinstance(alone, pd.DataFrame)
+    assert len(table) == len(alone) + len(arms)
+    pd.testing.assert_frame_equal(table.iloc[len(arms) :], alone)

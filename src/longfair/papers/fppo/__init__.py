@@ -3,6 +3,7 @@
 from longfair.papers.fppo import beyond
 from longfair.papers.fppo.attention import ATTENTION
 from longfair.papers.fppo.epidemic import EPIDEMIC
+from longfair.papers.fppo.falling import FALLING
 from longfair.papers.fppo.lending import LENDING
 
 CHECKS = {
@@ -11,6 +12,6 @@ CHECKS = {
     "fppo-blind-training": "longfair.papers.fppo.checks:blind_training",
     "fppo-plotted-distances": "longfair.papers.fppo.checks:plotted_distances",
 }
-EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC, *beyond.EXPERIMENTS)
+EXPERIMENTS = (LENDING, ATTENTION, EPIDEMIC, FALLING, *beyond.EXPERIMENTS)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,11 @@ from longfair.runs.checkpoints import Checkpoint
 
 
 def train(
-    learning: TrunkPPO, setting: Setting, seed: int, checkpoint: Checkpoint | None = None
+    learning: TrunkPPO,
+    setting: Setting,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
+    recording: type[RolloutGaps] | None = None,
 ) -> Snapshots:
     """Train, and keep the last policy.
 
@@ -36,15 +40,17 @@ def train(
         Seed of networks, learner and environment.
     checkpoint
         Where to keep what is needed to go on after the training was stopped.
+    recording
+        What is kept of the training; `RolloutGaps` by default.
 
     Returns
     -------
     Snapshots
         The last policy; then, if asked for, the same with its strategy's interventions. Its
-        `policies` are one `RolloutGaps`.
+        `policies` are one `recording`.
     """
     model = learner(learning, setting, seed % 2**31)
-    gaps = RolloutGaps(checkpoint)
+    gaps = (recording or RolloutGaps)(checkpoint)
     gaps.go_on(model)
     rest = learning.total_steps - model.num_timesteps
     model.learn(rest, callback=gaps, reset_num_timesteps=False)
@@ -97,6 +103,9 @@ class RolloutGaps(BaseCallback):
         Mean and standard deviation of the gap after the steps of every rollout.
     """
 
+    KEPT: ClassVar[tuple[str, ...]] = ("steps", "means", "deviations")
+    """What of the callback is kept in a checkpoint."""
+
     def __init__(self, checkpoint: Checkpoint | None = None) -> None:
         super().__init__()
         self.checkpoint = checkpoint
@@ -114,13 +123,14 @@ class RolloutGaps(BaseCallback):
         if "executed" in arrays:
             self._executed = [arrays["executed"]]
         model.restore_training_state(arrays, settings["model"])
-        self.steps, self.means, self.deviations = (settings[name] for name in _KEPT)
+        for name in self.KEPT:
+            setattr(self, name, settings[name])
 
     def _on_rollout_start(self) -> None:
         assert isinstance(self.model, FairPPO)
         if self.checkpoint is not None and self.num_timesteps and self.checkpoint.due():
             arrays, state = self.model.training_state(self._so_far())
-            kept = {name: getattr(self, name) for name in _KEPT}
+            kept = {name: getattr(self, name) for name in self.KEPT}
             self.checkpoint.write(arrays, {"model": state, **kept})
 
     def _so_far(self) -> NDArray[Any] | None:
@@ -138,7 +148,3 @@ class RolloutGaps(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
-
-
-_KEPT = ("steps", "means", "deviations")
-"""What of the callback is kept in a checkpoint."""

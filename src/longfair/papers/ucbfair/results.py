@@ -528,6 +528,21 @@ def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure |
     return dot_intervals(ends, across=runs.look.axes[metric], band=MIDDLE)
 
 
+def with_arms_of(runs: Runs, other: Runs, *arms: ArmName) -> Runs:
+    """Put arms of another experiment before those of an experiment, for one table of both.
+
+    Parameters
+    ----------
+    runs, other
+        Runs of two experiments in the same population.
+    *arms
+        Methods and variants of `other`. Those without results are left out.
+    """
+    found = other.results
+    keys = pd.MultiIndex.from_frame(found[["method", "variant"]])
+    return runs.showing(pd.concat([found[keys.isin(arms)], runs.results], ignore_index=True))
+
+
 def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
     """Say how many runs of an arm lose less than a policy without training: "2 of 10".
 
@@ -544,6 +559,26 @@ def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
         return NOT_STORED
     losses = runs.last_of(*arm)["loss"]
     return f"{(losses < runs.mean('loss', beside)).sum()} of {len(losses)}"
+
+
+def runs_under(runs: Runs, arm: ArmName, metric: str, bound: float) -> str:
+    """Say in how many of an arm's runs a metric of the last policy is below a bound: "2 of 10".
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    arm
+        Method and variant.
+    metric
+        A metric of the last policies.
+    bound
+        The bound.
+    """
+    if runs.results.empty or not runs.has(arm):
+        return NOT_STORED
+    values = runs.last_of(*arm)[metric]
+    return f"{(values < bound).sum()} of {len(values)}"
 
 
 def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
