@@ -69,7 +69,7 @@ def best_memoryless(params: DoughnutParams) -> BestMemoryless:
     UsageError
         If there are more people, or some are there more often than others.
     """
-    presence, people = params.presence_probability[0], len(params.presence_probability)
+    people = len(params.presence_probability)
     if people > LARGEST_CROWD or len(set(params.presence_probability)) > 1:
         raise UsageError(
             f"presence_probability={params.presence_probability}: give at most {LARGEST_CROWD} "
