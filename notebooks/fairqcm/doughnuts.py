@@ -136,10 +136,11 @@ runs.labelled(deep.untrained_table("doughnuts", titles)).round(1)
 # %% tags=["nbval-check-output", "remove-input"]
 fixed = best_memoryless(DoughnutVectorEnv(1).params)
 runs.say(
-    "That row is a rule written by hand that tosses a coin, which a greedy network cannot do. Of "
-    f"all policies that see only who is there and toss none, the best has {fixed.reward:.1f}, "
-    f"exactly; {deep.above(runs, 'return', fixed.reward)} learned methods and their changed forms "
-    "end above it."
+    "That row tosses a coin, which a greedy network cannot do. Of all policies that see only who "
+    f"is there and toss none, the best has {fixed.reward:.1f}, exactly; "
+    f"{deep.above(runs, 'return', fixed.reward)} learned methods and their changed forms end above "
+    "it, and Full with zeros in place of its memory ends at "
+    f"{runs.number('return', *zeros, 0)}."
 )
 
 # %% [markdown]
@@ -451,8 +452,6 @@ runs.say(
         f"{what}: {deep.in_words(runs, 'return_all', *pair)}."
         for what, pair in (separated | others_changed).items()
     ),
-    "The learner that sees zeros in place of its memory ends at "
-    f"{runs.number('return', *zeros, 0)}.",
 )
 
 # %% [markdown]
@@ -533,8 +532,7 @@ runs.differences(
 runs.say(
     "Our reading of the text's recurrent network, 256 wide, on whole episodes and with five "
     f"updates in each, ends at {runs.number('return', *rnn, 0)}, the code's at "
-    f"{runs.number('return', 'rnn', 'as_coded', 0)}. Nobody tells it what to remember. The row *as "
-    "narrow as in the code, learning at every step* further up shows what the other extreme gives."
+    f"{runs.number('return', 'rnn', 'as_coded', 0)}."
 )
 
 # %% tags=["nbval-check-output", "remove-input"]

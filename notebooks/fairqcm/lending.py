@@ -407,8 +407,7 @@ deep.changes(runs, compared)
 # %% [markdown]
 # Does FairQCM's lead come from imagined memories, or from minibatches that are eight times as
 # large? The paper changes both together. FairQCM differs from Full in its memory, too, so here each
-# step from Full to FairQCM is taken alone, in several orders, and again with the habits of the
-# code:
+# step from Full to FairQCM is taken alone, and again with the habits of the code:
 
 # %% tags=["nbval-check-output", "hide-input"]
 runs.differences(
@@ -439,8 +438,6 @@ runs.say(
     f"{deep.in_words(runs, 'return_all', small, shorter)}; with large ones "
     f"{deep.in_words(runs, 'return_all', fair, large)}; with large ones and the habits of the code "
     f"{deep.in_words(runs, 'return_all', short_coded, large_coded)}.",
-    "Zeros in place of the memory, at the end: for Full "
-    f"{deep.in_words(runs, 'return', ('full', 'memoryless'), full)}.",
 )
 
 # %% [markdown]
