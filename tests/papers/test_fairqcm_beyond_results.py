@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -161,3 +163,40 @@ def test_costs_are_those_of_the_stored_runs():
     assert table.loc["linear, cross-entropy", ("lending", "added")] == ""
     empty = runs.showing(runs.results.iloc[:0])
     assert isinstance(beyond.cost_table({"lending": empty}), Words)
+
+
+def test_the_numbers_of_both_loops_are_those_of_the_arms():
+    table = beyond.loop_table()
+    for problem in COMPLETE:
+        arms = {
+            arm.name: arm.config
+            for arm in registry.experiment(f"fairqcm/beyond-{problem}").arms["book"]
+        }
+        theirs, ours = (
+            table.loc[(problem, loop)] for loop in ("authors' loop", "from the third rung on")
+        )
+        assert theirs["minibatch"] == arms["fairqcm.as_published"].learning.settings.batch
+        assert theirs.iloc[-1] == arms["fairqcm.as_published"].evaluating.final_episodes
+        published = arms["published.ladder"]
+        assert ours.tolist() == [
+            published.method.batch,
+            published.learning.copies,
+            published.method.updates,
+            published.evaluating.final_episodes,
+        ]
+
+
+@pytest.mark.parametrize("problem", list(COMPLETE))
+def test_the_first_rung_of_the_loop_draws_and_plays_one_episode_at_a_time(problem):
+    """The rung `drawn` differs from the next one in what that one adds, and in nothing else."""
+    arms = {
+        arm.name: arm.config
+        for arm in registry.experiment(f"fairqcm/beyond-{problem}").arms["book"]
+    }
+    drawn, published = arms["drawn.ladder"], arms["published.ladder"]
+    assert replace(drawn.method, updates=published.method.updates) == published.method
+    assert (drawn.method.updates, drawn.learning.copies) == (1, 1)
+    assert (drawn.method.imagined, drawn.world) == ("nearby", published.world)
+    authors = arms["fairqcm.as_published"].learning.settings
+    kept = ("learning_rate", "discount", "hidden", "target_every")
+    assert all(getattr(drawn.method, name) == getattr(authors, name) for name in kept)

@@ -172,6 +172,14 @@ def test_imagining_and_memory_are_apart_in_lending():
     ]
     for one, other, differing in pairs:
         assert fields_that_differ(arm(LENDING, one), arm(LENDING, other)) == differing
+    # Beside the code's imagined rewards the exploration alone; the others are not read here.
+    unread = {".method.switches.smoothing"} | {
+        f".method.switches.recurrent_{what}" for what in ("width", "training")
+    }
+    habits = fields_that_differ(
+        arm(LENDING, "fairqcm.min_memory"), arm(LENDING, "fairqcm.false_update")
+    )
+    assert habits == {".method.switches.exploration_carries_over"} | unread
     memories = [wrapper.name for wrapper in arm(LENDING, "fairqcm.min_memory").world.wrappers]
     assert memories == ["min-memory"]
 

@@ -55,6 +55,16 @@ def test_changes_are_paired_by_seed_and_compared_with_the_published_method(resul
     assert isinstance(deep.changes(unchanged, {"return": ("last", 1)}), Words)
 
 
+def test_a_change_of_the_code_is_compared_with_the_method_as_coded():
+    rows = [run("fairqcm", "as_coded", seed, 10.0 + seed, [1.0] * 5) for seed in range(3)]
+    rows += [run("fairqcm", "as_published", seed, 50.0, [1.0] * 5) for seed in range(3)]
+    rows += [run("fairqcm", "min_memory", seed, 14.0 + seed, [1.0] * 5) for seed in range(3)]
+    lending = Runs(LENDING, "book", deep.LENDING_LOOK).showing(pd.concat(rows, ignore_index=True))
+    table = deep.changes(lending, {"return": ("last", 1)})
+    assert table.index.tolist() == [("FairQCM", deep.CHANGES["min_memory"])]
+    assert table["last"].tolist() == ["+4.0 [+4.0, +4.0]"]
+
+
 def test_single_runs_stand_side_by_side_and_missing_ones_are_blank(results):
     table = deep.single_runs(shown(results), "return", "as_published", "timed")
     assert table.columns.tolist() == ["run 1", "run 2", "run 3"]

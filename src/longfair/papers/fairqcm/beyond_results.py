@@ -25,12 +25,16 @@ from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.fairqcm.beyond import (
     ALL_FIXES,
+    AUTHORS,
     COMPLETE,
+    LAST_EPISODES,
+    learned,
     published,
     rungs,
     searches,
     without,
 )
+from longfair.papers.fairqcm.deep import config_of
 from longfair.papers.fairqcm.deep_results import in_words
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.runs.evidence import REFERENCE
@@ -379,6 +383,34 @@ def recipe_table(problem: str) -> pd.DataFrame:
     changed = {name: pair for name, pair in rows.items() if pair[0] != pair[1]}
     columns = ["as published", "all fixes"]
     return pd.DataFrame.from_dict(changed, orient="index", columns=columns).rename_axis("setting")
+
+
+def loop_table() -> pd.DataFrame:
+    """Return the numbers in which the authors' loop and that of the agent with a ledger differ."""
+    rows = {}
+    for problem in COMPLETE:
+        theirs = config_of(problem, *AUTHORS)
+        ours = learned(problem, published(problem), last=LAST_EPISODES[problem])
+        rows[problem, "authors' loop"] = (
+            theirs.learning.settings.batch,
+            1,
+            1,
+            theirs.evaluating.final_episodes,
+        )
+        rows[problem, "from the third rung on"] = (
+            ours.method.batch,
+            ours.learning.copies,
+            ours.method.updates,
+            ours.evaluating.final_episodes,
+        )
+    columns = [
+        "minibatch",
+        "episodes side by side",
+        "updates in a row",
+        "further episodes of the last policy",
+    ]
+    index = pd.MultiIndex.from_tuples(list(rows), names=["problem", "loop"])
+    return pd.DataFrame(list(rows.values()), index, columns)
 
 
 def cost_table(ladders: Mapping[str, Runs]) -> pd.DataFrame | Words:

@@ -428,7 +428,7 @@ def lending_beside_rerun(runs: Runs) -> pd.DataFrame | Words:
         for version, known in RERUN_LENDING.items():
             if method in known:
                 rows[names[method], f"rerun, {version}"] = known[method]
-        for variant in ("as_coded", "as_published", "false_update"):
+        for variant in ("as_coded", "as_published", "false_update", "min_memory"):
             ours = of_arm(runs.results, "return", method, variant)
             if len(ours):
                 line = (ours.mean(), ours.std(ddof=0), ours.median())

@@ -69,7 +69,7 @@ def best_memoryless(params: DoughnutParams) -> BestMemoryless:
     UsageError
         If there are more people, or some are there more often than others.
     """
-    presence, people = params.presence_probability[0], len(params.presence_probability)
+    people = len(params.presence_probability)
     if people > LARGEST_CROWD or len(set(params.presence_probability)) > 1:
         raise UsageError(
             f"presence_probability={params.presence_probability}: give at most {LARGEST_CROWD} "
@@ -99,7 +99,8 @@ def _served(sets: IntArray, params: DoughnutParams, base: int) -> FloatArray:
     presence, people = params.presence_probability[0], len(params.presence_probability)
     sizes = np.arange(1, people + 1)
     numbers = sets[:, None] // base ** (sizes - 1) % base
-    served: FloatArray = numbers @ (presence**sizes * (1 - presence) ** (people - sizes))
+    chance = np.power(presence, sizes) * np.power(1.0 - presence, people - sizes)
+    served: FloatArray = numbers.astype(np.float64) @ chance
     return served
 
 
@@ -140,7 +141,8 @@ def _worth(served: FloatArray, taken: float, params: DoughnutParams) -> FloatArr
     met = binom.pmf(counts, steps[:, None], served[:, None, None]).sum(axis=1)
     own = met[:, :-1] @ welfare[1:]
     others: FloatArray = met @ welfare
-    return served * own + (taken - served) * others
+    worth: FloatArray = served * own + (taken - served) * others
+    return worth
 
 
 def memoryless_policies() -> CheckResult:
