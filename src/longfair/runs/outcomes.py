@@ -145,9 +145,7 @@ class Arm:
         found: pd.Series[float] = self._known[asked]
         return found
 
-    def _smoothed(
-        self, quantity: Quantity, metric: str, smoothing: Smoothing
-    ) -> pd.Series[float]:
+    def _smoothed(self, quantity: Quantity, metric: str, smoothing: Smoothing) -> pd.Series[float]:
         """Return the end of every seed's smoothed curve."""
         plain = replace(quantity, smoothing=None)
         if "curve" not in self._phases:
