@@ -213,7 +213,7 @@ def _beside(sheet: Sheet) -> str:
 def _found(sheet: Sheet) -> str:
     """Say which words or answers the claim got, for those who cannot see its figure."""
     words = {
-        f"{row['answer']} {' '.join(filter(None, (plain(row['variant']), row['measure'])))}": None
+        " ".join((row["answer"], plain(row["variant"]), plain(row["measure"]))).strip(): None
         for row in headlines(sheet["verdicts"])
     }
     return f"{sheet['id']}: {', '.join(words)}"

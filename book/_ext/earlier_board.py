@@ -111,7 +111,7 @@ def changes(earlier: pd.DataFrame, headlines: Sequence[Row]) -> Iterator[tuple[R
     """Pair every row of the earlier board with the one that follows it today.
 
     The earlier board measured each method as it was trained, so what is trained as coded and
-    measured by the text follows none of its rows.
+    measured by the text, or the other way round, follows none of its rows.
     """
     measured: dict[tuple[str, str], list[Row]] = {}
     for row in headlines:
@@ -120,7 +120,8 @@ def changes(earlier: pd.DataFrame, headlines: Sequence[Row]) -> Iterator[tuple[R
         then = {str(column): value for column, value in record.items()}
         rows = measured.get((then["id"], then["variant"]), [])
         if rows:
-            yield then, next((row for row in rows if row["measure"] != "text"), rows[0])
+            crossed = "code" if then["variant"] == "as_published" else "text"
+            yield then, next((row for row in rows if row["measure"] != crossed), rows[0])
 
 
 def answer_then(then: Row, now: Row) -> str:

@@ -173,9 +173,9 @@ weights.live_curves(
 # ### Alpha in the harder attention environment
 #
 # The paper's Figure 5. Beside our values, those read off the authors' poster, at the end of five
-# million steps. The poster's numbers are the last point of a smoothed curve, about twelve
-# evaluations; ours are the last policy alone. Under `book` our runs end after two million, because
-# each takes minutes. On the poster the biases are in the same order already after one.
+# million steps. These are the last point of a smoothed curve, about twelve evaluations; ours are
+# the last policy alone, and claims are judged by both. Our runs end after two million, because each
+# takes minutes. On the poster the biases are in the same order already after one.
 
 # %% tags=["nbval-check-output", "hide-input"]
 forms["alpha-attention-harder"].ranges(shown)

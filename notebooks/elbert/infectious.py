@@ -559,9 +559,9 @@ harder.show(
 # %% [markdown]
 # ## Beside the authors' numbers
 #
-# The numbers of the poster were read off its plot, at the end of five million steps. The poster's
-# numbers are the last point of a smoothed curve, about twelve evaluations; ours are the last policy
-# alone.
+# The poster's numbers were read off its plot, at the end of five million steps. They are the last
+# point of a smoothed curve, about twelve evaluations; ours are the last policy alone. Claims are
+# judged by both.
 
 # %% tags=["nbval-check-output", "hide-input"]
 beside_poster = worlds.both_beside_poster(harder, authors)

@@ -48,7 +48,7 @@ def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
 
 
 def test_differences_are_drawn_with_number_and_interval_of_the_verdict() -> None:
-    sheet, tables = drawn("elbert-07")
+    sheet, tables = drawn("elbert-06")
     found = rows(tables)
     for verdict in sheet["verdicts"]:
         judged = verdict["parts"][1] if verdict["parts"] else verdict

@@ -91,6 +91,10 @@ def test_the_earlier_board_measured_a_method_as_it_was_trained() -> None:
     rows = [NOW | {"measure": "text"}, NOW]
     ((then, now),) = earlier_board.changes(earlier, rows)
     assert (then["verdict"], now["measure"]) == ("contradicted", "code")
+    published = earlier.assign(variant="as_published")
+    rows = [row | {"variant": "as_published"} for row in reversed(rows)]
+    ((_, now),) = earlier_board.changes(published, rows)
+    assert now["measure"] == "text"
 
 
 def test_every_word_that_changed_stands_on_the_page_with_its_reason() -> None:

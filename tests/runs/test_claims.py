@@ -24,6 +24,7 @@ from longfair.runs.rules.gain import (
 from longfair.runs.rules.level import BoundRule, ValueRule
 from longfair.runs.rules.rule import Guarded, Quantity, methods_of
 from longfair.runs.rules.share import ShareRule
+from longfair.runs.smoothing import Smoothing
 
 DAY = date(2025, 1, 31)
 COMPARISON = {"method": "fair", "others": ["greedy"], "metric": "bias"}
@@ -344,6 +345,25 @@ def test_a_file_names_a_prefix_that_not_all_metrics_have(tmp_path: Path) -> None
     assert read.rule.quantity.optional_prefix == "assisted_"
     with pytest.raises(UsageError, match="no rule's metric begins with 'asisted_'"):
         load(tmp_path, claim(rule=bound), optional_prefix="asisted")
+
+
+def test_a_file_says_how_curves_are_smoothed(tmp_path: Path) -> None:
+    bound = {"kind": "bound", "method": "fair", "metric": "smoothed_bias", "high": 0.1}
+    smoothing = {"deviation": 5, "times": 2}
+    (read,) = load(tmp_path, claim(rule=bound), smoothing=smoothing)
+    assert read.rule.quantity.smoothing == Smoothing(5.0, 2)
+    for wrong, said in (
+        ({"deviation": 0}, "deviation is 0.0; it must be a number of evaluations above 0"),
+        ({"times": 0}, "times is 0; it must be a whole number, at least 1"),
+        ({"edges": "nearest"}, "smoothing: unknown key 'edges'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            load(tmp_path, claim(rule=bound), smoothing=smoothing | wrong)
+    with pytest.raises(UsageError, match="smoothing: no rule's metric begins with 'smoothed_'"):
+        load(tmp_path, claim(rule=bound | {"metric": "bias"}), smoothing=smoothing)
+    curve = bound | {"phase": "curve", "window": [0, 1]}
+    with pytest.raises(UsageError, match="one that is not smoothed in 'phase: curve'"):
+        load(tmp_path, claim(rule=curve), smoothing=smoothing)
 
 
 TEXT = """\

@@ -29,6 +29,7 @@ from longfair.runs.rules.level import BoundRule, ValueRule
 from longfair.runs.rules.rule import AtWorst, Guarded, Quantity, Rule, methods_of
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
+from longfair.runs.smoothing import Smoothing
 from longfair.runs.store import Store, no_results
 from longfair.runs.verdicts import Verdict, judge, judge_all
 
@@ -511,6 +512,22 @@ def test_a_method_without_an_optional_prefix_is_held_with_the_metric_without_it(
     strict = replace(rule, quantity=replace(assisted, optional_prefix=""))
     with pytest.raises(UsageError, match="results of greedy have no metric 'assisted_bias'"):
         verdict_of(strict, both, greedy)
+
+
+def test_a_smoothed_metric_is_the_end_of_the_smoothed_curve() -> None:
+    """A method that is not trained has no curve, and stands with its final number."""
+    smoothed = replace(BIAS, metrics={"": "smoothed_bias"}, smoothing=Smoothing(0.5, 2))
+    curves = [
+        rows("fair", end + SPREAD, phase="curve", step=step)
+        for step, end in ((0, 0.9), (10, 0.6), (20, 0.3))
+    ]
+    fair = pd.concat([*curves, rows("fair", 0.2 + SPREAD, step=20)])
+    fixed = rows("fixed", 0.25 + SPREAD)
+    rule = LowestRule(smoothed, "fair", ("fixed",), "all", 0.0)
+    assert verdict_of(replace(rule, quantity=BIAS), fair, fixed).word == "reproduced"
+    found = verdict_of(rule, fair, fixed)
+    assert found.word == "contradicted"
+    assert found.estimate == pytest.approx(0.25 - Smoothing(0.5, 2).end([0.9, 0.6, 0.3]))
 
 
 def checks() -> dict[str, Any]:

@@ -31,7 +31,9 @@ A file looks like this::
 A file may also say, before its claims, what values a metric can have at all, as in ``possible:
 {share_of_runs: [0, 1]}``. Intervals of its mean end there. And it may name a prefix of metrics that
 not all methods have, as in ``optional_prefix: assisted``: a method that never gets assistance is
-then held with its ``reward`` against the ``assisted_reward`` of one that does.
+then held with its ``reward`` against the ``assisted_reward`` of one that does. And it may say how
+curves are smoothed, as in ``smoothing: {deviation: 5, times: 2}``: ``smoothed_reward`` is then the
+last point of the reward's smoothed curve, see `longfair.runs.smoothing`.
 
 A *variant* says how a method was trained, a *measure* how its runs are measured. They are two
 switches: every pair under ``measures`` is judged apart. Where measures do not differ, the key is
@@ -58,6 +60,7 @@ from longfair.runs.experiment import require_name, split_id
 from longfair.runs.fields import Fields
 from longfair.runs.rules.rule import AboutMetrics, Rule, RuleFields
 from longfair.runs.rules.words import Asked
+from longfair.runs.smoothing import PREFIX, Smoothing
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ def load_claims(path: Path) -> list[Claim]:
     ranges = fields.mapping("possible", {})
     possible = {name: Fields(ranges, f"{path}: possible").ends(name) for name in ranges}
     prefix = fields.name("optional_prefix") + "_" if fields.has("optional_prefix") else ""
-    about_metrics = AboutMetrics(possible, prefix)
+    about_metrics = AboutMetrics(possible, prefix, _smoothing(fields))
     claims = [
         _claim(Fields(item, f"{path}, claim {position + 1}"), paper, about_metrics)
         for position, item in enumerate(fields.sequence("claims"))
@@ -232,8 +235,10 @@ def load_claims(path: Path) -> list[Claim]:
             raise UsageError(
                 f"{path}: possible: no rule uses {metric!r}: {near_misses(metric, used)}"
             )
-    if prefix and not any(metric.startswith(prefix) for metric in used):
-        raise UsageError(f"{path}: optional_prefix: no rule's metric begins with {prefix!r}")
+    smoothed = PREFIX if about_metrics.smoothing else ""
+    for key, begin in (("optional_prefix", prefix), ("smoothing", smoothed)):
+        if begin and not any(metric.startswith(begin) for metric in used):
+            raise UsageError(f"{path}: {key}: no rule's metric begins with {begin!r}")
     return claims
 
 
@@ -354,6 +359,17 @@ def _claim(fields: Fields, paper: str, about_metrics: AboutMetrics) -> Claim:
     )
     fields.finish()
     return claim
+
+
+def _smoothing(file: Fields) -> Smoothing | None:
+    if not file.has("smoothing"):
+        return None
+    fields = Fields(file.take("smoothing"), f"{file.where}: smoothing")
+    deviation, times = fields.number("deviation"), fields.integer("times", low=1)
+    if deviation <= 0.0:
+        raise fields.wrong("deviation", deviation, "a number of evaluations above 0")
+    fields.finish()
+    return Smoothing(deviation, times)
 
 
 def _names(fields: Fields, key: str, what: str) -> tuple[str, ...]:

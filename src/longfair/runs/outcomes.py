@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from longfair.errors import UsageError, near_misses
 from longfair.runs.evidence import REFERENCE, Settings, farthest
+from longfair.runs.smoothing import PREFIX, Smoothing
 
 if TYPE_CHECKING:
     from longfair.runs.rules.rule import Quantity
@@ -95,6 +96,12 @@ class Arm:
         return int(steps[final].max() if final.any() else steps.max())
 
     @cached_property
+    def _phases(self) -> set[str]:
+        """Phases that its runs have."""
+        phase = self.columns["phase"]
+        return {entry for entry, code in phase.entries.items() if (phase.codes == code).any()}
+
+    @cached_property
     def profiles(self) -> list[str]:
         """Profiles that its runs belong to."""
         return sorted(set(self.numbers.get("profile", ())))
@@ -118,19 +125,35 @@ class Arm:
         quantity
             Which number.
         metric
-            Name of its metric, perhaps with the quantity's optional prefix.
+            Name of its metric, perhaps with the quantity's optional prefix. If the quantity says
+            how curves are smoothed and the name begins with ``smoothed_``, it is the end of the
+            smoothed curve; a method without a curve is not trained, and has its final number.
 
         Raises
         ------
         UsageError
             If the runs have no such metric, group, phase or evaluation.
         """
+        if quantity.smoothing is not None and metric.startswith(PREFIX):
+            return self._smoothed(quantity, metric.removeprefix(PREFIX), quantity.smoothing)
         metric = self._named(metric, quantity.optional_prefix)
         asked = ("by_seed", metric, quantity.group, quantity.phase, quantity.window)
         if asked not in self._known:
             rows = self._rows(quantity, metric)
             values = pd.Series(self.numbers["value"][rows])
             self._known[asked] = values.groupby(self.numbers["seed"][rows]).mean()
+        found: pd.Series[float] = self._known[asked]
+        return found
+
+    def _smoothed(self, quantity: Quantity, metric: str, smoothing: Smoothing) -> pd.Series[float]:
+        """Return the end of every seed's smoothed curve."""
+        plain = replace(quantity, smoothing=None)
+        if "curve" not in self._phases:
+            return self.by_seed(plain, metric)
+        asked = ("smoothed", metric, quantity.group, smoothing)
+        if asked not in self._known:
+            curves = self.curves(replace(plain, phase="curve"), metric)
+            self._known[asked] = curves.apply(lambda curve: smoothing.end(curve.to_numpy()))
         found: pd.Series[float] = self._known[asked]
         return found
 

@@ -638,7 +638,7 @@ def verdict_in_words(
     settings
         Which verdict on it, as coded: `"authors"` or `"ours"`.
     measure
-        By which formula; empty where a claim has one only.
+        By which measure; empty where a claim has one only.
 
     Returns
     -------

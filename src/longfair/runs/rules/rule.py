@@ -12,6 +12,7 @@ from longfair.errors import UsageError
 from longfair.runs.experiment import require_name
 from longfair.runs.fields import Fields
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word
+from longfair.runs.smoothing import PREFIX, Smoothing
 from longfair.runs.tables import ALL_GROUPS, PHASES
 from longfair.wording import plain as plain  # all rules ask for it here
 
@@ -125,12 +126,13 @@ class AboutMetrics:
 
     Parameters
     ----------
-    possible, optional_prefix
+    possible, optional_prefix, smoothing
         As for `Quantity`.
     """
 
     possible: Mapping[str, Ends] = field(default_factory=dict)
     optional_prefix: str = ""
+    smoothing: Smoothing | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,9 @@ class Quantity:
         Metric to the least and the largest value that it can have, where that is known.
     optional_prefix
         A method whose runs lack a metric that begins so has the metric without it in its place.
+    smoothing
+        How curves are smoothed for metrics whose names begin with ``smoothed_``; None where there
+        are none.
     """
 
     metrics: Mapping[str, str]
@@ -162,6 +167,7 @@ class Quantity:
     window: tuple[float, float] | None = None
     possible: Mapping[str, Ends] = field(default_factory=dict)
     optional_prefix: str = ""
+    smoothing: Smoothing | None = None
 
     def measured(self, measure: str) -> str:
         """Say in plain words which number it is."""
@@ -405,7 +411,19 @@ class RuleFields(Fields):
             raise self.wrong("window", window, "given with 'phase: curve', and only then")
         moments = None if window is None else self._window(window)
         about = self.about_metrics
-        return Quantity(metric, group, phase, moments, about.possible, about.optional_prefix)
+        if phase == "curve" and about.smoothing:
+            for name in metric.values():
+                if name.startswith(PREFIX):
+                    raise self.wrong("metric", name, "one that is not smoothed in 'phase: curve'")
+        return Quantity(
+            metric,
+            group,
+            phase,
+            moments,
+            about.possible,
+            about.optional_prefix,
+            about.smoothing,
+        )
 
     def metric(self, key: str) -> dict[str, str]:
         """Read the name of a metric, for all measures or one name for each."""
