@@ -119,6 +119,5 @@ def line_panels(panels: Mapping[str, pd.DataFrame], *, across: str) -> Figure:
                 axes.legend(fontsize=9, frameon=True, framealpha=0.85, edgecolor="none")
     named = ", ".join(frames)
     parts.insert(0, f"Line charts of {named}, against {label}, {span}.")
-    data = pd.concat(frames, axis=1)
-    data.columns = [f"{title}, {name}" for title, name in data.columns]
+    data = pd.concat([frame.add_prefix(f"{title}, ") for title, frame in frames.items()], axis=1)
     return Figure(figure, " ".join(parts), data.rename_axis(across).reset_index())
