@@ -24,6 +24,7 @@ LEARNERS = {
     "PPO": "PPO, a network for the policy and one for every critic",
     "LastPolicy": "PPO whose last policy alone is kept, in an environment of another paper",
     "TrunkPPO": "PPO with layers that policy and critic share, as F-PPO's code has it",
+    "LoggedPPO": "the same with a log of every rollout",
     "EvaluatedLearning": "Q-learning of a table, as FairQCM and its rivals train",
     "CheckedLearning": "Q-learning of a table that is compared with the exact values",
     "DeepLearning": "DQN, as FairQCM and its rivals train",
@@ -37,7 +38,7 @@ LEARNERS = {
     "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
-ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO"})
+ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO", "LoggedPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
 
 LETTERS = {
