@@ -33,6 +33,7 @@ from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
 from longfair.envs.lending import LendingParams
 from longfair.figures import folded, source_of
+from longfair.papers.fppo.falling_results import falling_figure, why_in_words
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.fppo.results import (
     EPISODE,
@@ -52,8 +53,9 @@ from longfair.papers.fppo.unsure_bank import executed
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
 
-page = Page(profile, "fppo/lending", look=LENDING)
+page = Page(profile, "fppo/lending", "fppo/why-banks-fall", look=LENDING)
 loans = page.of("fppo/lending")
+logged = page.of("fppo/why-banks-fall")
 plotted = ("ppo", "a-ppo", "f-ppo", "equal-opportunity")
 coded, published = ("as_coded", "reference"), ("as_published", "reference")
 all_three = {
@@ -283,9 +285,9 @@ folded(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-loans.say(
-    "The two columns of *late peak* cannot be compared, here or in the second table below. Our "
-    "curve is averaged over ten batches of ten episodes before its highest value is taken; the "
+loans.aside(
+    "Why the two columns of *late peak* cannot be compared",
+    "Our curve is averaged over ten batches of ten episodes before its highest value is taken; the "
     "paper's is one batch, which swings more. That lowers our peaks and helps them to stay below "
     "the paper's bound of 0.1: the oracle, which learns nothing, has "
     f"{loans.spread('late_peak', 'equal-opportunity', 'reference')}, in the paper "
@@ -313,11 +315,25 @@ executed((0.45, 0.5, 0.55), band, "as_coded", seed=0, copies=32).round(3)
 # lifts one of them and opens a gap, so it is refused, and the next one too. Whoever will default
 # changes neither rate. That is a tie, and the code flips ties.
 #
-# From such loans a policy could learn that lending does not pay. If its chances leave the band
-# first, the run could recover. So it would matter where chances stand when massaging begins. That
-# this is what happened in the fallen runs is our reading: the chances during training are not
-# stored. How many of the authors' own runs would fall is not known; they show one, which did not.
-# F-PPO-L has the same regulariser and no massaging:
+# From such loans a policy could learn that lending does not pay. Is that what happened? The first
+# three runs were made again with the same draws, and logged rollout by rollout:
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+logged.show(
+    falling_figure(logged),
+    "The first logged run that falls: the mean chance of a loan, the decisions that massaging "
+    "flipped, and what of the spread of the advantage in use is due to the reward's advantage and "
+    "to the two terms.",
+    "why",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+logged.say(*why_in_words(logged))
+
+# %% [markdown]
+# A share of the spread is a covariance with the sum over the sum's variance, so a term that goes
+# against the others has a negative one. How many of the authors' own runs would fall is not known;
+# they show one, which did not. F-PPO-L has the same regulariser and no massaging:
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.say(

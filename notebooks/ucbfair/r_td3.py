@@ -24,12 +24,14 @@ from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
 from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.figures import folded, line_chart, source_of
 from longfair.papers.page import Page
+from longfair.papers.ucbfair import EXPERIMENTS
 from longfair.papers.ucbfair.experiments import SYNTHETIC
 from longfair.papers.ucbfair.learning import TD3Learning
 from longfair.papers.ucbfair.portrait_results import learned_portraits
 from longfair.papers.ucbfair.results import (
     POPULATION,
     above_optimum,
+    cost_in_words,
     end_figure,
     farthest_from_optimum,
     runs_below,
@@ -369,8 +371,8 @@ pd.DataFrame(
 #
 # In our settings most runs of the plain learner come closer to the best policy than those of the
 # one with a theorem, in the same number of steps. Its fairness may be that of the world: the best
-# policy here is also fair. To see what the growing weight can do, one needs a world in which loss and
-# fairness pull apart.
+# policy here is also fair. To see what the growing weight can do, one needs a world in which loss
+# and fairness pull apart.
 #
 # **What would change our mind?** A population in which the exact optimum without a constraint
 # breaks the budget, and R-TD3 keeps it.
@@ -430,7 +432,12 @@ page.claims()
 # ## Where this came from
 
 # %% tags=["nbval-check-output", "remove-input"]
-folded(gaussian.cost("hours"), "What the runs cost")
+folded(gaussian.cost("hours"), "What the runs with Gaussian features and parity cost")
+
+# %% tags=["nbval-check-output", "remove-input"]
+gaussian.aside(
+    "What the whole paper costs", cost_in_words([page.of(one.id) for one in EXPERIMENTS])
+)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 page.origin(["torch", "stable-baselines3"], [RTD3, WeightedReward])

@@ -29,6 +29,7 @@ from longfair.figures import (
     trade_off,
     trajectories,
 )
+from longfair.figures.line_chart import line_panels
 from longfair.figures.style import GREY, canvas, introduce, number
 from longfair.figures.words import shown_axes
 from longfair.papers.styles import METHODS
@@ -172,6 +173,7 @@ def every_figure() -> dict[str, Figure]:
         "trajectories": trajectories(paths()),
         "panels": curve_panels(in_panels("B", "A", "C"), quantity="bias", band=INTERVAL),
         "lines": line_chart(series, across="crowd", up="bias"),
+        "line_panels": line_panels({"bias": series, "rate": series[["a"]]}, across="crowd"),
         **squeezed_figures(),
     }
 
@@ -186,7 +188,7 @@ class Drawn(dict[str, Figure]):
 
 FIGURES, AGAIN = Drawn(), Drawn()
 NAMES = (
-    "curves", "trade_off", "bars", "group_curves", "trajectories", "panels", "lines",
+    "curves", "trade_off", "bars", "group_curves", "trajectories", "panels", "lines", "line_panels",
     "squeezed_curves", "squeezed_trade_off",
 )  # fmt: skip
 

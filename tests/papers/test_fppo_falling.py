@@ -1,4 +1,4 @@
-"""The log of F-PPO's training in lending."""
+"""The log of F-PPO's training in lending, and what the page makes of it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import torch
 
 from longfair.agents.ppo.advantage_terms import with_terms
 from longfair.papers.fppo.falling import FALLING, TOLD, shares_of_spread
+from longfair.papers.fppo.falling_results import falling_figure, why_in_words
 from longfair.papers.fppo.falling_training import RolloutLog
 from longfair.papers.fppo.learning import TrunkPPO
+from longfair.papers.fppo.results import LENDING
+from longfair.papers.page import Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.registry import experiment
 from longfair.papers.setting import Setting
@@ -116,3 +119,65 @@ def test_shares_are_those_of_the_advantage_that_is_used(scaled: bool) -> None:
 
 def test_without_spread_there_are_no_shares() -> None:
     assert shares_of_spread(np.ones((2, 4, 3)), (1.0, 1.0, 1.0), scaled=True).tolist() == [0, 0, 0]
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def told(falls: bool, seed: int) -> pd.DataFrame:
+    """Return a run of 40 rollouts of ten steps, made up."""
+    steps = 10 * np.arange(1, 41)
+    begun = np.arange(40) >= 18
+    metrics = {
+        ("training_chance", 0): np.where(begun, 0.2, 0.5),
+        ("training_chance", 1): np.where(begun, 0.3, 0.6),
+        ("training_flips", -1): 4.0 * begun,
+        ("training_loans", -1): np.full(40, 2.0),
+        ("training_profit", -1): np.full(40, -1.0 if falls else 1.0),
+        ("training_share_reward", -1): np.full(40, 0.5),
+        ("training_share_penalty", -1): np.full(40, 0.75),
+        ("training_share_bonus", -1): np.full(40, -0.25),
+    }
+    rows = [
+        pd.DataFrame({"step": steps, "value": values, "metric": name, "group": group})
+        for (name, group), values in metrics.items()
+    ]
+    end = pd.DataFrame(
+        {"step": [400], "value": 10_000.0 if falls else 11_000.0, "metric": "end_cash", "group": -1}
+    )
+    table = pd.concat([*(row.assign(phase="curve") for row in rows), end.assign(phase="final")])
+    return table.assign(seed=seed, method="f-ppo", variant="as_coded", profile="book")
+
+
+def made_up(*falls: bool) -> Runs:
+    runs = Runs(experiment("fppo/why-banks-fall"), "book", LENDING)
+    return runs.showing(pd.concat([told(own, seed) for seed, own in enumerate(falls)]))
+
+
+def test_both_kinds_of_runs_are_told() -> None:
+    chances, loans, spread = why_in_words(made_up(False, True, True))
+    assert chances == (
+        "Of 3 runs that were logged, mean chances of a loan to group 0 and to group 1 in the last "
+        "rollout before massaging: in the 2 that fall 0.50 and 0.60, 0.50 and 0.60, and 10 "
+        "rollouts later 0.20 and 0.30, 0.20 and 0.30; in the 1 that go on lending 0.50 and 0.60, "
+        "and 10 rollouts later 0.20 and 0.30."
+    )
+    assert "in the 2 that fall 0.40, 0.40 of the decisions were flipped" in loans
+    assert "a loan brought -0.50, -0.50; in the 1 that go on lending" in loans
+    assert loans.endswith("a loan brought 0.50.")
+    assert "the advantage 50, 50 %, the penalty 75, 75 %, the bonus -25, -25 %" in spread
+
+
+def test_a_run_that_falls_is_drawn() -> None:
+    figure = falling_figure(made_up(False, True))
+    assert figure is not None
+    assert len(figure.figure.axes) == 3
+    assert figure.data["flips per rollout, flips"].sum() == 4 * 22
+    assert figure.data["% of the spread, penalty"].eq(75).all()
+
+
+def test_without_runs_nothing_is_drawn() -> None:
+    runs = made_up(True)
+    empty = runs.showing(runs.results.iloc[:0])
+    assert falling_figure(empty) is None
+    assert why_in_words(empty) == ["What was logged: (not stored)."]

@@ -15,10 +15,12 @@ from longfair.errors import UsageError
 from longfair.papers.page import NOT_STORED, Page, Runs
 from longfair.papers.registry import experiment
 from longfair.papers.ucbfair.results import (
+    IN_FIGURES,
     POPULATION,
     above_optimum,
     along_episodes,
     constant_losses,
+    cost_in_words,
     farthest_from_optimum,
     from_starts,
     in_linear_problem,
@@ -268,3 +270,34 @@ def test_learners_of_both_papers_stand_in_one_table() -> None:
     assert isinstance(alone, pd.DataFrame)
     assert len(table) == len(alone) + len(arms)
     pd.testing.assert_frame_equal(table.iloc[len(arms) :], alone)
+
+
+def test_the_cost_of_the_paper_is_that_of_its_provenance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five runs of an hour each: two in figures, one beside them, one elsewhere, one taken over."""
+    page = Page("book")
+    told = {
+        "ucbfair/synthetic": [
+            ("l-ucbfair", "calibrated", None),
+            ("myopic", "reference", None),
+            ("l-ucbfair", "as_published", None),
+        ],
+        "ucbfair/sweep": [("l-ucbfair-one", "one_change", None), ("l-ucbfair", "calibrated", "a")],
+    }
+
+    def provenance(runs: Runs) -> pd.DataFrame:
+        name = runs.experiment.id
+        rows = [(name, *run, 3600.0) for run in told[name]]
+        columns = ["experiment", "method", "variant", "same_as", "core_seconds"]
+        return pd.DataFrame(rows, columns=columns)
+
+    monkeypatch.setattr(Runs, "provenance", provenance)
+    words = cost_in_words([page.of(name) for name in told])
+    assert "in 2 stored runs, took 2.0 core hours, which is 1.0 hours on two cores" in words
+    assert "experiments took 3.0 core hours" in words
+    assert "4 runs took 4.0" in words
+
+
+def test_the_figures_learners_are_arms() -> None:
+    for name, arms in IN_FIGURES.items():
+        known = {(arm.method, arm.variant) for arm in experiment(name).arms["book"]}
+        assert set(arms) <= known

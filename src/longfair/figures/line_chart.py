@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from longfair.figures.style import (
     canvas,
     from_to,
     group_style,
+    head,
     large_axis,
     legend,
     styled,
@@ -75,3 +76,48 @@ def line_chart(
         legend(figure)
     parts.insert(0, f"Line chart of {up} against {label}, {span}.")
     return Figure(figure, " ".join(parts), frame.rename_axis(across).reset_index())
+
+
+@drawing
+def line_panels(panels: Mapping[str, pd.DataFrame], *, across: str) -> Figure:
+    """Draw several line charts over the same variable side by side, each with names of its own.
+
+    Parameters
+    ----------
+    panels
+        Title of a panel, which is what its lines are, to a table as `line_chart` takes it. All
+        tables have the same index.
+    across
+        The horizontal axis in lower case, with its unit.
+
+    Returns
+    -------
+    Figure
+        Its data are the lines of all panels, under title and name.
+
+    Raises
+    ------
+    UsageError
+        If a table is empty or has missing values, or there are more lines than styles.
+    """
+    frames = {
+        title: require(frame, list(frame.columns), title).drop(columns="variant").sort_index()
+        for title, frame in panels.items()
+    }
+    figure, places = canvas(7.2, 3.1, columns=len(frames), sharex=True)
+    parts = []
+    with styled():
+        for axes, (title, frame) in zip(places, frames.items(), strict=True):
+            first, last = float(frame.index[0]), float(frame.index[-1])
+            for index, (name, values) in enumerate(frame.items()):
+                curve = group_style(index, str(name)).curve
+                axes.plot(frame.index, values, markevery=max(1, len(frame) // 6), **curve)
+                parts.append(f"{title}: {name} goes {from_to(values.iloc[0], values.iloc[-1])}.")
+            head(axes, title)
+            label, span = large_axis(axes, last, across), along_large_axis(first, last)
+            if len(frame.columns) > 1:
+                axes.legend(fontsize=9, frameon=True, framealpha=0.85, edgecolor="none")
+    named = ", ".join(frames)
+    parts.insert(0, f"Line charts of {named}, against {label}, {span}.")
+    data = pd.concat([frame.add_prefix(f"{title}, ") for title, frame in frames.items()], axis=1)
+    return Figure(figure, " ".join(parts), data.rename_axis(across).reset_index())

@@ -63,7 +63,8 @@ class FPPOL(Strategy):
        does not say whether A is standardised before.
     3. As coded the last step of an episode counts as d = g = 0, because the code looks after the
        environment has reset itself. In epidemic control the code's g is then the way to the next
-       episode's first state, at times a smaller gap, so that its bonus is not 0. Here it is.
+       episode's first state, at times a smaller gap, so that its bonus is not 0. Here it is, but
+       for `longfair.papers.fppo.last_step`.
     4. Critics learn the unregularised returns (code).
     """
 
@@ -78,11 +79,15 @@ class FPPOL(Strategy):
 
     def plan(self, rollout: Rollout) -> Plan:
         """Keep the two terms of every step."""
-        gap, change = seen(rollout, self.as_coded)
+        gap, change = self.seen(rollout)
         unfair = gap > self.tolerance
         penalty = np.where(unfair, np.minimum(0.0, -change), 0.0)
         bonus = np.where(unfair, 0.0, np.maximum(0.0, -change))
         return super().plan(rollout)._replace(features=np.stack([penalty, bonus], axis=2))
+
+    def seen(self, rollout: Rollout) -> tuple[FloatArray, FloatArray]:
+        """Return the gap and the change, (T, N) each, that the terms are made of; see `seen`."""
+        return seen(rollout, self.as_coded)
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the terms and standardise."""

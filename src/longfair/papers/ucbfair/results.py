@@ -581,6 +581,52 @@ def runs_under(runs: Runs, arm: ArmName, metric: str, bound: float) -> str:
     return f"{(values < bound).sum()} of {len(values)}"
 
 
+IN_FIGURES = {
+    "ucbfair/synthetic": (("l-ucbfair", "calibrated"),),
+    "ucbfair/synthetic-qr": (("l-ucbfair", "calibrated"), ("r-td3", "as_published")),
+    "ucbfair/adult": (
+        ("l-ucbfair", "calibrated"),
+        ("r-td3", "as_published"),
+        ("td3", "as_published"),
+    ),
+}
+"""Experiment to the learners, method and variant, that the paper's figures show in it."""
+
+
+def cost_in_words(runs: Sequence[Runs]) -> str:
+    """Say what the runs of the paper cost, on two cores and in all: from their provenance.
+
+    A run that was taken over from another experiment counts once.
+
+    Parameters
+    ----------
+    runs
+        Runs of all experiments of the paper.
+    """
+    tables = [one.provenance() for one in runs if len(one.results)]
+    if not tables:
+        return NOT_STORED
+    stored = pd.concat(tables)
+    stored = stored[stored["same_as"].isna()]
+    home = stored[stored["experiment"].isin(IN_FIGURES)]
+    shown = [
+        variant == REFERENCE or (method, variant) in IN_FIGURES[name]
+        for name, method, variant in zip(
+            home["experiment"], home["method"], home["variant"], strict=True
+        )
+    ]
+    figures, own, everything = (
+        part["core_seconds"].sum() / 3600 for part in (home[shown], home, stored)
+    )
+    return (
+        f"What the paper's figures show, its learners and baselines in {sum(shown)} stored runs, "
+        f"took {figures:.1f} core hours, which is {figures / 2:.1f} hours on two cores. "
+        f"All arms of the same experiments took {own:.1f} core hours, and with the sweeps and "
+        f"everything else that is asked here {len(stored)} runs took {everything:.1f}. "
+        "Other work ran on the machine at the time."
+    )
+
+
 def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
     """Return the mean loss (16, policies) from every start, mean over runs, under names."""
     names, columns = runs.look.names, {}
