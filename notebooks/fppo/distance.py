@@ -26,17 +26,14 @@ from longfair.metrics.distances import cloud_distance, score_distance
 from longfair.metrics.sinkhorn import debiased_distance, sinkhorn_distance, smoothed_cost
 from longfair.papers.fppo import checks
 from longfair.papers.fppo.results import (
-    ATTENTION,
-    EPIDEMIC,
     LENDING,
+    LOOKS,
     both_distances,
     each_other,
     hardly_lending,
 )
 from longfair.papers.page import Page
 
-LOOKS = {"lending": LENDING, "attention": ATTENTION, "epidemic": EPIDEMIC}
-PAPERS = {"fppo": "F-PPO", "elbert": "ELBERT"}
 CLAIMS = [
     *("fppo-t", "fppo-vacuous", "fppo-blind", "fppo-plotted", "fppo-smoothing"),
     *(
@@ -303,23 +300,13 @@ Words(
 # ask first.
 
 # %% tags=["nbval-check-output", "hide-input"]
-def table_of(world: str) -> pd.DataFrame | Words:
-    """Lay out both papers' measures in a world as each of them has it."""
-    return each_other(
-        {
-            f"{world}, {name}'s": page.of(f"fppo/beyond-{world}-{paper}", look=LOOKS[world])
-            for paper, name in PAPERS.items()
-        }
-    )
-
-
-table_of("lending")
+each_other(page, "lending")
 
 # %% tags=["nbval-check-output", "hide-input"]
-table_of("attention")
+each_other(page, "attention")
 
 # %% tags=["nbval-check-output", "hide-input"]
-table_of("epidemic")
+each_other(page, "epidemic")
 
 # %% [markdown]
 # ## Text against code

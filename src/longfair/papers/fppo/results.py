@@ -428,19 +428,30 @@ EACH_OTHER = {
 """Measures of both papers: metric to its name and digits."""
 
 
-def each_other(worlds: Mapping[str, Runs]) -> pd.DataFrame | Words:
-    """Lay out both papers' measures of all methods in each other's worlds.
+LOOKS = {"lending": LENDING, "attention": ATTENTION, "epidemic": EPIDEMIC}
+"""The worlds that both papers have, and how F-PPO's runs appear there."""
+
+
+def each_other(page: Page, world: str) -> pd.DataFrame | Words:
+    """Lay out both papers' measures of all methods in a world, as each paper has it.
 
     Parameters
     ----------
-    worlds
-        Name of a world to the runs there. Worlds without runs are left out.
+    page
+        Page whose profile is shown.
+    world
+        A key of `LOOKS`.
 
     Returns
     -------
     pandas.DataFrame
-        Index world and method; a column per measure, see `median_and_range`.
+        Index world and method; a column per measure, see `median_and_range`. Worlds without runs
+        are left out.
     """
+    worlds = {
+        f"{world}, {paper}'s": page.of(f"fppo/beyond-{world}-{key}", look=LOOKS[world])
+        for key, paper in (("fppo", "F-PPO"), ("elbert", "ELBERT"))
+    }
     rows = {}
     for world, runs in worlds.items():
         if runs.results.empty:
