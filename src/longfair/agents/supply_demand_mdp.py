@@ -78,15 +78,13 @@ class SupplyDemandMDP:
 
     def totals(self, policy: FloatArray) -> FloatArray:
         """Return (1 + 2G,): expected discounted total of every signal under a policy (S, A)."""
-        totals: FloatArray = self._values(policy) @ self.start
-        return totals
+        return self._values(policy) @ self.start
 
     def advantages(self, policy: FloatArray) -> FloatArray:
         """Return (1 + 2G, S, A): advantage of every signal."""
         values = self._values(policy)
         ahead: FloatArray = self.discount * np.einsum("sat,kt->ksa", self.transition, values)
-        advantages: FloatArray = self.signals + ahead - values[:, :, None]
-        return advantages
+        return self.signals + ahead - values[:, :, None]
 
     def visits(self, policy: FloatArray) -> FloatArray:
         """Return (S,): expected discounted number of visits."""

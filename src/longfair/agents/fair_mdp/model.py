@@ -114,10 +114,9 @@ class SeparableMDP:
     @property
     def group_share(self) -> FloatArray:
         """(G,): probability of starting in each group."""
-        share: FloatArray = np.bincount(
-            np.maximum(self.group, 0), weights=self.initial_distribution
-        ).astype(np.float64)
-        return share
+        return np.bincount(np.maximum(self.group, 0), weights=self.initial_distribution).astype(
+            np.float64
+        )
 
 
 def demographic_parity(mdp: SeparableMDP) -> FiniteProblem:

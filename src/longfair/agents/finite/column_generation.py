@@ -179,8 +179,7 @@ def _priced(problem: FiniteProblem, prices: FloatArray) -> FloatArray:
     for price, (one, other) in zip(prices, _pairs(len(weights)), strict=True):
         weights[one] += price
         weights[other] -= price
-    cost: FloatArray = np.tensordot(weights, problem.group_values, axes=1)
-    return cost
+    return np.tensordot(weights, problem.group_values, axes=1)
 
 
 def _known(entering: _Column, columns: list[_Column]) -> bool:

@@ -79,8 +79,7 @@ class Frontier:
     @property
     def price(self) -> FloatArray:
         """(K - 1,): slope between neighbouring corners, decreasing."""
-        slope: FloatArray = np.diff(self.reward) / np.diff(self.gap)
-        return slope
+        return np.diff(self.reward) / np.diff(self.gap)
 
     @validated
     def at(self, tolerance: NonNegative) -> float:

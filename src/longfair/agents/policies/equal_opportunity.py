@@ -135,5 +135,4 @@ def _interpolate(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     y0, y1 = np.take_along_axis(y, right - 1, 2), np.take_along_axis(y, right, 2)
     width = x1 - x0
     part = np.divide(at - x0, width, out=np.ones_like(width), where=width > 0)
-    result: FloatArray = y0 + np.clip(part, 0.0, 1.0) * (y1 - y0)
-    return result
+    return y0 + np.clip(part, 0.0, 1.0) * (y1 - y0)

@@ -98,8 +98,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
         settings = self.settings
         gap = 1.0 - (1.0 - disparity[:, NOTIONS[settings.notion]]) ** settings.exponent
         share = self._step / self._length if settings.weight == "rising" else 0.0
-        kept: NDArray[Any] = 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
-        return kept
+        return 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
 
 
 @register(

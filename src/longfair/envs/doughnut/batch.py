@@ -151,8 +151,7 @@ class DoughnutVectorEnv(FairVectorEnv):
         )
 
     def _draw_presence(self) -> BoolArray:
-        present: BoolArray = self.np_random.random(self._counts.shape) < self._presence_probability
-        return present
+        return self.np_random.random(self._counts.shape) < self._presence_probability
 
     def _observation(self) -> Any:
         return self._present.astype(np.float32)

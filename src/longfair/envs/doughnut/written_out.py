@@ -82,8 +82,7 @@ def _count_vectors(people: int, total: int) -> IntArray:
     """Return all count vectors (C, P) that add up to at most `total`, all zeros first."""
     # Bars among stars: the gaps between increasing positions are the counts.
     positions = np.array(list(combinations(range(total + people), people)))
-    counts: IntArray = np.diff(positions, axis=1, prepend=-1) - 1
-    return counts
+    return np.diff(positions, axis=1, prepend=-1) - 1
 
 
 def _one_more(counts: IntArray) -> IntArray:

@@ -205,8 +205,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
         return (credit / self._steps_per_unit)[:, None]
 
     def _draw_requests(self) -> BoolArray:
-        requests: BoolArray = self.np_random.random(self._loans.shape) < self._request_probability
-        return requests
+        return self.np_random.random(self._loans.shape) < self._request_probability
 
     def _observation(self) -> Any:
         profit = self._profit_bits.take(self._profit + self.episode_length, axis=0)

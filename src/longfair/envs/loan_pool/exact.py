@@ -144,8 +144,7 @@ def lagging_group_best_credit(stage: Stage, asking: Asking) -> FloatArray:
     a_credit = stage.credit[1] if a_high else stage.credit[0]
     b_credit = stage.credit[3] if b_high else stage.credit[2]
     a_first = (stage.gap < 0) | ((stage.gap == 0) & (a_credit >= b_credit))
-    chosen: FloatArray = np.where(a_first, a, b)
-    return chosen
+    return np.where(a_first, a, b)
 
 
 @validated
@@ -232,8 +231,7 @@ class OptimalLender:
             level = seen.level.copy()
             level[:, person] = np.clip(level[:, person] + outcome, 0, len(self.pool.repayment) - 1)
             outcomes.append(self._after(seen, change, outcome, level, reward))
-        worth: FloatArray = repays * outcomes[0] + (1.0 - repays) * outcomes[1]
-        return worth
+        return repays * outcomes[0] + (1.0 - repays) * outcomes[1]
 
     def _after(
         self, seen: _Seen, gap_change: int, profit_change: int, level: IntArray, reward: Any
@@ -307,8 +305,7 @@ class _Plane(NamedTuple):
         """Return the rows of values of gap and profit."""
         settled = _settled(self.pool, self.step, gap, profit)
         base = 4 * self.pool.episode_length
-        rows: IntArray = np.searchsorted(self.gap * base + self.profit, gap * base + settled)
-        return rows
+        return np.searchsorted(self.gap * base + self.profit, gap * base + settled)
 
 
 def _settled(pool: PairedLoanPool, step: int, gap: IntArray, profit: IntArray) -> IntArray:

@@ -104,8 +104,7 @@ class SurvivalTable:
     def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return acceptance shares; those of each group depend on the rates of both."""
         at_edge, past_edge, edge_part = self._edges(rates, thresholds)
-        shares: FloatArray = at_edge + edge_part[..., None] * (past_edge - at_edge)
-        return shares
+        return at_edge + edge_part[..., None] * (past_edge - at_edge)
 
     def slopes(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return the slope of the straight piece that begins at or before the threshold."""
@@ -347,8 +346,7 @@ class PopulationModel:
         return np.stack(parts, axis=-2)
 
     def _thresholds(self, actions: ArrayLike) -> FloatArray:
-        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
-        return thresholds
+        return self._low + self._width * np.asarray(actions, dtype=np.float64)
 
     def _worth(self, outcome: Outcome) -> FloatArray:
         params = self.params

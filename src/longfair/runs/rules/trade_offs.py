@@ -159,8 +159,7 @@ class HypervolumeRule(TradeOffRule):
         own = 1 + len(self.beside)
         first = hypervolume(unfairness[:own], reward[:own], *self.corner)
         second = hypervolume(unfairness[own:], reward[own:], *self.corner)
-        larger: Floats = first - second
-        return larger
+        return first - second
 
     def described(self, case: Case) -> str:
         """Say what the effect is."""
