@@ -22,17 +22,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.errors import UsageError
-from longfair.settings import Count, validate, validated
+from longfair.settings import Axes, Count, checked, validate, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -213,13 +214,30 @@ class OptimalLender:
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[IntArray, None]:
-        """Return the person chosen in every copy (N,) for observations (N, ...)."""
+        """Return the person chosen in every copy (N,) for observations (N, ...).
+
+        Raises
+        ------
+        UsageError
+            If `observe` has not been called, or the observations are not finite numbers, a row
+            for each of the copies that it told of.
+        """
         if self._state is None:
             raise UsageError("the lender does not know the credit: call observe(info)")
-        asks = observation[:, : self.people] > 0
+        asks = self._requests(observation, len(self._state.gap))
         worth = [self._worth(self._state, person) for person in range(self.people)]
         refused = self._after(self._state, 0, 0, self._state.level, self.pool.params.invalid_reward)
         return np.where(asks, np.stack(worth, axis=1), refused[:, None]).argmax(axis=1), None
+
+    def _requests(self, observation: ArrayLike, copies: int) -> BoolArray:
+        """Return who asks for a loan (N, people)."""
+        shown: NDArray[Any] = checked("observation", observation, Annotated[ArrayLike, Axes(2)])
+        if len(shown) != copies or shown.shape[1] < self.people:
+            raise UsageError(
+                f"observation has shape {shown.shape}: give a row for each of {copies} copies, "
+                f"first the requests of {self.people} people"
+            )
+        return shown[:, : self.people] > 0
 
     def _worth(self, seen: _Seen, person: int) -> FloatArray:
         """Return the value (N,) of a loan to a person who asked."""
