@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.errors import UsageError
@@ -105,9 +106,7 @@ class SupplyDemandMDP:
 
 def softmax_policy(logits: FloatArray) -> FloatArray:
     """Return probabilities (S, A) from logits (S, A)."""
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    policy: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return policy
+    return np.asarray(softmax(logits, axis=1))
 
 
 def objective(problem: SupplyDemandMDP, logits: FloatArray, alpha: float, beta: float) -> float:
