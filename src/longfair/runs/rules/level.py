@@ -11,7 +11,7 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Asked, Numbers, Quantity, Rule, RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
@@ -22,19 +22,11 @@ EVERYWHERE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class LevelRule(Rule):
+class LevelRule(OfQuantity):
     """The effect is the mean of one method.
 
     Its interval ends where a mean cannot lie, if the file of claims says where that is.
     """
-
-    quantity: Quantity
-    method: str
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The method."""
-        return (self.method,)
 
     @abstractmethod
     def word(self, low: float, high: float) -> Word:
@@ -44,11 +36,6 @@ class LevelRule(Rule):
     @abstractmethod
     def asked(self) -> Asked:
         """What it asks of the mean."""
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The quantity, of the method."""
-        return (Numbers(self.quantity, self.methods),)
 
     def words(self, measure: str) -> str:
         """Say what is claimed of the mean."""

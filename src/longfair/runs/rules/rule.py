@@ -190,6 +190,24 @@ class Numbers:
     methods: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class OfQuantity(Rule):
+    """A rule about one quantity, of a method and perhaps of others."""
+
+    quantity: Quantity
+    method: str
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The method."""
+        return (self.method,)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The quantity, of all methods."""
+        return (Numbers(self.quantity, self.methods),)
+
+
 class Compound(Rule):
     """A rule that consists of others, and needs what they need."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Shared, SharedRule
-from longfair.runs.rules.rule import Asked, Numbers, Quantity, RuleFields, plain, register
+from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, share, share_difference
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @register("share")
 @dataclass(frozen=True)
-class ShareRule(SharedRule):
+class ShareRule(OfQuantity, SharedRule):
     """``kind: share``. The share of runs above (or below) a number lies between two ends.
 
     Where one run in seven fails, a mean says nothing about the other six, and no interval of it
@@ -39,8 +39,6 @@ class ShareRule(SharedRule):
     """
 
     effect_name: ClassVar[str] = "share"
-    quantity: Quantity
-    method: str
     other: str | None
     side: str
     edge: float
@@ -67,11 +65,6 @@ class ShareRule(SharedRule):
     def methods(self) -> tuple[str, ...]:
         """The method, and the other one if there is one."""
         return (self.method,) if self.other is None else (self.method, self.other)
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The quantity, of the methods."""
-        return (Numbers(self.quantity, self.methods),)
 
     @property
     def asked(self) -> Asked:
@@ -115,7 +108,6 @@ class ShareRule(SharedRule):
             detail=f"{' and '.join(counts)} have {case.measured(self.quantity)} {where}: "
             f"{found}, claimed between {self.low:g} and {self.high:g}",
             seeds=shared.seeds,
-            interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)
 

@@ -75,7 +75,6 @@ class TradeOffRule(SharedRule):
             measured=self.described(case),
             detail=f"{axes}: {said}; the effect is {effect}, claimed more than 0",
             seeds=shared.seeds,
-            interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)
 

@@ -77,7 +77,6 @@ class WinsRule(PairedRule):
             f"{plain(self.method)} is {side} that of {others}{by}: {found}, claimed more than half"
             f"{shared.left_out}",
             seeds=shared.seeds,
-            interquartile_mean=None,
             missing=shared.missing,
         )
         return case.decided(finding, self.method, self.word)
