@@ -355,7 +355,9 @@ def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.
     """
     if seeds == 1:
         return Estimate(value, None, None, 1, "percentile", level)
-    tail = _normal(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1)))
+    from scipy.special import ndtr  # a quarter of a second less than scipy.stats
+
+    tail = float(ndtr(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1))))
     ends = np.quantile(resamples, [tail, 1 - tail])
     return Estimate(value, float(ends[0]), float(ends[1]), seeds, "percentile", level)
 
@@ -535,12 +537,6 @@ def _student(level: float, freedom: int) -> float:
     from scipy.special import stdtrit  # a quarter of a second less than scipy.stats
 
     return float(stdtrit(freedom, (1 + level) / 2))
-
-
-def _normal(value: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(value))
 
 
 def _require_sound(array: Floats, level: float, name: str) -> None:

@@ -408,7 +408,9 @@ def compared(
     comparison = Comparison([], [], sorted(set(before) ^ set(after)), [], [])
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
-        if then.settings != now.settings or _raised(then.revisions, now.revisions):
+        # A part that declares its first revision must prove its bits.
+        raised = any(now.revisions.get(part) != one for part, one in then.revisions.items())
+        if then.settings != now.settings or raised:
             comparison.declared.append(name)
         elif then.source == now.source:
             comparison.untouched.append(name)
@@ -417,11 +419,6 @@ def compared(
         else:
             comparison.at_rest.append(name)
     return comparison
-
-
-def _raised(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Say whether a part has another revision; one that declares its first must prove its bits."""
-    return any(now.get(name) != revision for name, revision in then.items())
 
 
 def probed(arm: Arm, name: str) -> Any:
