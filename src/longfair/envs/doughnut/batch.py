@@ -19,7 +19,6 @@ from longfair.envs.vector import (
     IntArray,
     Restart,
     Transition,
-    checked_discrete,
 )
 from longfair.settings import Count, validated
 
@@ -169,6 +168,3 @@ class DoughnutVectorEnv(FairVectorEnv):
         from longfair.envs.doughnut.compiled import CompiledDoughnuts
 
         return CompiledDoughnuts(self.params)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        return checked_discrete(actions, self.num_envs, self.num_groups)

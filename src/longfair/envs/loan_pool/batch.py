@@ -20,7 +20,6 @@ from longfair.envs.vector import (
     IntArray,
     Restart,
     Transition,
-    checked_discrete,
 )
 from longfair.settings import Count, validated
 
@@ -222,6 +221,3 @@ class LoanPoolVectorEnv(FairVectorEnv):
     def exact(self) -> PairedLoanPool:
         """Return the pool reduced by symmetry, for exact values; see `loan_pool.exact`."""
         return PairedLoanPool(self.params)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        return checked_discrete(actions, self.num_envs, self.num_groups)

@@ -258,9 +258,8 @@ class PopulationModel:
             axes of the two do not go together.
         """
         rate, action = _bounded("rates", rates), _bounded("actions", actions)
-        for name, given in (("rates", rate), ("actions", action)):
-            if given.shape[-1:] != (GROUPS,):
-                raise UsageError(f"{name} have shape {given.shape}: give (..., {GROUPS}), by group")
+        _of_groups("rates", rate)
+        _of_groups("actions", action)
         _require_together(rates=rate, actions=action)
         return self.transition(rate, action)
 
