@@ -12,7 +12,6 @@ from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Shared, SharedRule
 from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
-from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import Floats, share, share_difference
 
 if TYPE_CHECKING:
@@ -84,10 +83,6 @@ class ShareRule(OfQuantity, SharedRule):
             f"the share of runs of {plain(self.method)} with {self.quantity.words(measure)} "
             f"{self.counted.words}{other} is between {self.low:g} and {self.high:g}"
         )
-
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the share, or of the difference of shares."""
-        return within(low, high, self.low, self.high)
 
     def compared(self, case: Case, shared: Shared) -> Verdict:
         """Count the runs, and judge their share by its interval."""

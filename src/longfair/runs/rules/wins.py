@@ -10,7 +10,6 @@ import numpy as np
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
-from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import share
 
 if TYPE_CHECKING:
@@ -47,10 +46,6 @@ class WinsRule(PairedRule):
     def asked(self) -> Asked:
         """More than half."""
         return Asked(0.5, 1.0, "more than half")
-
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the share."""
-        return within(low, high, 0.5, 1.0)
 
     def words(self, measure: str) -> str:
         """Say in which runs the method is to be the best."""
