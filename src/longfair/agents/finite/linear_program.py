@@ -38,10 +38,10 @@ from longfair.agents.finite.solution import (
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, validated
 
-_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """How far the solver may miss an equation or a price: the smallest numbers that it accepts."""
 
-optimum = partial(linprog, method="highs", options=_OPTIONS)
+optimum = partial(linprog, method="highs", options=OPTIONS)
 """Solve a linear program, given as to `scipy.optimize.linprog`."""
 
 _OPTIMAL, _INFEASIBLE = 0, 2
