@@ -133,6 +133,24 @@ def test_the_optimal_lender_wants_to_be_told_what_happens() -> None:
 
 
 @pytest.mark.parametrize(
+    ("observation", "line"),
+    [
+        (np.ones((3, 10)), r"observation has shape \(3, 10\): give a row for each of 2 copies"),
+        (np.ones((2, 3)), r"observation has shape \(2, 3\): .* first the requests of 4 people"),
+        (np.ones(10), "observation=.*: give finite numbers in an array of 2 axes"),
+        (np.full((2, 10), np.nan), "observation=.*: give finite numbers in an array of 2 axes"),
+        ("everybody", "observation=.*: give finite numbers in an array of 2 axes"),
+    ],
+)
+def test_the_optimal_lender_refuses_what_is_no_observation(observation: Any, line: str) -> None:
+    lender = OptimalLender(short(episode_length=1))
+    lender.observe(loan_pool.LoanPoolVectorEnv.make(2, episode_length=1).reset(seed=0)[1])
+    with pytest.raises(UsageError, match=line) as refused:
+        lender.predict(observation)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"groups": (0, 1, 0, 1)}, r"groups \(0, 0, 1, 1\)"),

@@ -20,7 +20,6 @@ from longfair.figures import (
     Figure,
     LineStyle,
     curve_panels,
-    group_curves,
     group_rates,
     group_style,
     learning_curves,
@@ -157,7 +156,6 @@ def every_figure() -> dict[str, Figure]:
             groups(method="threshold-2-1", variant="reference"),
         ]
     )
-    over_steps = pd.concat([groups(step=step) for step in (0, 1_000_000, 2_000_000)])
     quantities = {"rate": "benefit rate", "demand": "demand per step"}
     series = pd.DataFrame({"a": [0, 1], "b": [1, 3]}, index=[1, 2])
     values = REFERENCES.rename(columns={"bias": "value"})
@@ -169,7 +167,6 @@ def every_figure() -> dict[str, Figure]:
             summaries(), seeds=seeds(), references=REFERENCES, interval=INTERVAL
         ),
         "bars": group_rates(both, quantities=quantities, interval=INTERVAL),
-        "group_curves": group_curves(over_steps, quantities=quantities, interval=INTERVAL),
         "trajectories": trajectories(paths()),
         "panels": curve_panels(in_panels("B", "A", "C"), quantity="bias", band=INTERVAL),
         "lines": line_chart(series, across="crowd", up="bias"),
@@ -188,7 +185,7 @@ class Drawn(dict[str, Figure]):
 
 FIGURES, AGAIN = Drawn(), Drawn()
 NAMES = (
-    "curves", "trade_off", "bars", "group_curves", "trajectories", "panels", "lines", "line_panels",
+    "curves", "trade_off", "bars", "trajectories", "panels", "lines", "line_panels",
     "squeezed_curves", "squeezed_trade_off",
 )  # fmt: skip
 
@@ -461,10 +458,6 @@ def test_bars_say_every_value_and_use_the_names_of_the_groups() -> None:
     )
     assert "rich 0.7, poor 0.8" in named.alt_text
     assert set(named.data["metric"]) == {"rate"}
-
-
-def test_group_curves_say_where_every_group_goes() -> None:
-    assert "benefit rate: group 0 from 0.7 to 0.7" in FIGURES["group_curves"].alt_text
 
 
 def test_trajectories_say_the_corners_and_the_slopes() -> None:

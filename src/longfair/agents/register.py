@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -192,7 +193,8 @@ def agents() -> Mapping[str, Entry]:
         If a module that an entry point names cannot be imported; the message names its package.
     """
     _import_all()
-    return {entry.name: entry for entry in sorted(_ENTRIES.values(), key=_order)}
+    ordered = sorted(_ENTRIES.values(), key=attrgetter("place", "name"))
+    return {entry.name: entry for entry in ordered}
 
 
 def known(name: str) -> Entry | None:
@@ -237,10 +239,6 @@ def _own_modules() -> list[str]:
         if _REGISTERS.search(path.read_text(encoding="utf-8"))
     )
     return [".".join([__package__, *names]).removesuffix(".__init__") for names in parts]
-
-
-def _order(entry: Entry) -> tuple[int, str]:
-    return entry.place, entry.name
 
 
 def _defined_in(agent: type[Any]) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from longfair.agents.ppo.elbert_po import advantage_weights
 from longfair.errors import UsageError
@@ -78,15 +79,13 @@ class SupplyDemandMDP:
 
     def totals(self, policy: FloatArray) -> FloatArray:
         """Return (1 + 2G,): expected discounted total of every signal under a policy (S, A)."""
-        totals: FloatArray = self._values(policy) @ self.start
-        return totals
+        return self._values(policy) @ self.start
 
     def advantages(self, policy: FloatArray) -> FloatArray:
         """Return (1 + 2G, S, A): advantage of every signal."""
         values = self._values(policy)
         ahead: FloatArray = self.discount * np.einsum("sat,kt->ksa", self.transition, values)
-        advantages: FloatArray = self.signals + ahead - values[:, :, None]
-        return advantages
+        return self.signals + ahead - values[:, :, None]
 
     def visits(self, policy: FloatArray) -> FloatArray:
         """Return (S,): expected discounted number of visits."""
@@ -107,9 +106,7 @@ class SupplyDemandMDP:
 
 def softmax_policy(logits: FloatArray) -> FloatArray:
     """Return probabilities (S, A) from logits (S, A)."""
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    policy: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return policy
+    return np.asarray(softmax(logits, axis=1))
 
 
 def objective(problem: SupplyDemandMDP, logits: FloatArray, alpha: float, beta: float) -> float:

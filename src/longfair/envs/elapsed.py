@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.envs.vector import Batch
-from longfair.envs.wrappers import AppendedMemory, Float32Array
-from longfair.errors import UsageError
+from longfair.envs.wrappers import AppendedMemory, Float32Array, episode_length_of
 from longfair.settings import validated
 
 
@@ -32,11 +31,8 @@ class ElapsedTime(AppendedMemory):
 
     @validated
     def __init__(self, env: Batch) -> None:
-        length = getattr(env.unwrapped, "episode_length", None)
-        if length is None:
-            raise UsageError(f"{env} has no episode length: give an environment of longfair.envs")
+        self._length = episode_length_of(env)
         super().__init__(env, size=1, low=0.0, high=1.0)
-        self._length = int(length)
         self._taken = np.zeros(self.num_envs, np.int64)
 
     def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:

@@ -25,13 +25,13 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.bits import bit_table
 from longfair.envs.vector import Batch
-from longfair.envs.wrappers import AppendedMemory, Float32Array
+from longfair.envs.wrappers import AppendedMemory, Float32Array, Recoded, episode_length_of
 from longfair.errors import UsageError
 from longfair.settings import Give, OneOf, validated
 
@@ -66,7 +66,7 @@ class AllocationMemory(AppendedMemory):
 
     @validated
     def __init__(self, env: Batch, encoding: Annotated[str, OneOf(*ENCODINGS)] = "bits") -> None:
-        length = _episode_length(env)
+        length = episode_length_of(env)
         self.unit_of_person = _unit_of_person(env)
         units = int(self.unit_of_person.max()) + 1
         self._table = bit_table(length) if encoding == "bits" else None
@@ -154,7 +154,7 @@ class NoMemory(AllocationMemory):
         return np.zeros_like(memory + received)
 
 
-class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):
+class IntegerCodes(Recoded):
     """Turn who is present and the memory into two whole numbers, for tables of action values.
 
     The first is the sum of 2^i over the people i who are present, the second the sum of
@@ -180,38 +180,17 @@ class IntegerCodes(VectorWrapper[Any, Any, Any, Any]):
         people, units = len(env.unit_of_person), env.memory.shape[1]
         if env.env.single_observation_space.shape != (people,):
             raise UsageError(f"{env.env}: give a memory directly over longfair/Doughnut-v0")
-        base = _episode_length(env) + 1
+        base = episode_length_of(env) + 1
         self._people = people
         self._presence_weights = 2 ** np.arange(people)
         self._memory_weights = base ** np.arange(units)
         self.single_observation_space = MultiDiscrete([2**people, base**units])
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[IntArray, dict[str, Any]]:
-        """Start episodes; see `FairVectorEnv.reset`."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        return self._coded(observation), info
-
-    def step(self, actions: Any) -> tuple[IntArray, Any, Any, Any, dict[str, Any]]:
-        """Take one step; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = self.env.step(actions)
-        if "_final_obs" in info:
-            info["final_obs"] = self._coded(info["final_obs"])
-        return self._coded(observation), reward, terminated, truncated, info
-
-    def _coded(self, observation: Any) -> IntArray:
-        numbers = observation.astype(np.int64)
+    def _recoded(self, observations: NDArray[Any]) -> IntArray:
+        numbers = observations.astype(np.int64)
         presence = numbers[:, : self._people] @ self._presence_weights
         return np.stack([presence, numbers[:, self._people :] @ self._memory_weights], axis=1)
-
-
-def _episode_length(env: VectorEnv[Any, Any, Any]) -> int:
-    length = getattr(env.unwrapped, "episode_length", None)
-    if length is None:
-        raise UsageError(f"{env} has no episode length: give an environment of longfair.envs")
-    return int(length)
 
 
 def _unit_of_person(env: VectorEnv[Any, Any, Any]) -> IntArray:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -227,8 +228,10 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         return {"group_state": self._group_state()}
 
     def _checked_actions(self, actions: Any) -> Any:
-        """Return the actions as an array, or raise `UsageError`."""
-        raise NotImplementedError
+        """Return the actions as an array, or raise `UsageError`; here those of a `Discrete`."""
+        if not isinstance(self.single_action_space, Discrete):
+            raise NotImplementedError
+        return checked_discrete(actions, self.num_envs, int(self.single_action_space.n))
 
     # The Gymnasium interface --------------------------------------------------------------------
 

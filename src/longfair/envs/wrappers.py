@@ -141,6 +141,28 @@ class AppendedMemory(VectorWrapper[Any, Any, Any, Any]):
         return np.concatenate([observation, self._memory()], axis=1, dtype=np.float32)
 
 
+class Recoded(VectorWrapper[Any, Any, Any, Any]):
+    """Show every observation in another form; a subclass says in which."""
+
+    @abstractmethod
+    def _recoded(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Return what is shown for observations (N, ...)."""
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Start episodes; see `FairVectorEnv.reset`."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._recoded(observation), info
+
+    def step(self, actions: Any) -> tuple[NDArray[Any], Any, Any, Any, dict[str, Any]]:
+        """Take one step; see `FairVectorEnv.step`."""
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        if "_final_obs" in info:
+            info["final_obs"] = self._recoded(info["final_obs"])
+        return self._recoded(observation), reward, terminated, truncated, info
+
+
 class RunningRates(AppendedMemory):
     """Append the benefit rate of every group since the episode began: G numbers.
 
@@ -320,6 +342,14 @@ def num_groups_of(env: Batch) -> int:
     if groups is None:
         raise UsageError(f"{env} has no groups: give an environment of longfair.envs")
     return int(groups)
+
+
+def episode_length_of(env: Batch) -> int:
+    """Return the length of an episode of the environment below all wrappers."""
+    length = getattr(env.unwrapped, "episode_length", None)
+    if length is None:
+        raise UsageError(f"{env} has no episode length: give an environment of longfair.envs")
+    return int(length)
 
 
 def require_rates(env: Batch) -> None:

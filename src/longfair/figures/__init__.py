@@ -18,7 +18,7 @@ from longfair.figures.display import (
     show_missing,
 )
 from longfair.figures.environment_pictures import policy_lines, policy_shares
-from longfair.figures.group_rates import group_curves, group_rates
+from longfair.figures.group_rates import group_rates
 from longfair.figures.learning_curves import curve_panels, learning_curves
 from longfair.figures.line_chart import line_chart
 from longfair.figures.source import Source, source_of
@@ -39,7 +39,6 @@ __all__ = [
     "curve_panels",
     "drawing",
     "folded",
-    "group_curves",
     "group_rates",
     "group_style",
     "learning_curves",

@@ -1,4 +1,4 @@
-"""Rates, supply and demand group by group: as bars at the end, or as curves over training."""
+"""Rates, supply and demand group by group, as bars at the end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     BLACK,
     LineStyle,
-    banded,
     canvas,
-    from_to,
     group_style,
-    large_axis,
     legend,
     number,
     styled,
@@ -60,7 +57,7 @@ def group_rates(
     UsageError
         If a column is missing, a table is empty or a method or group has no style.
     """
-    shown = _shown(frame, "method", quantities)
+    shown = _shown(frame, quantities)
     parts = arms(shown, styles)
     names = [style.label for style, _ in parts.values()]
     groups = sorted(int(group) for group in shown["group"].unique())
@@ -80,54 +77,9 @@ def group_rates(
     return Figure(figure, alt_text, shown)
 
 
-@drawing
-def group_curves(
-    frame: pd.DataFrame,
-    *,
-    quantities: Mapping[str, str],
-    interval: str,
-    group_names: Sequence[str] = (),
-) -> Figure:
-    """Draw one panel per quantity and one curve with a band per group, for one method.
-
-    Parameters
-    ----------
-    frame
-        Columns metric, group, step, value, low, high of a single method and variant.
-    quantities
-        Metric to the label of its panel, with unit, in the order of the panels.
-    interval
-        What the bands are.
-    group_names
-        Names of groups 0, 1, ...; by default "group 0", "group 1", ...
-
-    Returns
-    -------
-    Figure
-        Its data are the rows drawn.
-
-    Raises
-    ------
-    UsageError
-        If a column is missing, a table is empty or a group has no style.
-    """
-    shown = _shown(frame, "step", quantities)
-    figure, panels = canvas(0.7 + 2.3 * len(quantities), 3.0, columns=len(quantities))
-    last = float(shown["step"].max())
-    with styled():
-        for axes, (metric, text) in zip(panels, quantities.items(), strict=True):
-            _curves(axes, shown[shown["metric"] == metric], group_names)
-            across = large_axis(axes, last)
-            axes.set(xlabel="", ylabel=text)
-        figure.supxlabel(across, fontsize="medium")
-        legend(figure)
-    alt_text = _describe_curves(shown, quantities, across, interval, group_names)
-    return Figure(figure, alt_text, shown)
-
-
-def _shown(frame: pd.DataFrame, column: str, quantities: Mapping[str, str]) -> pd.DataFrame:
+def _shown(frame: pd.DataFrame, quantities: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of single groups; refuse a table that is incomplete or has none."""
-    frame = require(frame, [column, "metric", "group", "value", "low", "high"], "frame")
+    frame = require(frame, ["method", "metric", "group", "value", "low", "high"], "frame")
     rows = frame[frame["metric"].isin(list(quantities)) & (frame["group"] >= 0)]
     return require(rows, ["metric"], f"frame, for {' and '.join(quantities)}")
 
@@ -167,11 +119,6 @@ def _bars(
         )
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
-    for group, part in rows.groupby("group", sort=True):
-        banded(axes, part, _style(int(str(group)), names), 6, markersize=5)
-
-
 def _describe_bars(
     parts: Arms, quantities: Mapping[str, str], interval: str, names: Sequence[str]
 ) -> str:
@@ -187,21 +134,3 @@ def _describe_bars(
             clauses.append(f"{text} {', '.join(values)}")
         said.append(f"{style.label}: {'; '.join(clauses)}.")
     return " ".join(said)
-
-
-def _describe_curves(
-    rows: pd.DataFrame,
-    quantities: Mapping[str, str],
-    across: str,
-    interval: str,
-    names: Sequence[str],
-) -> str:
-    parts = [f"Line charts of {', '.join(quantities.values())} against {across}; {interval}."]
-    for metric, text in quantities.items():
-        clauses = []
-        for group, part in rows[rows["metric"] == metric].groupby("group", sort=True):
-            part = part.sort_values("step")
-            ends = from_to(part["value"].iloc[0], part["value"].iloc[-1])
-            clauses.append(f"{_name(int(str(group)), names)} {ends}")
-        parts.append(f"{text}: {', '.join(clauses)}.")
-    return " ".join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ def non_negative(values: ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def same_shape(first: FloatArray, second: FloatArray, names: str) -> None:
+def same_shape(first: NDArray[Any], second: NDArray[Any], names: str) -> None:
     """Refuse two arrays whose shapes differ."""
     if first.shape != second.shape:
         raise UsageError(

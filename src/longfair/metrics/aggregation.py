@@ -111,8 +111,7 @@ def step_gaps(
     if len(shape) < 2 or shape[-1] != 2:
         raise UsageError(f"supply must end with the axes (time, 2 groups); given {shape}")
     rates = benefit_rate(supply, demand, no_demand=no_demand)
-    gaps: FloatArray = rates[..., 0] - rates[..., 1]
-    return gaps
+    return rates[..., 0] - rates[..., 1]
 
 
 def signed_gap_sum(

@@ -289,8 +289,7 @@ def soft_bias(rates: ArrayLike, beta: float) -> FloatArray:
         If a rate is not finite, there is no group, or `beta` is not positive.
     """
     scaled = _scaled(rates, beta)
-    smooth: FloatArray = (_log_sum_exp(scaled) + _log_sum_exp(-scaled)) / beta
-    return smooth
+    return (_log_sum_exp(scaled) + _log_sum_exp(-scaled)) / beta
 
 
 def soft_bias_gradient(rates: ArrayLike, beta: float) -> FloatArray:

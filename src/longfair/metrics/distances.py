@@ -60,8 +60,7 @@ def score_distance(
     rows = left.reshape(-1, levels).T, right.reshape(-1, levels).T
     positions = np.repeat(places[:, None], rows[0].shape[1], axis=1)
     distances = _transport().wasserstein_1d(positions, positions, *rows, p=1)
-    result: FloatArray = np.asarray(distances, dtype=np.float64).reshape(left.shape[:-1])[()]
-    return result
+    return np.asarray(distances, dtype=np.float64).reshape(left.shape[:-1])[()]
 
 
 def cloud_distance(first: ArrayLike, second: ArrayLike) -> float:

@@ -60,8 +60,7 @@ def sinkhorn_distance(first: ArrayLike, second: ArrayLike) -> FloatArray:
         raise UsageError(f"first and second need at least one sample; given shape {left.shape}")
     size = left.shape[-1]
     distances: FloatArray = sinkhorn_distances(left.reshape(-1, size), right.reshape(-1, size))
-    result: FloatArray = distances.reshape(left.shape[:-1])[()]
-    return result
+    return distances.reshape(left.shape[:-1])[()]
 
 
 @njit(cache=True)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray
+from longfair.metrics._arrays import FloatArray, same_shape
 
 
 class SupplyDemand(NamedTuple):
@@ -190,7 +190,7 @@ def accuracy_parity(
         As `equal_opportunity`.
     """
     accepted, good = _flags(decision, "decision"), _flags(outcome, "outcome")
-    _alike(accepted, good, "decision and outcome")
+    same_shape(accepted, good, "decision and outcome")
     return _pair(accepted == good, np.ones_like(accepted), _membership(group, groups))
 
 
@@ -200,18 +200,11 @@ def _pair(
     member: NDArray[np.bool_],
     name: str = "decision",
 ) -> SupplyDemand:
-    _alike(served, asking, f"{name} and outcome")
-    _alike(served, member[..., 0], f"{name} and group")
+    same_shape(served, asking, f"{name} and outcome")
+    same_shape(served, member[..., 0], f"{name} and group")
     demand = asking[..., None] & member
     supply = served[..., None] & demand
     return SupplyDemand(supply.astype(np.float64), demand.astype(np.float64))
-
-
-def _alike(first: NDArray[np.bool_], second: NDArray[np.bool_], names: str) -> None:
-    if first.shape != second.shape:
-        raise UsageError(
-            f"{names} must have the same shape; given {first.shape} and {second.shape}"
-        )
 
 
 def _flags(values: ArrayLike, name: str) -> NDArray[np.bool_]:

@@ -229,7 +229,12 @@ def load_claims(path: Path) -> list[Claim]:
     ]
     fields.finish()
     require_distinct(claims)
-    used = {metric for claim in claims for metric in _metrics(claim.rule)}
+    used = {
+        metric
+        for claim in claims
+        for part in claim.rule.numbers
+        for metric in part.quantity.metrics.values()
+    }
     for metric in possible:
         if metric not in used:
             raise UsageError(
@@ -317,10 +322,6 @@ def _require_each_key_once(node: yaml.Node | None, where: str, item: str = "part
 def _id_of(node: yaml.Node) -> str:
     pairs = node.value if isinstance(node, yaml.MappingNode) else []
     return next((f" ({value.value})" for key, value in pairs if key.value == "id"), "")
-
-
-def _metrics(rule: Rule) -> set[str]:
-    return {name for part in rule.numbers for name in part.quantity.metrics.values()}
 
 
 def _claim(fields: Fields, paper: str, about_metrics: AboutMetrics) -> Claim:

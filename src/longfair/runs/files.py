@@ -117,8 +117,8 @@ def examined(path: Path, content: bytes) -> tuple[pa.Table, dict[str, Any]]:
     table = _parsed(path, content)
     if not table.schema.equals(SCHEMA, check_metadata=False):
         raise damaged(path, _other_columns(table.schema))
-    provenance, digests = _checked_metadata(table.schema.metadata or {}, path)
-    if content_digest(table) != digests["content"]:
+    provenance, content_then = _checked_metadata(table.schema.metadata or {}, path)
+    if content_digest(table) != content_then:
         raise damaged(path, "its numbers are not those that were written: somebody changed them")
     if not np.isfinite(table.column("value").to_numpy()).all():
         raise damaged(path, "it holds a value that is not finite")
@@ -192,9 +192,8 @@ def content_digest(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def _checked_metadata(
-    metadata: Mapping[bytes, bytes], path: Path
-) -> tuple[dict[str, Any], dict[str, str]]:
+def _checked_metadata(metadata: Mapping[bytes, bytes], path: Path) -> tuple[dict[str, Any], str]:
+    """Return the provenance, and the digest that the content had when it was written."""
     try:
         words, digests = metadata[_PROVENANCE], json.loads(metadata[_DIGESTS])
         content, expected = str(digests["content"]), str(digests["provenance"])
@@ -212,7 +211,7 @@ def _checked_metadata(
         raise damaged(path, f"it holds the result of {named}")
     if key_in(provenance).digest != provenance["key"]:
         raise damaged(path, "its key does not follow from its settings, seed and versions")
-    return provenance, {"content": content, "provenance": expected}
+    return provenance, content
 
 
 def _require_form(provenance: Any, path: Path) -> None:

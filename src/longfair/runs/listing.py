@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from longfair.errors import UsageError, near_misses
-from longfair.runs.experiment import Experiment, plan
+from longfair.runs.experiment import Arm, Experiment, plan
 from longfair.runs.store import Store
 
 Row = dict[str, str]
@@ -21,15 +21,6 @@ class Table(NamedTuple):
     rows: list[Row]
     missing: Counter[str]
     """How many runs of each profile have no result."""
-
-
-class _Held(NamedTuple):
-    """The state of one run."""
-
-    experiment: str
-    profile: str
-    arm: str
-    status: str
 
 
 def tables(
@@ -53,17 +44,15 @@ def tables(
         One, or one for every name.
     """
     if not names:
-        held = _held(store, experiments.values())
-        return [_table("papers", [(_paper(one.experiment), one) for one in held])]
+        return [_table("papers", store, experiments.values(), lambda one, arm: one.paper)]
     found = []
     for name in names:
         if name in experiments:
-            held = _held(store, [experiments[name]])
-            found.append(_table(name, [(one.arm, one) for one in held]))
+            table = _table(name, store, [experiments[name]], lambda one, arm: arm.name)
         else:
-            own = [experiment for key, experiment in experiments.items() if _paper(key) == name]
-            held = _held(store, own)
-            found.append(_table(name, [(one.experiment, one) for one in held]))
+            own = [one for one in experiments.values() if one.paper == name]
+            table = _table(name, store, own, lambda one, arm: one.id)
+        found.append(table)
     return found
 
 
@@ -75,39 +64,32 @@ def require_names(names: Sequence[str], experiments: Mapping[str, Experiment]) -
     UsageError
         If one is not; the message names the near misses.
     """
-    known = list(dict.fromkeys(_paper(name) for name in experiments)) + list(experiments)
+    known = [*dict.fromkeys(one.paper for one in experiments.values()), *experiments]
     for name in names:
         if name not in known:
             raise UsageError(f"unknown paper or experiment {name!r}: {near_misses(name, known)}")
 
 
-def _paper(experiment: str) -> str:
-    return experiment.partition("/")[0]
-
-
-def _held(store: Store, experiments: Iterable[Experiment]) -> list[_Held]:
-    return [
-        _Held(experiment.id, profile, run.arm.name, state.status)
-        for experiment in experiments
-        for profile in experiment.arms
-        for run, state in store.states_of(plan(experiment, profile))
-    ]
-
-
-def _table(title: str, held: Sequence[tuple[str, _Held]]) -> Table:
-    missing = Counter(one.profile for _, one in held if one.status == "missing")
-    return Table(title, _rows(held), missing)
-
-
-def _rows(held: Sequence[tuple[str, _Held]]) -> list[Row]:
+def _table(
+    title: str,
+    store: Store,
+    experiments: Iterable[Experiment],
+    about: Callable[[Experiment, Arm], str],
+) -> Table:
+    """Count the runs of experiments, in a row for each that they are about."""
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for about, one in held:
-        counts[about][one.profile][one.status] += 1
-    profiles = sorted(dict.fromkeys(one.profile for _, one in held), key=_order)
-    return [
-        {"runs of": about, **{profile: _cell(found[profile]) for profile in profiles}}
-        for about, found in counts.items()
+    missing: Counter[str] = Counter()
+    for one in experiments:
+        for profile in one.arms:
+            for run, state in store.states_of(plan(one, profile)):
+                counts[about(one, run.arm)][profile][state.status] += 1
+                missing[profile] += state.status == "missing"
+    profiles = sorted({profile for found in counts.values() for profile in found}, key=_order)
+    rows = [
+        {"runs of": name, **{profile: _cell(found[profile]) for profile in profiles}}
+        for name, found in counts.items()
     ]
+    return Table(title, rows, +missing)
 
 
 def _order(profile: str) -> tuple[int, str]:

@@ -86,7 +86,7 @@ class Arm:
     method: str
     columns: dict[str, _Column]
     numbers: dict[str, Array]
-    _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[Any, ...], pd.Series[float]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def steps(self) -> int:
@@ -137,13 +137,12 @@ class Arm:
         if quantity.smoothing is not None and metric.startswith(PREFIX):
             return self._smoothed(quantity, metric.removeprefix(PREFIX), quantity.smoothing)
         metric = self._named(metric, quantity.optional_prefix)
-        asked = ("by_seed", metric, quantity.group, quantity.phase, quantity.window)
+        asked = metric, quantity.group, quantity.phase, quantity.window
         if asked not in self._known:
             rows = self._rows(quantity, metric)
             values = pd.Series(self.numbers["value"][rows])
             self._known[asked] = values.groupby(self.numbers["seed"][rows]).mean()
-        found: pd.Series[float] = self._known[asked]
-        return found
+        return self._known[asked]
 
     def _smoothed(self, quantity: Quantity, metric: str, smoothing: Smoothing) -> pd.Series[float]:
         """Return the end of every seed's smoothed curve."""
@@ -166,14 +165,9 @@ class Arm:
             As for `by_seed`.
         """
         metric = self._named(metric, quantity.optional_prefix)
-        asked = ("curves", metric, quantity.group, quantity.phase, quantity.window)
-        if asked not in self._known:
-            rows = self._rows(quantity, metric)
-            table = pd.DataFrame({n: self.numbers[n][rows] for n in ("step", "seed", "value")})
-            curves = table.pivot_table(index="step", columns="seed", values="value").dropna()
-            self._known[asked] = curves
-        found: pd.DataFrame = self._known[asked]
-        return found
+        rows = self._rows(quantity, metric)
+        table = pd.DataFrame({n: self.numbers[n][rows] for n in ("step", "seed", "value")})
+        return table.pivot_table(index="step", columns="seed", values="value").dropna()
 
     def _named(self, metric: str, optional_prefix: str) -> str:
         """Leave out a prefix of a metric that the runs do not have."""

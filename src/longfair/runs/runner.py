@@ -186,7 +186,10 @@ class _Session:
         for run in kept:
             self.summary.kept.append(run.name)
             if f"{run.name}{ENDING}" not in lines:
-                self._complete(run)
+                # A full disk, or a kill, left this undone after the result was written.
+                self.store.enter(run)
+                self._sweep(run)
+                self.reporter.note(f"{run.name} is stored and was not in the manifest; now it is")
 
     def _sweep_leftovers(self, folders: set[Path]) -> None:
         """Remove what killed runners left: locks that nobody holds, and files half written."""
@@ -200,12 +203,6 @@ class _Session:
                 with contextlib.suppress(OSError):
                     if time.time() - path.stat().st_mtime > _SECONDS_OF_WRITING:
                         path.unlink()
-
-    def _complete(self, run: Run) -> None:
-        """Do what a full disk, or a kill, left undone after a result was written."""
-        self.store.enter(run)
-        self._sweep(run)
-        self.reporter.note(f"{run.name} is stored and was not in the manifest; now it is")
 
     def _sweep(self, run: Run) -> None:
         """Remove what is kept for a run only until it has a result."""

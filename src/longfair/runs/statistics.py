@@ -169,7 +169,7 @@ def estimate(
         If there are no values, a value is not finite, or a parameter is out of range.
     """
     array = np.asarray(values, dtype=np.float64)
-    _require_sound([array], level, name)
+    _require_sound(array, level, name)
     if statistic == "mean":
         return smallest([mean_effect(array)], level, statistic=statistic)
     if statistic != "interquartile mean":
@@ -210,9 +210,9 @@ def paired_difference(
         If a seed is missing on one side or appears twice.
     """
     left, right = joined(first, second)
-    _require_sound([left - right], level, name)
-    effect = mean_effect(left - right)
-    return smallest([effect], level, statistic="mean difference")
+    difference = left - right
+    _require_sound(difference, level, name)
+    return smallest([mean_effect(difference)], level, statistic="mean difference")
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,9 @@ def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.
     """
     if seeds == 1:
         return Estimate(value, None, None, 1, "percentile", level)
-    tail = _normal(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1)))
+    from scipy.special import ndtr  # a quarter of a second less than scipy.stats
+
+    tail = float(ndtr(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1))))
     ends = np.quantile(resamples, [tail, 1 - tail])
     return Estimate(value, float(ends[0]), float(ends[1]), seeds, "percentile", level)
 
@@ -537,21 +539,11 @@ def _student(level: float, freedom: int) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def _normal(value: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(value))
-
-
-def _require_sound(arrays: Sequence[Floats], level: float, name: str) -> None:
+def _require_sound(array: Floats, level: float, name: str) -> None:
     if not 0 < level < 1:
         raise UsageError(f"level is {level}: it must lie between 0 and 1, such as 0.95")
-    for array in arrays:
-        if array.ndim != 1 or array.size == 0:
-            raise UsageError(f"values{_of(name)} have shape {array.shape}: give one per seed")
-        if not np.isfinite(array).all():
-            raise UsageError(f"values{_of(name)} are not all finite: find the run that broke")
-
-
-def _of(name: str) -> str:
-    return f" of {name}" if name else ""
+    of = f" of {name}" if name else ""
+    if array.ndim != 1 or array.size == 0:
+        raise UsageError(f"values{of} have shape {array.shape}: give one per seed")
+    if not np.isfinite(array).all():
+        raise UsageError(f"values{of} are not all finite: find the run that broke")

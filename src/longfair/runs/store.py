@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -162,18 +162,10 @@ class Store:
             If the table is malformed or holds a value that is not finite. Nothing is written.
         """
         path = self.path(run)
-        identity = {
-            "experiment": run.experiment,
-            "profile": run.profile,
-            "method": run.arm.method,
-            "variant": run.arm.variant,
-            "seed": run.seed,
-        }
         content = pa.Table.from_pandas(checked(table, run.name), SCHEMA, preserve_index=False)
-        everything = {**provenance, **identity}
         if path.is_dir() or path.is_symlink():
             self.set_aside(path)
-        files.write(path, content, everything)
+        files.write(path, content, {**provenance, **_identity(run)})
         self.enter(run)
         return path
 
@@ -218,10 +210,7 @@ class Store:
         """
         import pandas as pd
 
-        rows = []
-        for run, state in self.states_of(runs):
-            identity = (run.experiment, run.profile, run.arm.method, run.arm.variant, run.seed)
-            rows.append((*identity, state.status, state.reason))
+        rows = [{**_identity(run), **asdict(state)} for run, state in self.states_of(runs)]
         return pd.DataFrame(rows, columns=[*_IDENTITY, "status", "reason"])
 
     def states_of(self, runs: Iterable[Run]) -> Iterator[tuple[Run, State]]:
@@ -466,6 +455,11 @@ class Store:
                 variant=match["variant"],
                 seed=int(match["seed"]),
             )
+
+
+def _identity(run: Run) -> dict[str, str | int]:
+    named = run.experiment, run.profile, run.arm.method, run.arm.variant, run.seed
+    return dict(zip(_IDENTITY, named, strict=True))
 
 
 def default_root() -> Path:

@@ -7,7 +7,6 @@ beside its experiments.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ import pandas as pd
 
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment, plan
-from longfair.runs.statistics import Estimate, estimate, paired_difference
+from longfair.runs.statistics import Estimate, estimate, paired_difference, within_ends
 from longfair.runs.store import Store, no_results
 from longfair.runs.tables import ALL_GROUPS
 from longfair.wording import with_interval
@@ -399,11 +398,7 @@ def median_and_range(values: pd.Series[float], digits: int = 3, *, signed: bool 
 
 def possible(found: Estimate, metric: str) -> Estimate:
     """Cut the interval of a metric's mean to the values that the metric can have."""
-    if found.low is None or found.high is None or metric not in POSSIBLE:
-        return found
-    return replace(
-        found, low=max(found.low, POSSIBLE[metric][0]), high=min(found.high, POSSIBLE[metric][1])
-    )
+    return within_ends(found, *POSSIBLE[metric]) if metric in POSSIBLE else found
 
 
 def _of_one_kind(

@@ -17,7 +17,6 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -286,16 +285,15 @@ def held_against(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> R
     again = pa.Table.from_pandas(table, SCHEMA, preserve_index=False)
     if files.content_digest(stored) == files.content_digest(again):
         return Rerun(run.name, True, "every bit agrees")
-    here = asdict(this_machine())
-    if class_of(provenance) == class_of(here):
-        return Rerun(run.name, False, f"other bits on {class_of(here)}: {_largest(stored, again)}")
+    then, here = class_of(provenance), this_machine().processor_class
+    if then == here:
+        return Rerun(run.name, False, f"other bits on {here}: {_largest(stored, again)}")
     far = _beyond_spread(store, run, table)
     if far:
         return Rerun(run.name, False, f"beyond the spread over seeds: {far}")
     changed = _changed_verdicts(store, run, again, provenance, judge)
     if changed:
         return Rerun(run.name, False, f"the verdict changes: {changed}")
-    then = class_of(provenance)
     return Rerun(run.name, True, f"within the spread over seeds; computed on {then}")
 
 
@@ -410,7 +408,9 @@ def compared(
     comparison = Comparison([], [], sorted(set(before) ^ set(after)), [], [])
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
-        if then.settings != now.settings or _raised(then.revisions, now.revisions):
+        # A part that declares its first revision must prove its bits.
+        raised = any(now.revisions.get(part) != one for part, one in then.revisions.items())
+        if then.settings != now.settings or raised:
             comparison.declared.append(name)
         elif then.source == now.source:
             comparison.untouched.append(name)
@@ -419,11 +419,6 @@ def compared(
         else:
             comparison.at_rest.append(name)
     return comparison
-
-
-def _raised(then: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Say whether a part has another revision; one that declares its first must prove its bits."""
-    return any(now.get(name) != revision for name, revision in then.items())
 
 
 def probed(arm: Arm, name: str) -> Any:
@@ -477,7 +472,7 @@ def proof_of(
     pairs = {(before[name].source, after[name].source) for name in names}
     digest = hashlib.sha256(json.dumps(dict(sorted(bits.items()))).encode()).hexdigest()
     probes = sum(bits[name] is not None for name in names)
-    here = class_of(asdict(this_machine()))
+    here = this_machine().processor_class
     return ledger.Proof(against, date, here, probes, digest, [list(p) for p in sorted(pairs)])
 
 

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -48,6 +47,7 @@ from longfair.agents.learning.spaces import (
     Learned,
     fitting,
     generator_of,
+    require_restarts,
     spaces_of,
     spaces_to_json,
 )
@@ -256,8 +256,7 @@ class CPO(saving.Saved):
 
     def _play(self) -> Played:
         """Play one episode in every copy with the present policy."""
-        if self.env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
-            raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
+        require_restarts(self.env)
         observation, _ = self.env.reset(seed=self._unused_seed)
         self._unused_seed = None
         rows: list[tuple[Any, ...]] = []
@@ -473,7 +472,9 @@ class CPO(saving.Saved):
         cls, arrays: saving.Arrays, settings: saving.Settings, env: Any, /, **kwargs: Any
     ) -> Self:
         env = fitting(env, settings["spaces"])
-        told = {"settings": _settings(settings["settings"]), "seed": settings["seed"]}
+        content = settings["settings"]
+        own = CPOSettings(**{**content, "hidden": tuple(content["hidden"])})
+        told = {"settings": own, "seed": settings["seed"]}
         agent = cls(env, **{**told, **kwargs})
         saving.fill(agent._arrays(), arrays)
         agent.num_timesteps = settings["num_timesteps"]
@@ -492,10 +493,6 @@ def _cost(info: dict[str, Any], name: str, copies: int) -> FloatArray:
             f"name one with a number for every copy, ({copies},)"
         )
     return cost
-
-
-def _settings(content: dict[str, Any]) -> CPOSettings:
-    return CPOSettings(**{**content, "hidden": tuple(content["hidden"])})
 
 
 def _sizes(env: Any) -> list[int]:

@@ -97,8 +97,7 @@ def batch_problem(
 @validated
 def joint_actions(actions: Count, people: Count) -> IntArray:
     """Return all joint actions, (A^k, k): what is done with each person."""
-    grid: IntArray = np.indices((actions,) * people).reshape(people, -1).T
-    return grid
+    return np.indices((actions,) * people).reshape(people, -1).T
 
 
 def _mean_over_people(single: FloatArray, visits: IntArray, taken: IntArray) -> FloatArray:

@@ -176,8 +176,7 @@ def regret_bound(
     """
     explored = np.minimum(episodes, exploring)
     committed = np.asarray(episodes) - explored
-    bound: FloatArray = 2.0 * steps * largest * explored + 2.0 * value_off * committed
-    return bound
+    return 2.0 * steps * largest * explored + 2.0 * value_off * committed
 
 
 def _earlier_loans(group: IntArray, counts: IntArray) -> LoansSeen:

@@ -73,7 +73,9 @@ class SeparableMDP:
 
     def __post_init__(self) -> None:
         """Bring the arrays into their types and check them."""
-        reward = _array("reward", self.reward, 2)
+        reward = np.asarray(self.reward, dtype=np.float64)
+        if reward.ndim != 2:
+            raise UsageError(f"reward has shape {reward.shape}: give (states, actions)")
         states, actions = reward.shape
         object.__setattr__(self, "reward", reward)
         object.__setattr__(self, "transition", checked_rows(self.transition, states, actions))
@@ -114,10 +116,9 @@ class SeparableMDP:
     @property
     def group_share(self) -> FloatArray:
         """(G,): probability of starting in each group."""
-        share: FloatArray = np.bincount(
-            np.maximum(self.group, 0), weights=self.initial_distribution
-        ).astype(np.float64)
-        return share
+        return np.bincount(np.maximum(self.group, 0), weights=self.initial_distribution).astype(
+            np.float64
+        )
 
 
 def demographic_parity(mdp: SeparableMDP) -> FiniteProblem:
@@ -187,10 +188,3 @@ def _per_member(individual_reward: FloatArray, group: IntArray, share: FloatArra
     member = group == np.arange(len(share))[:, None]
     values: FloatArray = member[:, :, None] * individual_reward / share[:, None, None]
     return values
-
-
-def _array(name: str, given: ArrayLike, dimensions: int) -> FloatArray:
-    found = np.asarray(given, dtype=np.float64)
-    if found.ndim != dimensions:
-        raise UsageError(f"{name} has shape {found.shape}: give (states, actions)")
-    return found

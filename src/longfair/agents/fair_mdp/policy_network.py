@@ -85,7 +85,7 @@ class PolicyNetwork:
 
     def _chances_of_group(self, inputs: Single, rows: Single) -> Single:
         # A last input of 1 carries the biases, so that a layer is a single product.
-        signals = [_with_ones(len(inputs), before) for before, _ in self.layers]
+        signals = [np.ones((len(inputs), before + 1), np.float32) for before, _ in self.layers]
         signals[0][:, :-1] = inputs
         found = np.empty((len(rows), len(inputs)), dtype=np.float32)
         for place, row in enumerate(rows):
@@ -107,10 +107,6 @@ class PolicyNetwork:
             part.reshape(before + 1, after)
             for part, (before, after) in zip(parts, self.layers, strict=True)
         ]
-
-
-def _with_ones(rows: int, columns: int) -> Single:
-    return np.ones((rows, columns + 1), dtype=np.float32)
 
 
 def inputs_of(group: Applicants, shown: int) -> Single:

@@ -22,18 +22,17 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from scipy.optimize import linprog
 
 from longfair.agents.finite.dynamic_programs import best_actions
-from longfair.agents.finite.linear_program import OPTIONS
+from longfair.agents.finite.linear_program import optimum
 from longfair.agents.finite.problem import (
     FiniteProblem,
     FloatArray,
     IntArray,
     PolicyValue,
     deterministic,
+    evaluate,
     occupancy,
-    value_of,
 )
 from longfair.agents.finite.solution import (
     FairSolution,
@@ -139,14 +138,12 @@ def _add_fair_policies(
 def _master(rewards: FloatArray, columns: list[_Column], tolerance: float) -> _Mixture:
     """Return the best mixture of the columns within the tolerance."""
     rows = np.stack([column.differences for column in columns], axis=1)
-    found = linprog(
+    found = optimum(
         -rewards,
         A_ub=rows,
         b_ub=np.full(len(rows), tolerance),
         A_eq=np.ones((1, len(columns))),
         b_eq=[1.0],
-        method="highs",
-        options=OPTIONS,
     )
     return _Mixture(found.x, -float(found.fun), -np.asarray(found.ineqlin.marginals))
 
@@ -154,14 +151,12 @@ def _master(rewards: FloatArray, columns: list[_Column], tolerance: float) -> _M
 def _smallest_gap(columns: list[_Column]) -> _Mixture:
     """Return the mixture of the columns with the smallest gap, which is one more variable."""
     rows = np.stack([column.differences for column in columns], axis=1)
-    found = linprog(
+    found = optimum(
         np.append(np.zeros(len(columns)), 1.0),
         A_ub=np.column_stack([rows, -np.ones(len(rows))]),
         b_ub=np.zeros(len(rows)),
         A_eq=np.append(np.ones(len(columns)), 0.0)[None, :],
         b_eq=[1.0],
-        method="highs",
-        options=OPTIONS,
     )
     return _Mixture(found.x[:-1], float(found.fun), -np.asarray(found.ineqlin.marginals))
 
@@ -169,8 +164,7 @@ def _smallest_gap(columns: list[_Column]) -> _Mixture:
 def _column(problem: FiniteProblem, reward: FloatArray) -> _Column:
     """Return the best policy for a reward (S, A), and what it is worth in the problem."""
     actions = best_actions(problem, reward)
-    value = value_of(problem, occupancy(problem, deterministic(problem, actions)))
-    return _Column(actions, value)
+    return _Column(actions, evaluate(problem, deterministic(problem, actions)))
 
 
 def _priced(problem: FiniteProblem, prices: FloatArray) -> FloatArray:
@@ -179,8 +173,7 @@ def _priced(problem: FiniteProblem, prices: FloatArray) -> FloatArray:
     for price, (one, other) in zip(prices, _pairs(len(weights)), strict=True):
         weights[one] += price
         weights[other] -= price
-    cost: FloatArray = np.tensordot(weights, problem.group_values, axes=1)
-    return cost
+    return np.tensordot(weights, problem.group_values, axes=1)
 
 
 def _known(entering: _Column, columns: list[_Column]) -> bool:

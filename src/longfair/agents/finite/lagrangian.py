@@ -33,8 +33,8 @@ from longfair.agents.finite.problem import (
     IntArray,
     PolicyValue,
     deterministic,
+    evaluate,
     occupancy,
-    value_of,
 )
 from longfair.agents.finite.solution import (
     FairSolution,
@@ -79,8 +79,7 @@ class Frontier:
     @property
     def price(self) -> FloatArray:
         """(K - 1,): slope between neighbouring corners, decreasing."""
-        slope: FloatArray = np.diff(self.reward) / np.diff(self.gap)
-        return slope
+        return np.diff(self.reward) / np.diff(self.gap)
 
     @validated
     def at(self, tolerance: NonNegative) -> float:
@@ -118,7 +117,7 @@ def corner(
     widens = sign * (problem.group_values[1] - problem.group_values[0])
     objective = -widens if np.isinf(price) else problem.reward - price * widens
     actions = best_actions(problem, objective)
-    value = value_of(problem, occupancy(problem, deterministic(problem, actions)))
+    value = evaluate(problem, deterministic(problem, actions))
     return Corner(actions, value, sign * float(value.group_values[1] - value.group_values[0]))
 
 

@@ -19,6 +19,7 @@ would earn.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -27,7 +28,7 @@ from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from longfair.agents.finite.linear_systems import ENDLESS
-from longfair.agents.finite.problem import FiniteProblem, FloatArray
+from longfair.agents.finite.problem import FiniteProblem
 from longfair.agents.finite.solution import (
     SMALLEST_OCCUPANCY,
     FairSolution,
@@ -39,6 +40,9 @@ from longfair.settings import NonNegative, validated
 
 OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 """How far the solver may miss an equation or a price: the smallest numbers that it accepts."""
+
+optimum = partial(linprog, method="highs", options=OPTIONS)
+"""Solve a linear program, given as to `scipy.optimize.linprog`."""
 
 _OPTIMAL, _INFEASIBLE = 0, 2
 
@@ -66,7 +70,7 @@ def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairS
     if tolerance is not None:
         rows = fairness_rows(problem)
         bounds = {"A_ub": rows, "b_ub": np.full(rows.shape[0], tolerance)}
-    found = _optimum(-problem.reward.ravel(), flow, problem.inflow, bounds)
+    found = optimum(-problem.reward.ravel(), A_eq=flow, b_eq=problem.inflow, **bounds)
     if found.status == _INFEASIBLE and tolerance is not None:
         raise NoFairPolicyError(tolerance, smallest_tolerance(problem))
     _require_optimal(found)
@@ -85,7 +89,8 @@ def smallest_tolerance(problem: FiniteProblem) -> float:
     flow = hstack([flow_equations(problem), csr_array((problem.states, 1))])
     cost = np.zeros(flow.shape[1])
     cost[-1] = 1.0
-    found = _optimum(cost, flow, problem.inflow, {"A_ub": excess, "b_ub": np.zeros(rows.shape[0])})
+    bounds = {"A_ub": excess, "b_ub": np.zeros(rows.shape[0])}
+    found = optimum(cost, A_eq=flow, b_eq=problem.inflow, **bounds)
     _require_optimal(found)
     return float(found.fun)
 
@@ -101,19 +106,6 @@ def fairness_rows(problem: FiniteProblem) -> csr_array:
     values = problem.group_values.reshape(len(problem.group_values), -1)
     pairs = permutations(range(len(values)), 2)
     return csr_array(np.stack([values[first] - values[other] for first, other in pairs]))
-
-
-def _optimum(
-    cost: FloatArray, flow: Any, inflow: FloatArray, bounds: dict[str, Any]
-) -> OptimizeResult:
-    return linprog(
-        cost,
-        A_eq=flow,
-        b_eq=inflow,
-        **bounds,
-        method="highs",
-        options=OPTIONS,
-    )
 
 
 def _require_optimal(found: OptimizeResult) -> None:

@@ -272,8 +272,7 @@ class FiniteProblem:
 
     def _pairs(self, states: IntArray) -> IntArray:
         """Return the rows of all actions in some states."""
-        pairs: IntArray = (states[:, None] * self.actions + np.arange(self.actions)).ravel()
-        return pairs
+        return (states[:, None] * self.actions + np.arange(self.actions)).ravel()
 
     # Exact values -------------------------------------------------------------------------------
 
@@ -429,8 +428,7 @@ def occupancy(problem: FiniteProblem, policy: ArrayLike) -> FloatArray:
     moved = policy_rows(problem.continuation, chances)
     require_end(moved)
     visits = fixed_point(csr_array(moved.T), problem.inflow)
-    visited: FloatArray = visits[:, None] * chances
-    return visited
+    return visits[:, None] * chances
 
 
 def evaluate(problem: FiniteProblem, policy: ArrayLike) -> PolicyValue:

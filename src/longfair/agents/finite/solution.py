@@ -58,8 +58,7 @@ class FairSolution:
     @property
     def randomised_states(self) -> IntArray:
         """States that the policy visits and in which it takes no action for certain."""
-        mixed: IntArray = np.flatnonzero(self.policy.max(axis=1) < 1.0 - CERTAIN)
-        return mixed
+        return np.flatnonzero(self.policy.max(axis=1) < 1.0 - CERTAIN)
 
 
 def policy_of(visited: FloatArray, smallest: float = 0.0) -> FloatArray:

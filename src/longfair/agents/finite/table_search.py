@@ -7,6 +7,7 @@ transitions, only scores. How the search moves is in `longfair.agents.fair_mdp.c
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy, Gaussians, Scores, search
 from longfair.agents.finite.problem import FiniteProblem, FloatArray
@@ -42,8 +43,11 @@ def solve(
     best, best_reward, smallest = None, -np.inf, np.inf
     start = Gaussians.standard(problem.reward.size)
 
+    def policy(logits: FloatArray) -> FloatArray:
+        return np.asarray(softmax(logits.reshape(problem.reward.shape), axis=1))
+
     def score(logits: FloatArray) -> Scores:
-        values = [problem.evaluate(_softmax(row, problem)) for row in logits]
+        values = [problem.evaluate(policy(row)) for row in logits]
         return Scores(
             np.array([value.reward for value in values]), np.array([value.gap for value in values])
         )
@@ -56,12 +60,4 @@ def solve(
             best, best_reward = generation.parameters[allowed.argmax()], float(allowed.max())
     if best is None:
         raise NoFairPolicyError(tolerance, smallest)
-    return solution(problem, problem.occupancy(_softmax(best, problem)), tolerance, 0.0)
-
-
-def _softmax(logits: FloatArray, problem: FiniteProblem) -> FloatArray:
-    """Return the policy (S, A) of a row of logits."""
-    rows = logits.reshape(problem.reward.shape)
-    weights = np.exp(rows - rows.max(axis=1, keepdims=True))
-    policy: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return policy
+    return solution(problem, problem.occupancy(policy(best)), tolerance, 0.0)

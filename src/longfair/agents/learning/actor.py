@@ -61,8 +61,7 @@ class Actor:
         """Draw actions, as `sample` does, from what `output` has returned."""
         if self.deviation is not None:
             noise = rng.standard_normal(output.shape, dtype=np.float32)
-            sample: FloatArray = output + self.deviation * noise
-            return sample
+            return output + self.deviation * noise
         uniform = rng.random(output.shape[:-1])
         chosen = choices(output.reshape(-1, output.shape[-1]), uniform.reshape(-1))
         return chosen.reshape(uniform.shape)

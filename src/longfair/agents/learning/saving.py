@@ -187,7 +187,8 @@ def require_same_spaces(
 
 def generator_to_json(generator: np.random.Generator) -> Any:
     """Describe the state of a random generator; whole numbers are kept whole."""
-    return json.loads(json.dumps(generator.bit_generator.state, default=_listed))
+    state = generator.bit_generator.state
+    return json.loads(json.dumps(state, default=lambda array: array.tolist()))
 
 
 def restore_generator(generator: np.random.Generator, state: Any) -> None:
@@ -196,10 +197,6 @@ def restore_generator(generator: np.random.Generator, state: Any) -> None:
         generator.bit_generator.state = state
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"not the state of a {type(generator.bit_generator).__name__}") from error
-
-
-def _listed(array: Any) -> Any:
-    return array.tolist()
 
 
 def _require_arguments(function: Callable[..., Any], given: Iterable[str]) -> None:

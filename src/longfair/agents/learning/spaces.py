@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from longfair.agents.learning import saving
 from longfair.errors import UsageError
@@ -48,6 +48,12 @@ def generator_of(env: Any) -> np.random.Generator:
         raise UsageError(_NO_ENVIRONMENT)
     generator: np.random.Generator = env.unwrapped.np_random
     return generator
+
+
+def require_restarts(env: Any) -> None:
+    """Raise `UsageError` unless copies whose episode ended restart in the same step."""
+    if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
+        raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
 
 
 def spaces_of(env: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:

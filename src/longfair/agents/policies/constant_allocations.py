@@ -15,7 +15,8 @@ No number is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ def constant_allocations(
         Reward of an incident discovered, cost of one missed.
     """
     groups, choices = sites.supply.shape
-    units = np.array(list(_compositions(choices - 1, groups)))
+    units = _compositions(choices - 1, groups)
     site = np.arange(groups)
     supply, demand = sites.supply[site, units], sites.demand[site, units]
     reward = discovered_weight * supply.sum(axis=1) - missed_weight * (demand - supply).sum(axis=1)
@@ -107,11 +108,8 @@ def best_allocation(allocations: Allocations, alpha: float) -> int:
     return int(np.argmax(allocations.reward - alpha * allocations.bias**2))
 
 
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to write a number as an ordered sum of so many numbers from 0."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+def _compositions(total: int, parts: int) -> Counts:
+    """Return all ways (A, parts) to write a total as a sum of whole numbers, in order."""
+    # Bars among stars: the gaps between increasing positions are the numbers.
+    bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), dtype=np.int64)
+    return np.diff(bars, axis=1, prepend=-1, append=total + parts - 1) - 1

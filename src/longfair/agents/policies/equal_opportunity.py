@@ -92,31 +92,16 @@ class EqualOpportunityOracle(Policy):
 
     def acceptance(self, distribution: FloatArray) -> FloatArray:
         """Return the acceptance probabilities (N, G, C) for score distributions (N, G, C)."""
-        rate, profit = self._curves(distribution)
+        repaid = distribution * self._repay
+        share = repaid / repaid.sum(axis=2, keepdims=True)
+        # Rate and profit (N, G, C + 1) at the corners, from rejecting all on.
+        rate, profit = _from_top(share), _from_top(distribution * self._profit)
         candidates = rate.reshape(len(rate), 1, -1)
-        values = _interpolate(rate, profit, np.broadcast_to(candidates, self._wide(candidates)))
+        wide = len(rate), len(self._shares), candidates.shape[2]
+        values = _interpolate(rate, profit, np.broadcast_to(candidates, wide))
         best = (self._shares[:, None] * values).sum(axis=1).argmax(axis=1)
         common = candidates[np.arange(len(rate)), 0, best]
-        return self._accept_up_to(common, distribution)
-
-    def _wide(self, candidates: FloatArray) -> tuple[int, int, int]:
-        return len(candidates), len(self._shares), candidates.shape[2]
-
-    def _curves(self, distribution: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return rate and profit (N, G, C + 1) at the corners, from rejecting all on."""
-        repaid = distribution * self._repay
-        share = repaid / repaid.sum(axis=2, keepdims=True)
-        return _from_top(share), _from_top(distribution * self._profit)
-
-    def _accept_up_to(self, rate: FloatArray, distribution: FloatArray) -> FloatArray:
-        """Return probabilities (N, G, C) that reach the true positive rate (N,) from the top."""
-        repaid = distribution * self._repay
-        share = repaid / repaid.sum(axis=2, keepdims=True)
-        above = np.cumsum(share[..., ::-1], axis=2)[..., ::-1] - share
-        missing = rate[:, None, None] - above
-        chance = np.divide(missing, share, out=(missing > _ROUNDING).astype(float), where=share > 0)
-        clipped: FloatArray = np.clip(chance, 0.0, 1.0)
-        return clipped
+        return _accepted_up_to(common, share)
 
 
 _ROUNDING = 1e-12
@@ -128,6 +113,18 @@ def _from_top(values: FloatArray) -> FloatArray:
     return np.concatenate([np.zeros_like(totals[..., :1]), totals], axis=-1)
 
 
+def _accepted_up_to(rate: FloatArray, share: FloatArray) -> FloatArray:
+    """Return probabilities (N, G, C) that reach the true positive rate (N,) from the top.
+
+    The share (N, G, C) is what every score adds to its group's rate.
+    """
+    above = np.cumsum(share[..., ::-1], axis=2)[..., ::-1] - share
+    missing = rate[:, None, None] - above
+    chance = np.divide(missing, share, out=(missing > _ROUNDING).astype(float), where=share > 0)
+    clipped: FloatArray = np.clip(chance, 0.0, 1.0)
+    return clipped
+
+
 def _interpolate(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     """Interpolate y linearly over rising x, both (N, G, K), at points (N, G, P)."""
     right = (x[..., None, :] < at[..., None]).sum(axis=-1).clip(1, x.shape[-1] - 1)
@@ -135,5 +132,4 @@ def _interpolate(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
     y0, y1 = np.take_along_axis(y, right - 1, 2), np.take_along_axis(y, right, 2)
     width = x1 - x0
     part = np.divide(at - x0, width, out=np.ones_like(width), where=width > 0)
-    result: FloatArray = y0 + np.clip(part, 0.0, 1.0) * (y1 - y0)
-    return result
+    return y0 + np.clip(part, 0.0, 1.0) * (y1 - y0)

@@ -175,8 +175,7 @@ class Rotation(AllocationPolicy):
             return self._turn
         candidates = (self._turn[:, None] + np.arange(self.people)) % self.people
         first = np.take_along_axis(there, candidates, axis=1).argmax(axis=1)
-        chosen: IntArray = np.take_along_axis(candidates, first[:, None], axis=1)[:, 0]
-        return chosen
+        return np.take_along_axis(candidates, first[:, None], axis=1)[:, 0]
 
 
 class LeastServedThere(AllocationPolicy):

@@ -179,8 +179,7 @@ class ShortSighted(Policy):
             self._first_best(rates[i : i + rows, None, :], pairs)
             for i in range(0, len(rates), rows)
         ]
-        chosen: FloatArray = pairs[np.concatenate(best)]
-        return chosen
+        return pairs[np.concatenate(best)]
 
     def _first_best(self, rates: FloatArray, pairs: FloatArray) -> NDArray[np.int64]:
         """Return the number of the best pair in each of the states (S, 1, 2)."""

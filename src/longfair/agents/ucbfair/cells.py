@@ -39,5 +39,4 @@ class Cells:
 
     def within(self, numbers: NDArray[np.int64], draws: FloatArray) -> FloatArray:
         """Return actions (N, A) in given cells (N,), uniform if draws (N, A) are, in [0, 1)."""
-        actions: FloatArray = self.centres[numbers] + (draws - 0.5) / self.per_action
-        return actions
+        return self.centres[numbers] + (draws - 0.5) / self.per_action

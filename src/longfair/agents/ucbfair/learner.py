@@ -30,12 +30,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.observations import observations
-from longfair.agents.learning.spaces import Batch
+from longfair.agents.learning.spaces import Batch, require_restarts
 from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.cells import Cells
@@ -307,8 +306,7 @@ def _horizon(env: Any) -> int:
             f"{env} does not show two rates and the time: give a batch of longfair/Population-v0 "
             "within longfair.envs.elapsed.ElapsedTime"
         )
-    if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
-        raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
+    require_restarts(env)
     return int(length)
 
 

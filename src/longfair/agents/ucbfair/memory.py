@@ -143,6 +143,11 @@ class Memory(ABC):
         size = features.size
         prior = np.eye(size) / settings.ridge
         self.estimates = Estimates(np.zeros((horizon, 2, size)), np.tile(prior, (horizon, 1, 1)))
+        self._begin()
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Make room for episodes."""
 
     def at_centres(self, states: FloatArray) -> FloatArray:
         """Return the features (..., M, d) of all cells in states (..., S)."""
@@ -184,17 +189,14 @@ def _width(centres: NDArray[Any], inverse: NDArray[Any]) -> NDArray[Any]:
 class PerStepMemory(Memory):
     """A regression for every step, targets and uncertainties worked out anew at every fit."""
 
-    def __init__(
-        self, settings: LUCBFairSettings, features: Features, cells: Cells, horizon: int
-    ) -> None:
-        super().__init__(settings, features, cells, horizon)
-        shape = (horizon, settings.episodes)
+    def _begin(self) -> None:
+        episodes, size, cells = self.settings.episodes, self.features.size, len(self.cells)
         self.count = 0
         self._fitted = 0
-        self._played = np.zeros((*shape, features.size))
-        self._signals = np.zeros((horizon, 2, settings.episodes))
-        self._centres = np.zeros((*shape, len(cells), features.size), np.float32)
-        self._width = np.zeros((*shape, len(cells)), np.float32)
+        self._played = np.zeros((self.horizon, episodes, size))
+        self._signals = np.zeros((self.horizon, 2, episodes))
+        self._centres = np.zeros((self.horizon, episodes, cells, size), np.float32)
+        self._width = np.zeros((self.horizon, episodes, cells), np.float32)
 
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes; there is room for as many as the settings plan for."""
@@ -257,13 +259,10 @@ class PerStepMemory(Memory):
 class FrozenMemory(Memory):
     """A regression for every step whose targets stay as they were when the step was made."""
 
-    def __init__(
-        self, settings: LUCBFairSettings, features: Features, cells: Cells, horizon: int
-    ) -> None:
-        super().__init__(settings, features, cells, horizon)
-        size = features.size
-        self._gram = np.tile(settings.ridge * np.eye(size), (horizon, 1, 1))
-        self._sums = np.zeros((horizon, 2, size))
+    def _begin(self) -> None:
+        size = self.features.size
+        self._gram = np.tile(self.settings.ridge * np.eye(size), (self.horizon, 1, 1))
+        self._sums = np.zeros((self.horizon, 2, size))
 
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes; only sums are kept."""
@@ -288,11 +287,8 @@ class PooledMemory(Memory):
     counts them all.
     """
 
-    def __init__(
-        self, settings: LUCBFairSettings, features: Features, cells: Cells, horizon: int
-    ) -> None:
-        super().__init__(settings, features, cells, horizon)
-        self._gram = settings.ridge * np.eye(features.size)
+    def _begin(self) -> None:
+        self._gram = self.settings.ridge * np.eye(self.features.size)
         self._parts: list[tuple[FloatArray, FloatArray, FloatArray]] = []
         self._rng = np.random.default_rng(0)
 

@@ -31,7 +31,7 @@ from typing import Annotated, Any, ClassVar, Self, Unpack
 import gymnasium
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, VectorWrapper
+from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 from stable_baselines3 import TD3
 from stable_baselines3.common.noise import NormalActionNoise, VectorizedActionNoise
@@ -40,7 +40,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
 from longfair.agents.learning.seeding import LegacySeed
-from longfair.agents.learning.spaces import Batch
+from longfair.agents.learning.spaces import Batch, require_restarts
 from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.td3_settings import Inherited, RTD3Settings
@@ -68,8 +68,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
         length = getattr(env.unwrapped, "episode_length", None)
         if length is None or not hasattr(getattr(env.unwrapped, "model", None), "disparities"):
             raise UsageError(f"{env} tells no disparity: give a batch of longfair/Population-v0")
-        if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
-            raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
+        require_restarts(env)
         super().__init__(env)
         self._length = int(length)
         self.settings = settings
@@ -98,8 +97,7 @@ class WeightedReward(VectorWrapper[Any, Any, Any]):
         settings = self.settings
         gap = 1.0 - (1.0 - disparity[:, NOTIONS[settings.notion]]) ** settings.exponent
         share = self._step / self._length if settings.weight == "rising" else 0.0
-        kept: NDArray[Any] = 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
-        return kept
+        return 1.0 - (1.0 - share) * (1.0 - reward) - share * gap
 
 
 @register(

@@ -19,7 +19,6 @@ from longfair.envs.vector import (
     IntArray,
     Restart,
     Transition,
-    checked_discrete,
 )
 from longfair.settings import Count, validated
 
@@ -151,8 +150,7 @@ class DoughnutVectorEnv(FairVectorEnv):
         )
 
     def _draw_presence(self) -> BoolArray:
-        present: BoolArray = self.np_random.random(self._counts.shape) < self._presence_probability
-        return present
+        return self.np_random.random(self._counts.shape) < self._presence_probability
 
     def _observation(self) -> Any:
         return self._present.astype(np.float32)
@@ -170,6 +168,3 @@ class DoughnutVectorEnv(FairVectorEnv):
         from longfair.envs.doughnut.compiled import CompiledDoughnuts
 
         return CompiledDoughnuts(self.params)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        return checked_discrete(actions, self.num_envs, self.num_groups)

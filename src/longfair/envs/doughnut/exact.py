@@ -215,8 +215,7 @@ def _expected_share(presence: FloatArray) -> float:
 def _first_there(presence: FloatArray) -> FloatArray:
     """Return (P,): probability that each is the first in order who is there."""
     nobody_before = np.cumprod(np.append(1.0, 1.0 - presence[:-1]))
-    first: FloatArray = presence * nobody_before
-    return first
+    return presence * nobody_before
 
 
 def _allocated(controller: Controller, episode_length: int) -> float:

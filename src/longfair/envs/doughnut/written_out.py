@@ -10,7 +10,7 @@ import numpy as np
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
-from longfair.envs.vector import BoolArray, FloatArray, IntArray
+from longfair.envs.vector import IntArray
 from longfair.settings import EpisodeLength, validated
 
 
@@ -68,22 +68,17 @@ def tabular(
         initial_distribution=np.concatenate([chance, np.zeros(size - len(patterns))]),
         transition=transition,
         reward=(welfare[after] * served).reshape(size, people),
-        supply=_received(served.reshape(size, people)),
+        # One doughnut for the person chosen, where it is taken.
+        supply=np.eye(people)[:, None, :] * served.reshape(size, people),
         horizon=length,
     )
-
-
-def _received(served: BoolArray) -> FloatArray:
-    """Return (P, S, P): one doughnut for the person chosen, where it is taken (S, P)."""
-    return np.eye(served.shape[1])[:, None, :] * served
 
 
 def _count_vectors(people: int, total: int) -> IntArray:
     """Return all count vectors (C, P) that add up to at most `total`, all zeros first."""
     # Bars among stars: the gaps between increasing positions are the counts.
     positions = np.array(list(combinations(range(total + people), people)))
-    counts: IntArray = np.diff(positions, axis=1, prepend=-1) - 1
-    return counts
+    return np.diff(positions, axis=1, prepend=-1) - 1
 
 
 def _one_more(counts: IntArray) -> IntArray:

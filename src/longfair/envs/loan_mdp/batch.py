@@ -19,7 +19,6 @@ from longfair.envs.vector import (
     IntArray,
     Restart,
     Transition,
-    checked_discrete,
 )
 from longfair.settings import Count, validated
 
@@ -188,9 +187,6 @@ class LoanMDPVectorEnv(FairVectorEnv):
         from longfair.envs.loan_mdp.exact import LoanProblem
 
         return LoanProblem.of(self.model)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        return checked_discrete(actions, self.num_envs, 2)
 
     def _moment(self) -> dict[str, Any]:
         applicant = {"counts": self._counts.copy(), "qualified": self._qualified.copy()}

@@ -159,8 +159,7 @@ class Outcome:
     @property
     def profit(self) -> FloatArray:
         """(P,): discounted profit of an episode."""
-        profit: FloatArray = self.sums[:, :, EVERYBODY, PROFIT] @ self.problem.group_probability
-        return profit
+        return self.sums[:, :, EVERYBODY, PROFIT] @ self.problem.group_probability
 
     @property
     def reward(self) -> FloatArray:
@@ -181,12 +180,8 @@ class Outcome:
             code: always lending then has a rate above 1.
         """
         if discounted:
-            discounted_rates: FloatArray = (
-                self.sums[:, :, who, LOANS_DISCOUNTED] / self.problem.discounted_steps
-            )
-            return discounted_rates
-        rates: FloatArray = self.sums[:, :, who, LOANS] / (self.problem.decisions - 1)
-        return rates
+            return self.sums[:, :, who, LOANS_DISCOUNTED] / self.problem.discounted_steps
+        return self.sums[:, :, who, LOANS] / (self.problem.decisions - 1)
 
     @validated
     def gap(self, who: Who = EVERYBODY, *, discounted: bool = False) -> FloatArray:

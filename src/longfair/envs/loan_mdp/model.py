@@ -60,8 +60,7 @@ class LoanModel:
         if params.risk_measure == "standard_deviation":
             variance = variance / total
         risk = params.risk_aversion * stake * np.sqrt(variance)
-        profit: FloatArray = stake * first / total - params.principal - risk
-        return profit
+        return stake * first / total - params.principal - risk
 
     def initial_law(self) -> FloatArray:
         """Return the law (G, H + 1) of the repayments during exploration, H being its longest.

@@ -20,7 +20,6 @@ from longfair.envs.vector import (
     IntArray,
     Restart,
     Transition,
-    checked_discrete,
 )
 from longfair.settings import Count, validated
 
@@ -205,8 +204,7 @@ class LoanPoolVectorEnv(FairVectorEnv):
         return (credit / self._steps_per_unit)[:, None]
 
     def _draw_requests(self) -> BoolArray:
-        requests: BoolArray = self.np_random.random(self._loans.shape) < self._request_probability
-        return requests
+        return self.np_random.random(self._loans.shape) < self._request_probability
 
     def _observation(self) -> Any:
         profit = self._profit_bits.take(self._profit + self.episode_length, axis=0)
@@ -223,6 +221,3 @@ class LoanPoolVectorEnv(FairVectorEnv):
     def exact(self) -> PairedLoanPool:
         """Return the pool reduced by symmetry, for exact values; see `loan_pool.exact`."""
         return PairedLoanPool(self.params)
-
-    def _checked_actions(self, actions: Any) -> IntArray:
-        return checked_discrete(actions, self.num_envs, self.num_groups)

@@ -22,17 +22,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.errors import UsageError
-from longfair.settings import Count, validate, validated
+from longfair.settings import Axes, Count, checked, validate, validated
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,7 @@ def lagging_group_best_credit(stage: Stage, asking: Asking) -> FloatArray:
     a_credit = stage.credit[1] if a_high else stage.credit[0]
     b_credit = stage.credit[3] if b_high else stage.credit[2]
     a_first = (stage.gap < 0) | ((stage.gap == 0) & (a_credit >= b_credit))
-    chosen: FloatArray = np.where(a_first, a, b)
-    return chosen
+    return np.where(a_first, a, b)
 
 
 @validated
@@ -214,13 +214,30 @@ class OptimalLender:
         episode_start: Any = None,
         deterministic: bool = False,
     ) -> tuple[IntArray, None]:
-        """Return the person chosen in every copy (N,) for observations (N, ...)."""
+        """Return the person chosen in every copy (N,) for observations (N, ...).
+
+        Raises
+        ------
+        UsageError
+            If `observe` has not been called, or the observations are not finite numbers, a row
+            for each of the copies that it told of.
+        """
         if self._state is None:
             raise UsageError("the lender does not know the credit: call observe(info)")
-        asks = observation[:, : self.people] > 0
+        asks = self._requests(observation, len(self._state.gap))
         worth = [self._worth(self._state, person) for person in range(self.people)]
         refused = self._after(self._state, 0, 0, self._state.level, self.pool.params.invalid_reward)
         return np.where(asks, np.stack(worth, axis=1), refused[:, None]).argmax(axis=1), None
+
+    def _requests(self, observation: ArrayLike, copies: int) -> BoolArray:
+        """Return who asks for a loan (N, people)."""
+        shown: NDArray[Any] = checked("observation", observation, Annotated[ArrayLike, Axes(2)])
+        if len(shown) != copies or shown.shape[1] < self.people:
+            raise UsageError(
+                f"observation has shape {shown.shape}: give a row for each of {copies} copies, "
+                f"first the requests of {self.people} people"
+            )
+        return shown[:, : self.people] > 0
 
     def _worth(self, seen: _Seen, person: int) -> FloatArray:
         """Return the value (N,) of a loan to a person who asked."""
@@ -232,8 +249,7 @@ class OptimalLender:
             level = seen.level.copy()
             level[:, person] = np.clip(level[:, person] + outcome, 0, len(self.pool.repayment) - 1)
             outcomes.append(self._after(seen, change, outcome, level, reward))
-        worth: FloatArray = repays * outcomes[0] + (1.0 - repays) * outcomes[1]
-        return worth
+        return repays * outcomes[0] + (1.0 - repays) * outcomes[1]
 
     def _after(
         self, seen: _Seen, gap_change: int, profit_change: int, level: IntArray, reward: Any
@@ -307,8 +323,7 @@ class _Plane(NamedTuple):
         """Return the rows of values of gap and profit."""
         settled = _settled(self.pool, self.step, gap, profit)
         base = 4 * self.pool.episode_length
-        rows: IntArray = np.searchsorted(self.gap * base + self.profit, gap * base + settled)
-        return rows
+        return np.searchsorted(self.gap * base + self.profit, gap * base + settled)
 
 
 def _settled(pool: PairedLoanPool, step: int, gap: IntArray, profit: IntArray) -> IntArray:

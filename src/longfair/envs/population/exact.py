@@ -151,13 +151,11 @@ class Planner:
         p, q = part[..., 0], part[..., 1]
         near = values[first, second] * (1.0 - q) + values[first, second + 1] * q
         far = values[first + 1, second] * (1.0 - q) + values[first + 1, second + 1] * q
-        found: FloatArray = near + p * (far - near)
-        return found
+        return near + p * (far - near)
 
     def fairness(self, rates: ArrayLike, outcome: Outcome) -> FloatArray:
         """Return 1 minus the disparity of a step, (...)."""
-        fairness: FloatArray = 1.0 - self.model.disparities(rates, outcome)[..., self.disparity]
-        return fairness
+        return 1.0 - self.model.disparities(rates, outcome)[..., self.disparity]
 
     def _position(self, rates: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
         """Return the knot before each rate, and how far past it the rate is, in cells."""

@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS
 from longfair.envs.vector import Batch, FloatArray
+from longfair.envs.wrappers import Recoded
 from longfair.errors import UsageError
 from longfair.settings import Count, validated
 
 
-class FeatureHistograms(VectorWrapper[Any, Any, Any]):
+class FeatureHistograms(Recoded):
     """Show each group's size, ten times its distribution of features, and who is qualified where.
 
     For every group: its share of the population; ten times the share of it whose feature is in each
@@ -63,19 +63,8 @@ class FeatureHistograms(VectorWrapper[Any, Any, Any]):
         )
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start episodes."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        return self.histograms(observation), info
-
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one step; see `FairVectorEnv.step`."""
-        observation, reward, terminated, truncated, info = self.env.step(actions)
-        if "_final_obs" in info:
-            info["final_obs"] = self.histograms(info["final_obs"])
-        return self.histograms(observation), reward, terminated, truncated, info
+    def _recoded(self, observations: NDArray[Any]) -> NDArray[np.float32]:
+        return self.histograms(observations)
 
     def histograms(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """Return histograms (N, 2 (1 + 2 B)) of populations with rates (N, 2)."""

@@ -104,8 +104,7 @@ class SurvivalTable:
     def __call__(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return acceptance shares; those of each group depend on the rates of both."""
         at_edge, past_edge, edge_part = self._edges(rates, thresholds)
-        shares: FloatArray = at_edge + edge_part[..., None] * (past_edge - at_edge)
-        return shares
+        return at_edge + edge_part[..., None] * (past_edge - at_edge)
 
     def slopes(self, rates: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Return the slope of the straight piece that begins at or before the threshold."""
@@ -259,9 +258,8 @@ class PopulationModel:
             axes of the two do not go together.
         """
         rate, action = _bounded("rates", rates), _bounded("actions", actions)
-        for name, given in (("rates", rate), ("actions", action)):
-            if given.shape[-1:] != (GROUPS,):
-                raise UsageError(f"{name} have shape {given.shape}: give (..., {GROUPS}), by group")
+        _of_groups("rates", rate)
+        _of_groups("actions", action)
         _require_together(rates=rate, actions=action)
         return self.transition(rate, action)
 
@@ -347,8 +345,7 @@ class PopulationModel:
         return np.stack(parts, axis=-2)
 
     def _thresholds(self, actions: ArrayLike) -> FloatArray:
-        thresholds: FloatArray = self._low + self._width * np.asarray(actions, dtype=np.float64)
-        return thresholds
+        return self._low + self._width * np.asarray(actions, dtype=np.float64)
 
     def _worth(self, outcome: Outcome) -> FloatArray:
         params = self.params

@@ -67,8 +67,7 @@ class Automaton:
 
     def accepts(self, words: ArrayLike) -> BoolArray:
         """Return whether words (..., L) are accepted, shape (...)."""
-        accepted: BoolArray = self.accepting[self.read(words)]
-        return accepted
+        return self.accepting[self.read(words)]
 
 
 def automaton(

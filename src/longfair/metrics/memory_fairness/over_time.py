@@ -43,8 +43,7 @@ def last_moment(values: ArrayLike, counted: ArrayLike = True) -> FloatArray:
     """
     numbers, counts = _some(values, counted)
     places = numbers.shape[-1] - 1 - counts[..., ::-1].argmax(axis=-1)
-    last: FloatArray = np.take_along_axis(numbers, places[..., None], axis=-1)[..., 0]
-    return last
+    return np.take_along_axis(numbers, places[..., None], axis=-1)[..., 0]
 
 
 def average_moment(values: ArrayLike, counted: ArrayLike = True) -> FloatArray:

@@ -79,8 +79,7 @@ def count_gap_modulo(received: ArrayLike, modulus: int) -> FloatArray:
     """
     if modulus < 2:
         raise UsageError(f"modulus must be at least 2; given {modulus}")
-    gap: FloatArray = np.mod(_first_ahead(received), modulus)
-    return gap
+    return np.mod(_first_ahead(received), modulus)
 
 
 def equal_so_far(received: ArrayLike) -> FloatArray:
@@ -121,8 +120,7 @@ def returns(rewards: ArrayLike, discount: float = 1.0) -> FloatArray:
         raise UsageError(f"discount must lie in (0, 1]; given {discount}")
     history = _histories(rewards, "rewards")
     weights = discount ** np.arange(history.shape[-2])
-    total: FloatArray = (history * weights[:, None]).cumsum(axis=-2)
-    return total
+    return (history * weights[:, None]).cumsum(axis=-2)
 
 
 def envy(valuations: ArrayLike) -> FloatArray:
@@ -161,5 +159,4 @@ def _first_ahead(received: ArrayLike) -> FloatArray:
     total = counts(received)
     if total.shape[-1] != 2:
         raise UsageError(f"received must be of exactly 2 people; given {total.shape[-1]}")
-    ahead: FloatArray = total[..., :1] - total[..., 1:]
-    return ahead
+    return total[..., :1] - total[..., 1:]

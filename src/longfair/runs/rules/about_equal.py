@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
-from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
+from longfair.runs.rules.words import FROM_WEAK_TO_STRONG
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ class AboutEqualRule(PairedRule):
     def asked(self) -> Asked:
         """No more than the margin, on either side."""
         return Asked(-self.margin, self.margin, f"within {self.margin:g} of 0")
-
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of a difference."""
-        return within(low, high, -self.margin, self.margin)
 
     def words(self, measure: str) -> str:
         """Say by how much the methods may differ."""

@@ -63,7 +63,7 @@ class Finding:
     measured: str
     detail: str
     seeds: Sequence[int]
-    interquartile_mean: float | None
+    interquartile_mean: float | None = None
     single: Floats | None = None
     better: tuple[float, float, float] | None = None
     missing: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ import pandas as pd
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
 from longfair.runs.rules.paired import Shared, SharedRule
-from longfair.runs.rules.rule import Numbers, Quantity, RuleFields, listed, plain, register
+from longfair.runs.rules.rule import OfQuantity, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @register("earliest")
 @dataclass(frozen=True)
-class EarliestRule(SharedRule):
+class EarliestRule(OfQuantity, SharedRule):
     """``kind: earliest``. The method's mean curve reaches a level in fewer steps than each other's.
 
     A single run that jumps up and down reaches a level early by luck, so the first moment of each
@@ -32,8 +32,6 @@ class EarliestRule(SharedRule):
     """
 
     effect_name: ClassVar[str] = "steps earlier"
-    quantity: Quantity
-    method: str
     others: tuple[str, ...]
     level: float
 
@@ -48,11 +46,6 @@ class EarliestRule(SharedRule):
     def methods(self) -> tuple[str, ...]:
         """The method and the others."""
         return (self.method, *self.others)
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The mean over the curve, of all methods."""
-        return (Numbers(self.quantity, self.methods),)
 
     def words(self, measure: str) -> str:
         """Say which curve is to reach the level first."""
@@ -89,7 +82,6 @@ class EarliestRule(SharedRule):
             f"{self.level:g}: {', '.join(said)}; {plain(self.method)} is {found} earlier, claimed "
             "more than 0",
             seeds=shared.seeds,
-            interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)
 

@@ -182,6 +182,11 @@ class DifferenceOfMeans(GainRule):
         first, second = (self.method, other)[:: int(self.sign)]
         return self.difference(case, first, second)
 
+    def sentence(self, what: str, found: Estimate, other: str) -> str:
+        """Say what was found and what is claimed."""
+        less = f"{what} of {plain(self.method)} less that of {other} is {found}"
+        return f"{less}, claimed {self.asked.words}"
+
 
 @dataclass(frozen=True)
 class _MarginRule(DifferenceOfMeans):
@@ -230,7 +235,7 @@ class LowestRule(_MarginRule):
 
 @register("at_least")
 @dataclass(frozen=True)
-class AtLeastRule(_MarginRule):
+class AtLeastRule(DifferenceOfMeans):
     """``kind: at_least``. The method is no lower than the others, less a margin ``m``.
 
     - *reproduced*: ``low >= -m``;
@@ -239,6 +244,8 @@ class AtLeastRule(_MarginRule):
 
     A margin below zero asks for a method that is higher by that much.
     """
+
+    margin: float = 0.0
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
@@ -262,11 +269,6 @@ class AtLeastRule(_MarginRule):
         if self.margin < 0:
             where = f"at least {-self.margin:g} above"
         return f"{self.about(measure)} is {where} {self.each_other}"
-
-    def sentence(self, what: str, found: Estimate, other: str) -> str:
-        """Say what was found and what is claimed."""
-        less = f"{what} of {plain(self.method)} less that of {other} is {found}"
-        return f"{less}, claimed {self.asked.words}"
 
 
 @register("difference")
@@ -296,13 +298,6 @@ class DifferenceRule(DifferenceOfMeans):
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the difference."""
         return self.size.word(low, high)
-
-    def sentence(self, what: str, found: Estimate, other: str) -> str:
-        """Say what was found and what is claimed."""
-        return (
-            f"{what} of {plain(self.method)} less that of {other} is {found}, "
-            f"claimed {self.asked.words}"
-        )
 
 
 @register("reduction")

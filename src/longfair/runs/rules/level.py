@@ -11,8 +11,8 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Asked, Numbers, Quantity, Rule, RuleFields, plain, register
-from longfair.runs.rules.words import Word, within
+from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
+from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
 if TYPE_CHECKING:
@@ -22,33 +22,16 @@ EVERYWHERE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class LevelRule(Rule):
+class LevelRule(OfQuantity):
     """The effect is the mean of one method.
 
     Its interval ends where a mean cannot lie, if the file of claims says where that is.
     """
 
-    quantity: Quantity
-    method: str
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The method."""
-        return (self.method,)
-
-    @abstractmethod
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the mean."""
-
     @property
     @abstractmethod
     def asked(self) -> Asked:
         """What it asks of the mean."""
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The quantity, of the method."""
-        return (Numbers(self.quantity, self.methods),)
 
     def words(self, measure: str) -> str:
         """Say what is claimed of the mean."""
@@ -111,7 +94,7 @@ class ValueRule(LevelRule):
 
     def word(self, low: float, high: float) -> Word:
         """Return the word for an interval of the mean."""
-        word = within(low, high, self.asked.low, self.asked.high)
+        word = super().word(low, high)
         return "not reproduced" if word == "contradicted" else word
 
 
@@ -140,10 +123,6 @@ class BoundRule(LevelRule):
         if low > high:
             raise fields.wrong("low", low, f"at most high, which is {high:g}")
         return cls(fields.quantity(), fields.method(), low, high)
-
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the mean."""
-        return within(low, high, self.low, self.high)
 
     @property
     def asked(self) -> Asked:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import Numbers, Quantity, Rule, RuleFields, listed, plain
+from longfair.runs.rules.rule import OfQuantity, Rule, RuleFields, listed, plain
 from longfair.runs.rules.words import IN_FAVOUR, Word
 from longfair.runs.statistics import Floats
 
@@ -99,15 +99,13 @@ class SharedRule(Rule):
 
 
 @dataclass(frozen=True)
-class PairedRule(SharedRule):
+class PairedRule(OfQuantity, SharedRule):
     """A method is compared with others, paired by seed.
 
     With ``among: available`` it is judged against those of the others that have results, and the
     verdict names those that have not. They can speak against the claim; for it, all must.
     """
 
-    quantity: Quantity
-    method: str
     others: tuple[str, ...]
     among: Among
 
@@ -126,11 +124,6 @@ class PairedRule(SharedRule):
             "others": fields.others(method, one=one),
             "among": fields.choice("among", ("all", "available"), "all"),
         }
-
-    @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The quantity, of all methods."""
-        return (Numbers(self.quantity, self.methods),)
 
     def about(self, measure: str) -> str:
         """Name the number of the method."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 from longfair.errors import UsageError
 from longfair.runs.experiment import require_name
 from longfair.runs.fields import Fields
-from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word
+from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, Word, within
 from longfair.runs.smoothing import PREFIX, Smoothing
 from longfair.runs.tables import ALL_GROUPS, PHASES
 from longfair.wording import plain as plain  # all rules ask for it here
@@ -194,6 +194,28 @@ class Numbers:
 
     quantity: Quantity
     methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OfQuantity(Rule):
+    """A rule about one quantity, of a method and perhaps of others."""
+
+    quantity: Quantity
+    method: str
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The method."""
+        return (self.method,)
+
+    @property
+    def numbers(self) -> tuple[Numbers, ...]:
+        """The quantity, of all methods."""
+        return (Numbers(self.quantity, self.methods),)
+
+    def word(self, low: float, high: float) -> Word:
+        """Return the word for an interval of the effect: whether it lies within what is asked."""
+        return within(low, high, self.asked.low, self.asked.high)
 
 
 class Compound(Rule):

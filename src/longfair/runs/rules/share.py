@@ -11,8 +11,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import Shared, SharedRule
-from longfair.runs.rules.rule import Asked, Numbers, Quantity, RuleFields, plain, register
-from longfair.runs.rules.words import Word, within
+from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
 from longfair.runs.statistics import Floats, share, share_difference
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @register("share")
 @dataclass(frozen=True)
-class ShareRule(SharedRule):
+class ShareRule(OfQuantity, SharedRule):
     """``kind: share``. The share of runs above (or below) a number lies between two ends.
 
     Where one run in seven fails, a mean says nothing about the other six, and no interval of it
@@ -39,8 +38,6 @@ class ShareRule(SharedRule):
     """
 
     effect_name: ClassVar[str] = "share"
-    quantity: Quantity
-    method: str
     other: str | None
     side: str
     edge: float
@@ -69,11 +66,6 @@ class ShareRule(SharedRule):
         return (self.method,) if self.other is None else (self.method, self.other)
 
     @property
-    def numbers(self) -> tuple[Numbers, ...]:
-        """The quantity, of the methods."""
-        return (Numbers(self.quantity, self.methods),)
-
-    @property
     def asked(self) -> Asked:
         """The ends of the share, or of the difference of shares."""
         return Asked.between(self.low, self.high)
@@ -91,10 +83,6 @@ class ShareRule(SharedRule):
             f"the share of runs of {plain(self.method)} with {self.quantity.words(measure)} "
             f"{self.counted.words}{other} is between {self.low:g} and {self.high:g}"
         )
-
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the share, or of the difference of shares."""
-        return within(low, high, self.low, self.high)
 
     def compared(self, case: Case, shared: Shared) -> Verdict:
         """Count the runs, and judge their share by its interval."""
@@ -115,7 +103,6 @@ class ShareRule(SharedRule):
             detail=f"{' and '.join(counts)} have {case.measured(self.quantity)} {where}: "
             f"{found}, claimed between {self.low:g} and {self.high:g}",
             seeds=shared.seeds,
-            interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)
 

@@ -75,7 +75,6 @@ class TradeOffRule(SharedRule):
             measured=self.described(case),
             detail=f"{axes}: {said}; the effect is {effect}, claimed more than 0",
             seeds=shared.seeds,
-            interquartile_mean=None,
         )
         return case.decided(finding, self.method, self.word)
 
@@ -159,8 +158,7 @@ class HypervolumeRule(TradeOffRule):
         own = 1 + len(self.beside)
         first = hypervolume(unfairness[:own], reward[:own], *self.corner)
         second = hypervolume(unfairness[own:], reward[own:], *self.corner)
-        larger: Floats = first - second
-        return larger
+        return first - second
 
     def described(self, case: Case) -> str:
         """Say what the effect is."""

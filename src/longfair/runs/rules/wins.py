@@ -10,7 +10,6 @@ import numpy as np
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
-from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import share
 
 if TYPE_CHECKING:
@@ -48,10 +47,6 @@ class WinsRule(PairedRule):
         """More than half."""
         return Asked(0.5, 1.0, "more than half")
 
-    def word(self, low: float, high: float) -> Word:
-        """Return the word for an interval of the share."""
-        return within(low, high, 0.5, 1.0)
-
     def words(self, measure: str) -> str:
         """Say in which runs the method is to be the best."""
         side = "above" if self.higher else "below"
@@ -77,7 +72,6 @@ class WinsRule(PairedRule):
             f"{plain(self.method)} is {side} that of {others}{by}: {found}, claimed more than half"
             f"{shared.left_out}",
             seeds=shared.seeds,
-            interquartile_mean=None,
             missing=shared.missing,
         )
         return case.decided(finding, self.method, self.word)
