@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from longfair.agents.learning.memory import rows_apart
 from longfair.errors import UsageError
 
 Float32Array = NDArray[np.float32]
@@ -61,7 +62,8 @@ class Adam:
         self.learning_rate = learning_rate
         self.decays = decays
         self.epsilon = epsilon
-        self.moments: Float32Array = np.zeros((2, len(values)), np.float32)
+        # Values and gradient, where they are `FlatParameters`, have the first two quarters.
+        self.moments: Float32Array = rows_apart(2, len(values), first_quarter=2)
         self.steps = 0
         self._values, self._gradient = values, gradient
         self._step: Any = _step_reordered if reordered else _step_in_order

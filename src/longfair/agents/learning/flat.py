@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from longfair.agents.learning.memory import rows_apart
+
 Float32Array = NDArray[np.float32]
 
 
@@ -33,10 +35,11 @@ class FlatParameters:
 
     def __init__(self, module: nn.Module) -> None:
         parameters = list(module.parameters())
-        self.values = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
-        gradient = torch.zeros_like(self.values)
-        self.values.grad = gradient
         sizes = [p.numel() for p in parameters]
+        values, gradient = map(torch.from_numpy, rows_apart(2, sum(sizes)))
+        torch.cat([p.detach().reshape(-1) for p in parameters], out=values)
+        self.values = nn.Parameter(values)
+        self.values.grad = gradient
         flat = (self.values.detach(), gradient)
         parts = zip(*(torch.split(vector, sizes) for vector in flat), strict=True)
         for parameter, (value, own_gradient) in zip(parameters, parts, strict=True):
