@@ -28,7 +28,7 @@ from longfair.runs.runner import Summary, run_all
 from longfair.runs.store import Store
 
 DRIVER = Path(__file__).with_name("driver.py")
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @pytest.fixture
@@ -501,11 +501,12 @@ def test_lines_are_printed_where_there_is_no_terminal(store: Store, tmp_path: Pa
 
 
 def start_driver(
-    store: Store, diary: Path, seconds: float, seeds: int, workers: int = 2
+    store: Store, diary: Path, seeds: int, workers: int, seconds: float = 0.0, trouble: str = ""
 ) -> subprocess.Popen[str]:
-    command = [sys.executable, str(DRIVER), str(diary), str(seconds), "--store", str(store.root)]
+    command = [sys.executable, str(DRIVER), str(diary), str(seconds), trouble]
+    options = ["--store", str(store.root), "--seeds", str(seeds), "--workers", str(workers)]
     return subprocess.Popen(
-        [*command, "--seeds", str(seeds), "--workers", str(workers)],
+        [*command, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -555,9 +556,13 @@ def finished_files(store: Store) -> list[Path]:
 def test_killed_in_the_middle_nothing_finished_is_lost(
     store: Store, diary: Path, number: signal.Signals, code: int
 ) -> None:
-    seconds, seeds = 0.4, 8  # long enough that a busy machine is not done before the signal
-    driver = start_driver(store, diary, seconds, seeds)
-    wait_until(lambda: len(finished_files(store)) >= 2, "two runs are stored")
+    held, seeds, trouble = diary.with_name("held"), 2, "waits while held"
+    held.touch()  # all arms but the first wait, so the signal comes in the middle on any machine
+    driver = start_driver(store, diary, seeds, workers=2, trouble=trouble)
+    wait_until(
+        lambda: finished_files(store) and len(workers_of(diary)) == 2,
+        "a run is stored and both workers had one",
+    )
     if number == signal.SIGINT:
         os.killpg(driver.pid, number)  # as the terminal does: to the workers too
     else:
@@ -568,7 +573,8 @@ def test_killed_in_the_middle_nothing_finished_is_lost(
         assert errors.startswith("longfair: stopped: finished runs are kept")
         assert errors.count("\n") == 1
     wait_until(lambda: not any(map(is_alive, workers_of(diary))), "the workers are dead")
-    runs = plan(toy_experiment(seconds=seconds, diary=str(diary)), "smoke", seeds=seeds)
+    held.unlink()
+    runs = plan(toy_experiment(diary=str(diary), trouble=trouble), "smoke", seeds=seeds)
     states = [store.status(run) for run in runs]
     assert set(states) == {"fresh", "missing"}
     kept = {path: path.stat().st_mtime_ns for path in finished_files(store)}
@@ -625,7 +631,7 @@ def test_a_signal_that_is_ignored_stays_ignored(store: Store, number: signal.Sig
 
 
 def test_two_runners_share_a_store_without_doing_anything_twice(store: Store, diary: Path) -> None:
-    drivers = [start_driver(store, diary, 0.1, 5, workers=1) for _ in range(2)]
+    drivers = [start_driver(store, diary, seeds=5, workers=1, seconds=0.1) for _ in range(2)]
     for driver in drivers:
         driver.communicate(timeout=PATIENCE)
     assert [driver.returncode for driver in drivers] == [0, 0]

@@ -57,6 +57,9 @@ def in_trouble(settings: ToySettings, seed: int) -> pd.DataFrame:
     if trouble == "is slow at first":
         notes = [note.read_text() for note in Path(settings.diary).iterdir()]
         time.sleep(60.0 if notes.count(f"{settings.bias} {seed}") == 1 else 0.0)
+    if trouble == "waits while held" and settings.bias > 0.1:
+        while Path(settings.diary).with_name("held").exists():
+            time.sleep(0.01)
     if trouble == "dies in company":
         while len(list(Path(settings.diary).iterdir())) < 2:
             time.sleep(0.01)
