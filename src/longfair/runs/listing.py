@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from longfair.errors import UsageError, near_misses
-from longfair.runs.experiment import Experiment, plan
-from longfair.runs.store import Store
+from longfair.runs.experiment import Experiment, Run, plan
+from longfair.runs.keys import run_key
+from longfair.runs.store import State, Store
+
+ELSEWHERE = "elsewhere"
+"""State of a run that is stored under another profile, which has the same settings."""
 
 Row = dict[str, str]
 """What the row is about, and for every profile how many of its runs are fresh."""
@@ -30,6 +34,7 @@ class _Held(NamedTuple):
     profile: str
     arm: str
     status: str
+    reason: str
 
 
 def tables(
@@ -85,12 +90,34 @@ def _paper(experiment: str) -> str:
     return experiment.partition("/")[0]
 
 
+def states(store: Store, experiment: Experiment, profile: str) -> Iterator[tuple[Run, State]]:
+    """Yield the runs of a profile with their states.
+
+    A run without a file whose very settings are stored under another profile of its experiment is
+    ``elsewhere``, not ``missing``: the reason says where.
+    """
+    others = [other for other in experiment.arms if other != profile]
+    stored = any((store.root / experiment.id / other).is_dir() for other in others)
+    for run, state in store.states_of(plan(experiment, profile)):
+        where = _elsewhere(store, run) if stored and state.status == "missing" else None
+        yield run, state if where is None else State(ELSEWHERE, where)
+
+
+def _elsewhere(store: Store, run: Run) -> str | None:
+    """Return the other profile of the experiment under which the very same run is stored."""
+    for entry in store.index.with_key(run_key(run).digest):
+        experiment, _, profile = entry.path.rpartition("/")[0].rpartition("/")
+        if experiment == run.experiment and not entry.problem:
+            return profile
+    return None
+
+
 def _held(store: Store, experiments: Iterable[Experiment]) -> list[_Held]:
     return [
-        _Held(experiment.id, profile, run.arm.name, state.status)
+        _Held(experiment.id, profile, run.arm.name, state.status, state.reason)
         for experiment in experiments
         for profile in experiment.arms
-        for run, state in store.states_of(plan(experiment, profile))
+        for run, state in states(store, experiment, profile)
     ]
 
 
@@ -102,7 +129,8 @@ def _table(title: str, held: Sequence[tuple[str, _Held]]) -> Table:
 def _rows(held: Sequence[tuple[str, _Held]]) -> list[Row]:
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for about, one in held:
-        counts[about][one.profile][one.status] += 1
+        told = f"{one.status} {one.reason}" if one.status == ELSEWHERE else one.status
+        counts[about][one.profile][told] += 1
     profiles = sorted(dict.fromkeys(one.profile for _, one in held), key=_order)
     return [
         {"runs of": about, **{profile: _cell(found[profile]) for profile in profiles}}
@@ -116,8 +144,15 @@ def _order(profile: str) -> tuple[int, str]:
 
 
 def _cell(counts: Counter[str]) -> str:
-    """Write a count as in "188 of 210, 2 stale"."""
+    """Write a count as in "188 of 210, 60 of them as book, 2 stale"."""
     if not counts:
         return "none"
     others = [f"{counts[name]:,} {name}" for name in ("stale", "damaged") if counts[name]]
-    return ", ".join([f"{counts['fresh']:,} of {counts.total():,}", *others])
+    twins = {
+        told.removeprefix(ELSEWHERE).strip(): number
+        for told, number in counts.items()
+        if told.startswith(ELSEWHERE)
+    }
+    stored = counts["fresh"] + sum(twins.values())
+    same = [f"{number:,} of them as {profile}" for profile, number in sorted(twins.items())]
+    return ", ".join([f"{stored:,} of {counts.total():,}", *same, *others])
