@@ -50,6 +50,8 @@ _SHOWN = 20
 """Lines about damaged files that are printed without --all, at most."""
 _MANY = 500
 """Results whose first reading takes long enough to be announced, if there are more."""
+_STORED_SEEDS = 10
+"""Evaluations that the stored runs of a policy without training have."""
 _TOLD = 20
 """Claims whose verdicts are printed with their reasons, at most."""
 _COLOURS = {
@@ -513,7 +515,7 @@ def evaluate(
             metavar="MODULE:NAME", help="An object with predict, or what makes one, in this folder."
         ),
     ],
-    seeds: Annotated[int, typer.Option(help="Evaluations, each with its own episodes.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Evaluations, each with its own episodes.")] = 3,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Experiment whose world is played; repeat.")
     ] = None,
@@ -523,18 +525,19 @@ def evaluate(
 
     Exit code 1 if a world named with --only was not played, or none was.
     """
-    from longfair.papers.card import card
+    from longfair.papers.card import Played, card
+
+    def show(played: Played) -> None:
+        seen = ", plain observations" if played.plain else ""
+        _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
 
     sys.path.insert(0, os.getcwd())
-    found = card(policy, seeds, only or (), lambda name: _say(f"playing {name}"))
+    found = card(policy, seeds, only or (), _say, _nothing if as_json else show)
     unplayed = found.refused | found.failed
     code = 1 if not found.played or set(only or ()) & unplayed.keys() else 0
     if as_json:
         _print_json(found.as_json())
         raise typer.Exit(code)
-    for played in found.played:
-        seen = ", plain observations" if played.plain else ""
-        _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
     for experiment, reason in found.refused.items():
         _line(f"{experiment}: cannot act there: {reason}")
     for experiment, reason in found.failed.items():
@@ -544,7 +547,16 @@ def evaluate(
             "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
             "learning; negative is worse than trivial"
         )
+        if seeds < _STORED_SEEDS:
+            _line(
+                f"intervals are over {counted(seeds, 'evaluation')}; '--seeds {_STORED_SEEDS}' "
+                "takes as many as the stored runs, and longer"
+            )
     raise typer.Exit(code)
+
+
+def _nothing(played: Any) -> None:
+    """Show nothing: JSON is printed whole, at the end."""
 
 
 @bench_app.command("env")
