@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import longfair.papers
 from longfair.cli import main
@@ -23,7 +25,9 @@ from longfair.errors import UsageError
 from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
 from longfair.runs import files, ledger
+from longfair.runs.listing import tables
 from longfair.runs.manifest import write_table
+from longfair.runs.store import Store
 from longfair.runs.verify import Comparison
 
 LOADED = (claim_sheet, rerunning)
@@ -111,6 +115,24 @@ def one_line(text: str) -> str:
     return text
 
 
+def test_runs_with_the_settings_of_another_profile_are_not_missing(
+    papers: Path, book_runs: None, tmp_path: Path
+) -> None:
+    toy = registry.experiments()["toy/lending"]
+    changed = replace(
+        toy,
+        arms={**toy.arms, "paper": toy.arms["book"]},
+        seeds={**toy.seeds, "paper": toy.seeds["book"] + 1},
+        horizon={**toy.horizon, "paper": toy.horizon["book"]},
+    )
+    (table,) = tables(["toy"], Store(tmp_path / "results"), {"toy/lending": changed})
+    (row,) = table.rows
+    assert row["paper"] == "15 of 18, 15 of them as book"
+    assert row["book"] == "15 of 15"
+    assert row["smoke"] == "6 of 6, 6 of them as book"  # the toy's settings are the same
+    assert table.missing == {"paper": 3}
+
+
 # --- the way through: list, run, claims -------------------------------------------------------
 
 
@@ -135,16 +157,17 @@ def test_run_then_list_then_claims(command: Command, tmp_path: Path, executed: P
         "variants": ["as_coded", "reference"],
         "runs": 15,
         "fresh": 15,
+        "elsewhere": 0,
         "stale": 0,
         "missing": 0,
         "damaged": 0,
     }
-    assert rows["smoke"]["missing"] == 6
+    assert (rows["smoke"]["elsewhere"], rows["smoke"]["missing"]) == (6, 0)
     code, out, err = command("list")
     assert "toy" in out
     assert "15 of 15" in out
-    assert "0 of 6" in out
-    assert "declared; missing: 6 (6 of smoke); store:" in out
+    assert "6 of 6, 6 of them as book" in out
+    assert "declared; missing: 0; store:" in " ".join(out.split())
     assert "toy/lending" in command("list", "toy")[1]
     assert "greedy.as_coded" in command("list", "toy/lending")[1]
     assert json.loads(command("list", "--json", "toy")[1]) == list(rows.values())
@@ -445,7 +468,7 @@ def test_doctor_finds_nothing_wrong_with_a_new_store(command: Command) -> None:
     _, out, _ = command("doctor")
     assert "ok   python" in out
     assert "can be written to" in out
-    assert "toy/lending: smoke: 6 missing; book: 15 missing" in out
+    assert "todo toy/lending: smoke: 6 missing; book: 15 missing" in out
     assert "distributed" in out
 
 
@@ -543,7 +566,7 @@ def test_rerun_executes_again_and_says_what_differs(command: Command, tmp_path: 
     code, out, _ = command("rerun", "toy-1", "--runs", "2", "--into", str(tmp_path / "own"))
     assert code == 0
     assert out.count("every bit agrees") == 2
-    assert "toy-1: comes out again" in out
+    assert re.search(r"toy-1: 2 of 15 runs come out again; 13 not tried", out)
     assert len(list((tmp_path / "own").rglob("*.parquet"))) == 2
     assert [path.stat().st_mtime_ns for path in stored] == times
     code, out, _ = command("rerun", "toy-2")
@@ -698,13 +721,64 @@ def test_a_claim_must_be_of_the_paper_that_is_named() -> None:
         registry.select_claims(["elbert-01"], "fairmdp")
 
 
-def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from longfair import cli
-
+@pytest.mark.parametrize("arguments", [["--version"], ["agents"]])
+def test_a_closed_output_is_told_in_one_line(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(SystemExit) as caught:
-        cli.main(["--version"])
-    assert caught.value.code == 0
+        main(arguments)
+    assert caught.value.code == 1
+    assert "the output is closed" in one_line(capsys.readouterr().err)
+
+
+def test_verify_names_every_fault_when_asked(
+    command: Command, tmp_path: Path, book_runs: None
+) -> None:
+    folder = tmp_path / "results/toy/lending/book"
+    whole = next(folder.glob("*.parquet")).read_bytes()
+    for number in range(100, 130):
+        (folder / f"fair.as_coded.{number}.parquet").write_bytes(whole[:-9])
+    _, _, few = command("verify")
+    assert "more: 'longfair verify --all' names every one" in few
+    assert "fair.as_coded.129" not in few
+    _, _, every = command("verify", "--all")
+    assert "more:" not in every
+    for number in range(100, 130):
+        assert f"fair.as_coded.{number}" in every
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("lending", "that names a world: 'longfair list' tells of its runs"),
+        ("toy/lending", "'longfair list toy/lending' tells of its runs"),
+        ("toy", "'longfair list toy' tells of its runs"),
+    ],
+)
+def test_a_world_in_place_of_a_claim_is_sent_to_list(
+    command: Command, name: str, hint: str
+) -> None:
+    code, _, err = command("show", name)
+    assert code == 2
+    assert f"unknown claim '{name}': {hint}" in one_line(err)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_long_lines_fold_on_a_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from longfair import cli
+
+    text = "one word after the other " * 20
+    monkeypatch.setattr(cli, "_out", lambda: Console(width=width, force_terminal=True))
+    cli._wrapped(text)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(" ".join(lines).split()) == text.strip()
+    monkeypatch.setattr(cli, "_out", lambda: Console(width=width, force_terminal=False))
+    cli._wrapped(text)
+    assert capsys.readouterr().out.count("\n") == 1
 
 
 @pytest.mark.parametrize("seconds", ["nan", "-5", "0"])

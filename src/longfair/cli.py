@@ -47,7 +47,11 @@ bench_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 
 _SHOWN = 20
-"""Lines about damaged files that are printed, at most."""
+"""Lines about damaged files that are printed without --all, at most."""
+_MANY = 500
+"""Results whose first reading takes long enough to be announced, if there are more."""
+_STORED_SEEDS = 10
+"""Evaluations that the stored runs of a policy without training have."""
 _TOLD = 20
 """Claims whose verdicts are printed with their reasons, at most."""
 _COLOURS = {
@@ -104,9 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
     try:
+        if sys.stdout is None:  # the shell has closed it
+            raise FaultError("the output is closed: nothing can be told; leave '>&-' away")
         code = app(args=given, prog_name="longfair", standalone_mode=False) or 0
-        if sys.stdout is not None:  # it is None where the shell has closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
     except UsageError as error:
         _say(" ".join(str(error).split()))
         code = 1 if isinstance(error, FaultError) else 2
@@ -222,7 +227,7 @@ def list_experiments(
         missing = sum((table.missing for table in found), Counter[str]())
         told = ", ".join(f"{number:,} of {profile}" for profile, number in sorted(missing.items()))
         more = "" if names else "; 'longfair list PAPER' and 'longfair list EXPERIMENT' tell more"
-        _line(
+        _wrapped(
             f"fresh runs of all that are declared; missing: {missing.total():,}"
             f"{f' ({told})' if told else ''}; store: {folder.root}{more}"
         )
@@ -243,13 +248,12 @@ def _say_what_was_replaced(chosen: Sequence[Experiment], folder: Store) -> None:
 
 def _all_profiles(chosen: Sequence[Experiment], folder: Store) -> list[dict[str, Any]]:
     """Return one row for every profile of experiments."""
-    from longfair.runs.experiment import plan
+    from longfair.runs.listing import ELSEWHERE, states
 
     rows = []
     for experiment in chosen:
         for profile in experiment.arms:
-            states = folder.states_of(plan(experiment, profile))
-            counts = Counter(state.status for _, state in states)
+            counts = Counter(state.status for _, state in states(folder, experiment, profile))
             rows.append(
                 {
                     "experiment": experiment.id,
@@ -260,7 +264,10 @@ def _all_profiles(chosen: Sequence[Experiment], folder: Store) -> list[dict[str,
                     "methods": list(experiment.methods(profile)),
                     "variants": list(experiment.variants(profile)),
                     "runs": counts.total(),
-                    **{name: counts[name] for name in ("fresh", "stale", "missing", "damaged")},
+                    **{
+                        name: counts[name]
+                        for name in ("fresh", ELSEWHERE, "stale", "missing", "damaged")
+                    },
                 }
             )
     return rows
@@ -386,7 +393,7 @@ def show(
     _line(f"asked {'by the paper' if told['asked'] == 'paper' else 'here'}: {told['place']}")
     _line(f"paper: {cited or paper['id']}")
     for measure, words in told["rule"]["words"].items():
-        _line(f"rule{f' by {measure}' if measure else ''}: {words}")
+        _wrapped(f"rule{f' by {measure}' if measure else ''}: {words}")
     for event, commit in enumerate(told["rule"]["commits"]):
         _line(
             f"rule {'changed' if event else 'written'} {commit['date']} by {commit['commit'][:12]}"
@@ -474,7 +481,7 @@ def rerun_claim(
     if into is not None and into.resolve() == folder.root.resolve():
         raise UsageError(f"--into {into} is the store itself: give another folder")
     _require_agents()
-    sound = check_again(chosen, _line)
+    sound = held = check_again(chosen, _line)
     if chosen.experiment is not None:
         runs = stored_runs(chosen, folder)
         if not runs:
@@ -486,10 +493,17 @@ def rerun_claim(
             "hours; --runs N takes more of them, --all takes all"
         )
         with tempfile.TemporaryDirectory() as own:
-            for result in again(few, folder, Store(into or own), workers, _out()):
-                sound &= result.sound
-                _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
-    _line(f"{claim}: {'comes out again' if sound else 'does not come out again'}")
+            found = list(again(few, folder, Store(into or own), workers, _out()))
+        for result in found:
+            _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
+        alike = sum(result.sound for result in found)
+        sound &= alike == len(found)
+        told = f"{alike} of {counted(len(runs), 'run')} {'comes' if alike == 1 else 'come'} out"
+        other = f", {len(found) - alike} otherwise" if alike < len(found) else ""
+        rest = f"; {len(runs) - len(found)} not tried" if len(found) < len(runs) else ""
+        _line(f"{claim}: {told} again{other}{rest}")
+    if chosen.rule.checks:
+        _line(f"{claim}: {'all checks hold' if held else 'not all checks hold'}")
     raise typer.Exit(0 if sound else 1)
 
 
@@ -501,7 +515,7 @@ def evaluate(
             metavar="MODULE:NAME", help="An object with predict, or what makes one, in this folder."
         ),
     ],
-    seeds: Annotated[int, typer.Option(help="Evaluations, each with its own episodes.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Evaluations, each with its own episodes.")] = 3,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Experiment whose world is played; repeat.")
     ] = None,
@@ -511,18 +525,19 @@ def evaluate(
 
     Exit code 1 if a world named with --only was not played, or none was.
     """
-    from longfair.papers.card import card
+    from longfair.papers.card import Played, card
+
+    def show(played: Played) -> None:
+        seen = ", plain observations" if played.plain else ""
+        _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
 
     sys.path.insert(0, os.getcwd())
-    found = card(policy, seeds, only or (), lambda name: _say(f"playing {name}"))
+    found = card(policy, seeds, only or (), _say, _nothing if as_json else show)
     unplayed = found.refused | found.failed
     code = 1 if not found.played or set(only or ()) & unplayed.keys() else 0
     if as_json:
         _print_json(found.as_json())
         raise typer.Exit(code)
-    for played in found.played:
-        seen = ", plain observations" if played.plain else ""
-        _print_table(f"{played.course.experiment}, evaluations: {seeds}{seen}", played.rows())
     for experiment, reason in found.refused.items():
         _line(f"{experiment}: cannot act there: {reason}")
     for experiment, reason in found.failed.items():
@@ -532,7 +547,16 @@ def evaluate(
             "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
             "learning; negative is worse than trivial"
         )
+        if seeds < _STORED_SEEDS:
+            _line(
+                f"intervals are over {counted(seeds, 'evaluation')}; '--seeds {_STORED_SEEDS}' "
+                "takes as many as the stored runs, and longer"
+            )
     raise typer.Exit(code)
+
+
+def _nothing(played: Any) -> None:
+    """Show nothing: JSON is printed whole, at the end."""
 
 
 @bench_app.command("env")
@@ -564,7 +588,8 @@ def verify(
         str | None, typer.Option(help="A commit: prove that no number changed since.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --against: probe all arms.")
+        bool,
+        typer.Option("--all", help="Name every fault; with --against: probe all arms."),
     ] = False,
     sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
     seconds: Annotated[
@@ -588,22 +613,23 @@ def verify(
         from longfair.runs.verify import write_manifest
 
         _line(f"{write_manifest(folder):,} files entered into {folder.root / 'MANIFEST'}")
-    sound = _verify_store(folder)
+    sound = _verify_store(folder, everything)
     if sample:
         sound &= _verify_sample(folder, sample, turn, seconds)
     raise typer.Exit(0 if sound else 1)
 
 
-def _verify_store(folder: Store) -> bool:
+def _verify_store(folder: Store, everything: bool) -> bool:
     from longfair.papers import registry
     from longfair.runs import ledger
     from longfair.runs.verify import problems, unproven
 
     wrong = list(problems(folder))
-    for line in wrong[:_SHOWN]:
+    shown = wrong if everything else wrong[:_SHOWN]
+    for line in shown:
         _say(line)
-    if len(wrong) > _SHOWN:
-        _say(f"... and {len(wrong) - _SHOWN} more like these")
+    if len(wrong) > len(shown):
+        _say(f"... and {len(wrong) - len(shown):,} more: 'longfair verify --all' names every one")
     proofs = ledger.read(folder.root)
     for proof in proofs:
         if proof.is_bridge:
@@ -704,15 +730,18 @@ def doctor(store: StoreOption = None) -> None:
     folder = Store() if store is None else _existing(store)
     findings = examine(folder, registry.experiments())
     for finding in findings:
-        _line(f"{'ok  ' if finding.sound else 'FIX '} {finding.line}")
+        _line(f"{finding.word.ljust(4)} {finding.line}")
     raise typer.Exit(0 if all(finding.sound for finding in findings) else 1)
 
 
 def _existing(path: Path | None) -> Store:
+    from longfair.runs.index import FILE as INDEX
     from longfair.runs.store import Store
 
     folder = Store(path)
     folder.require_existing()
+    if not (folder.root / INDEX).exists() and len(folder.result_paths()) > _MANY:
+        _say("reading the store once, which takes some seconds")
     return folder
 
 
@@ -875,6 +904,12 @@ def _print_json(rows: Sequence[dict[str, Any]] | dict[str, Any]) -> None:
 
 def _line(text: str) -> None:
     _out().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _wrapped(text: str) -> None:
+    """Print a long line, folded at words where it is read on a terminal; whole in a pipe."""
+    console = _out()
+    console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _out() -> Console:

@@ -33,12 +33,14 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     -------
     str
         One clause for the end of an error message. Few allowed names are all told, many counted. A
-        name with the same numbers comes first, with or without zeros before them.
+        name with the same numbers comes first, with or without zeros before them; then those that
+    begin with what was given.
     """
     names = sorted(allowed)
     same = [one for one in names if _without_zeros(one) == _without_zeros(name)]
+    begun = [one for one in names if name and one.startswith(name)]
     alike = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    close = list(dict.fromkeys([*same, *alike]))[:3]
+    close = list(dict.fromkeys([*same, *begun, *alike]))[:3]
     hint = f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
     if len(names) > _FEW:
         return f"{hint}allowed are {len(names)} names" + ("" if close else f", as {names[0]!r}")

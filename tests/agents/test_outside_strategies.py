@@ -158,6 +158,39 @@ def test_an_intervention_gives_finite_numbers(executed: Any) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("executed", "told"),
+    [
+        (np.full((2, 5), 1e30), "gave an action of size 1e[+]30: give at most 10000"),
+        (np.full((2, 5), -1e5), "gave an action of size 100000: give at most 10000"),
+        (np.ones((2, 5), bool), "gave booleans: give numbers"),
+    ],
+)
+def test_an_intervention_gives_numbers_that_a_gaussian_can_learn_from(
+    executed: Any, told: str
+) -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=EPISODE)
+    with pytest.raises(UsageError, match=rf"^Illegal.intervene {told}") as raised:
+        learner(Illegal(executed=executed), env).learn(EPISODE)
+    assert "\n" not in str(raised.value)
+
+
+def test_booleans_are_no_decisions() -> None:
+    with pytest.raises(UsageError, match=r"^Illegal.intervene gave booleans: give numbers"):
+        learner(Illegal(executed=np.array([True, False]))).learn(EPISODE)
+
+
+def test_a_policy_that_is_no_longer_finite_ends_in_one_line() -> None:
+    env = gymnasium.make_vec("longfair/Attention-v0", num_envs=2, episode_length=EPISODE)
+    model = learner(Strategy(), env)
+    with torch.no_grad():
+        model.policy.networks.policy_bias[:] = torch.nan
+    observations = torch.zeros((3, *model.observation_space.shape))
+    with pytest.raises(UsageError, match="outputs are no longer finite: train with a") as raised:
+        model.policy.get_distribution(observations)
+    assert "\n" not in str(raised.value)
+
+
 @dataclass(frozen=True)
 class Muddled(Strategy):
     """Plans with one array that is not what it must be; G-PPO has no signals."""

@@ -273,6 +273,25 @@ def test_a_named_world_that_is_not_played_is_no_success(
     assert "of the way" in shown
 
 
+def test_a_table_is_shown_before_the_next_world_is_played(given: str) -> None:
+    told: list[str] = []
+    card(
+        f"{given}:generous",
+        1,
+        ["elbert/infectious", "elbert/infectious-harder", "elbert/attention"],
+        told.append,
+        lambda played: told.append(f"table of {played.course.experiment}"),
+    )
+    assert told[:2] == [
+        "playing elbert/infectious, 1 of 2 worlds",
+        "table of elbert/infectious",
+    ]
+    assert re.fullmatch(
+        r"playing elbert/infectious-harder, 2 of 2 worlds, about \d+ s left", told[2]
+    )
+    assert told[3:] == ["table of elbert/infectious-harder"]
+
+
 def test_agents_are_asked_what_they_see(given: str) -> None:
     policy: Any = policy_at(f"{given}:Same")
     world = cards._setting(COURSES[0]).world

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
 from longfair.runs.statistics import Estimate, estimate
 from longfair.settings import shortened
-from longfair.wording import numeral
+from longfair.wording import counted, numeral
 
 PROFILE = "book"
 """Whose evaluation is used."""
@@ -294,6 +295,7 @@ def card(
     seeds: int = 10,
     experiments: Sequence[str] = (),
     tell: Callable[[str], None] = lambda line: None,
+    show: Callable[[Played], None] = lambda played: None,
 ) -> Card:
     """Play a policy wherever it can act.
 
@@ -306,7 +308,10 @@ def card(
     experiments
         Only the worlds of these; all `COURSES` when empty.
     tell
-        Is called with the name of a world before it is played.
+        Is called before a world is played, with its name and the time left: as long for each
+        world as for those before.
+    show
+        Is called with what came of a world as soon as it has been played.
 
     Raises
     ------
@@ -320,22 +325,36 @@ def card(
         raise UsageError(f"no card for experiment {unknown!r}: {near_misses(unknown, known)}")
     policy = policy_at(place)
     found = Card([], {}, {})
+    ready: list[tuple[Course, Setting, World, bool]] = []
     for name, course in known.items():
         if experiments and name not in experiments:
             continue
-        setting = _setting(course)
-        worlds = (setting.world, plain(setting.world))
-        try:
+        with _sorted_into(found, name):
+            setting = _setting(course)
+            worlds = (setting.world, plain(setting.world))
             fitting = _fitting(policy, worlds)
-            tell(name)
-            lines = _lines(course, setting, worlds[fitting], place, seeds)
-        except PolicyError as error:
-            found.failed[name] = str(error)
-        except UsageError as error:
-            found.refused[name] = str(error)
-        else:
-            found.played.append(Played(course, bool(fitting), lines))
+            ready.append((course, setting, worlds[fitting], bool(fitting)))
+    started = time.monotonic()
+    for number, (course, setting, world, is_plain) in enumerate(ready):
+        left = (time.monotonic() - started) / max(number, 1) * (len(ready) - number)
+        more = f", about {left:.0f} s left" if number else ""
+        tell(f"playing {course.experiment}, {number + 1} of {counted(len(ready), 'world')}{more}")
+        with _sorted_into(found, course.experiment):
+            lines = _lines(course, setting, world, place, seeds)
+            found.played.append(Played(course, is_plain, lines))
+            show(found.played[-1])
     return found
+
+
+@contextlib.contextmanager
+def _sorted_into(found: Card, experiment: str) -> Iterator[None]:
+    """Note on a card why a policy does not act in a world."""
+    try:
+        yield
+    except PolicyError as error:
+        found.failed[experiment] = str(error)
+    except UsageError as error:
+        found.refused[experiment] = str(error)
 
 
 def _fitting(policy: Any, worlds: Sequence[World]) -> int:

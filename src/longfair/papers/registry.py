@@ -158,7 +158,16 @@ def select_claims(names: list[str] | None = None, paper: str | None = None) -> l
     ids = [claim.id for claim in known]
     for name in names or ():
         if name not in ids:
-            raise UsageError(f"unknown claim {name!r}: {near_misses(name, ids)}")
+            worlds = {part for one in experiments() for part in (one, *one.split("/"))}
+            hint = (
+                f"'longfair list {name}' tells of its runs, and 'longfair claims' of all claims"
+                if name in experiments() or name in papers()
+                else "that names a world: 'longfair list' tells of its runs, 'longfair claims' of "
+                "all claims"
+                if name in worlds
+                else near_misses(name, ids)
+            )
+            raise UsageError(f"unknown claim {name!r}: {hint}")
     others = [claim for claim in known if claim.id in (names or ()) and paper != claim.paper]
     if paper is not None and others:
         raise UsageError(

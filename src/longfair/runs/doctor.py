@@ -15,7 +15,8 @@ from pathlib import Path
 
 import longfair
 from longfair.errors import UsageError
-from longfair.runs.experiment import Experiment, plan
+from longfair.runs.experiment import Experiment
+from longfair.runs.listing import states
 from longfair.runs.machine import this_machine
 from longfair.runs.store import Store
 from longfair.runs.worker import THREAD_VARIABLES
@@ -37,10 +38,20 @@ class Finding:
         Whether nothing needs to be done.
     line
         What was found, and what to do if it is not sound.
+    complete
+        Whether nothing is left that could be computed.
     """
 
     sound: bool
     line: str
+    complete: bool = True
+
+    @property
+    def word(self) -> str:
+        """The finding in a word: ``FIX``, ``todo`` where runs are missing, else ``ok``."""
+        if not self.sound:
+            return "FIX"
+        return "ok" if self.complete else "todo"
 
 
 def examine(store: Store, experiments: Mapping[str, Experiment]) -> list[Finding]:
@@ -141,16 +152,17 @@ def _damaged(store: Store) -> Finding:
 
 def _results(store: Store, experiment: Experiment) -> Finding:
     parts = []
-    stale = ""
+    stale, complete = "", True
     for profile in experiment.arms:
-        states = store.states(plan(experiment, profile))
-        counts = Counter(states["status"])
+        held = list(states(store, experiment, profile))
+        counts = Counter(state.status for _, state in held)
+        complete &= not counts["missing"]
         shown = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         parts.append(f"{profile}: {shown}")
         if counts["stale"] and not stale:
-            reason = states.loc[states["status"] == "stale", "reason"].iloc[0]
+            reason = next(state.reason for _, state in held if state.status == "stale")
             stale = (
                 f"; stale because of {reason}: "
                 f"'longfair run {experiment.id} --profile {profile}' computes them again"
             )
-    return Finding(not stale, f"{experiment.id}: {'; '.join(parts)}{stale}")
+    return Finding(not stale, f"{experiment.id}: {'; '.join(parts)}{stale}", complete)

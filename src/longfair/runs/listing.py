@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from longfair.errors import UsageError, near_misses
-from longfair.runs.experiment import Arm, Experiment, plan
-from longfair.runs.store import Store
+from longfair.runs.experiment import Arm, Experiment, Run, plan
+from longfair.runs.keys import run_key
+from longfair.runs.store import State, Store
+
+ELSEWHERE: Final = "elsewhere"
+"""State of a run that is stored under another profile, which has the same settings."""
 
 Row = dict[str, str]
 """What the row is about, and for every profile how many of its runs are fresh."""
@@ -70,6 +74,28 @@ def require_names(names: Sequence[str], experiments: Mapping[str, Experiment]) -
             raise UsageError(f"unknown paper or experiment {name!r}: {near_misses(name, known)}")
 
 
+def states(store: Store, experiment: Experiment, profile: str) -> Iterator[tuple[Run, State]]:
+    """Yield the runs of a profile with their states.
+
+    A run without a file whose very settings are stored under another profile of its experiment is
+    ``elsewhere``, not ``missing``: the reason says where.
+    """
+    others = [other for other in experiment.arms if other != profile]
+    stored = any((store.root / experiment.id / other).is_dir() for other in others)
+    for run, state in store.states_of(plan(experiment, profile)):
+        where = _elsewhere(store, run) if stored and state.status == "missing" else None
+        yield run, state if where is None else State(ELSEWHERE, where)
+
+
+def _elsewhere(store: Store, run: Run) -> str | None:
+    """Return the other profile of the experiment under which the very same run is stored."""
+    for entry in store.index.with_key(run_key(run).digest):
+        experiment, _, profile = entry.path.rpartition("/")[0].rpartition("/")
+        if experiment == run.experiment and not entry.problem:
+            return profile
+    return None
+
+
 def _table(
     title: str,
     store: Store,
@@ -81,8 +107,11 @@ def _table(
     missing: Counter[str] = Counter()
     for one in experiments:
         for profile in one.arms:
-            for run, state in store.states_of(plan(one, profile)):
-                counts[about(one, run.arm)][profile][state.status] += 1
+            for run, state in states(store, one, profile):
+                told = (
+                    f"{state.status} {state.reason}" if state.status == ELSEWHERE else state.status
+                )
+                counts[about(one, run.arm)][profile][told] += 1
                 missing[profile] += state.status == "missing"
     profiles = sorted({profile for found in counts.values() for profile in found}, key=_order)
     rows = [
@@ -98,8 +127,15 @@ def _order(profile: str) -> tuple[int, str]:
 
 
 def _cell(counts: Counter[str]) -> str:
-    """Write a count as in "188 of 210, 2 stale"."""
+    """Write a count as in "188 of 210, 60 of them as book, 2 stale"."""
     if not counts:
         return "none"
     others = [f"{counts[name]:,} {name}" for name in ("stale", "damaged") if counts[name]]
-    return ", ".join([f"{counts['fresh']:,} of {counts.total():,}", *others])
+    twins = {
+        told.removeprefix(ELSEWHERE).strip(): number
+        for told, number in counts.items()
+        if told.startswith(ELSEWHERE)
+    }
+    stored = counts["fresh"] + sum(twins.values())
+    same = [f"{number:,} of them as {profile}" for profile, number in sorted(twins.items())]
+    return ", ".join([f"{stored:,} of {counts.total():,}", *same, *others])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENVIRONMENT_VARIABLE = "LONGFAIR_STORE"
-Status = Literal["fresh", "stale", "missing", "damaged"]
+Status = Literal["fresh", "stale", "missing", "damaged", "elsewhere"]
 
 _FILE_NAME = re.compile(
     r"(?P<method>[^.]+)\.(?P<variant>[^.]+)\.(?P<seed>\d{3}|[1-9]\d{3,})\.parquet"
@@ -53,9 +53,10 @@ class State:
     status
         ``fresh``: stored, and its key is the key the run has now. ``stale``: stored, but the
         settings, a declared revision or a version has changed since. ``missing``: not stored.
-        ``damaged``: stored, but the file cannot be trusted.
+        ``damaged``: stored, but the file cannot be trusted. ``elsewhere``: not stored here, but
+        under another profile with the same settings (`listing.states`).
     reason
-        Why it is stale or damaged; empty otherwise.
+        Why it is stale or damaged, or the other profile; empty otherwise.
     """
 
     status: Status

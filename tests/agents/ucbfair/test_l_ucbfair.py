@@ -402,6 +402,39 @@ def test_an_agent_s_features_are_as_many_as_they_say() -> None:
         LUCBFair(batch(), settings(), Wrong(np.zeros((5, 4))))
 
 
+class NowAndThen(RadialFeatures):
+    """Gives one feature that is no share where the first rate is above a half."""
+
+    wrong = np.nan
+
+    def __call__(self, states: Any, actions: Any) -> Any:
+        features = super().__call__(states, actions)
+        features[..., 0] = np.where(states[..., 0] > 0.5, self.wrong, features[..., 0])
+        return features
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e160])
+@pytest.mark.parametrize("data", sorted(MEMORIES))
+def test_features_that_no_regression_can_bear_end_in_one_line(data: str, wrong: float) -> None:
+    features = NowAndThen.spread(9)
+    features.wrong = wrong
+    agent = LUCBFair(batch(), settings(data=data), features, seed=0)
+    with pytest.raises(UsageError, match=r"^the feature map gave .*: give finite numbers from -"):
+        agent.learn(400)
+    assert np.isfinite(agent.price)
+
+
+@pytest.mark.parametrize("given", [None, np.full((1, 5), "0.2"), np.full((1, 5), np.nan)])
+def test_a_feature_map_gives_numbers_from_the_beginning(given: Any) -> None:
+    class Wrong(RadialFeatures):
+        def __call__(self, states: Any, actions: Any) -> Any:
+            return given
+
+    with pytest.raises(UsageError, match=r"^the feature map gave .*: give ") as raised:
+        LUCBFair(batch(), settings(), Wrong.spread(5))
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("weights", "biases", "line"),
     [

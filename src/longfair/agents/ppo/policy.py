@@ -148,10 +148,16 @@ class FairActorCriticPolicy(ActorCriticPolicy):
 
     def distribution(self, outputs: Tensor) -> Distribution:
         """Return the action distribution that outputs (B, A) of the policy network stand for."""
-        if isinstance(self.action_dist, DiagGaussianDistribution):
-            return self.action_dist.proba_distribution(outputs, self.log_std)
-        assert isinstance(self.action_dist, CategoricalDistribution)
-        return self.action_dist.proba_distribution(action_logits=outputs)
+        try:
+            if isinstance(self.action_dist, DiagGaussianDistribution):
+                return self.action_dist.proba_distribution(outputs, self.log_std)
+            assert isinstance(self.action_dist, CategoricalDistribution)
+            return self.action_dist.proba_distribution(action_logits=outputs)
+        except ValueError as error:  # torch tells all numbers, on many lines
+            raise UsageError(
+                "the policy's outputs are no longer finite: train with a lower learning_rate, or "
+                "intervene with actions nearer to the chosen ones"
+            ) from error
 
     def as_taken(self, actions: Tensor) -> Tensor:
         """Return the actions (B, A) of a minibatch as a distribution takes them."""

@@ -25,6 +25,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 NOTHING: Arrays = MappingProxyType({})
 
+FURTHEST = 1e4
+"""Size of an intervention's continuous actions, at most: the square of their distance from the mean
+is in the log-likelihood, and the likelihood in the ratio of the loss."""
+
 
 class Rollout(NamedTuple):
     """What the environment gave back: T steps in N copies with G groups."""
@@ -182,8 +186,8 @@ def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
     Raises
     ------
     UsageError
-        If they are no finite numbers, or of another shape, or the environment does not tell what
-        the strategy needs for them.
+        If they are no finite numbers, or too large for a likelihood, or booleans in place of
+        numbers, or of another shape, or the environment does not tell what the strategy needs.
     """
     if type(strategy).intervene is Strategy.intervene:
         return moment.actions
@@ -205,7 +209,34 @@ def intervened(strategy: Strategy, moment: Moment) -> NDArray[Any]:
             f"{type(strategy).__name__}.intervene gave actions of shape {actions.shape}: "
             f"give {shape}, as they were chosen"
         )
+    _require_likely(actions, moment.actions.dtype.kind, type(strategy).__name__)
     return actions
+
+
+def _require_likely(actions: NDArray[Any], kind: str, name: str) -> None:
+    """Raise `UsageError` for actions (N, ...) that the policy cannot have a likelihood of.
+
+    Parameters
+    ----------
+    actions
+        Finite numbers.
+    kind
+        Of the dtype of what was chosen: "f" where a Gaussian chose.
+    name
+        Of the strategy.
+    """
+    if actions.dtype.kind == "b" and kind != "b":
+        raise UsageError(
+            f"{name}.intervene gave booleans: give numbers, as they were chosen, such as "
+            "mask.astype(moment.actions.dtype)"
+        )
+    if kind == "f" and actions.size:
+        furthest = max(abs(actions.max()), abs(actions.min()))
+        if furthest > FURTHEST:
+            raise UsageError(
+                f"{name}.intervene gave an action of size {furthest:g}: give at most "
+                f"{FURTHEST:g}, beyond which no Gaussian policy can learn from it"
+            )
 
 
 def not_told(strategy: Strategy, name: str, told: Iterable[str]) -> UsageError:

@@ -14,9 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from longfair.errors import UsageError
-from longfair.settings import Axes, Count, Length, Positive, checked, validated
+from longfair.settings import Axes, Count, Length, Positive, checked, shortened, validated
 
 FloatArray = NDArray[np.float64]
+
+LARGEST = 1e6
+"""Absolute value that no feature may exceed. The theory bounds a feature vector's norm by 1; this
+is what the squares of 32-bit numbers in the regressions bear."""
 
 _Weights = Annotated[Sequence[Annotated[ArrayLike, Axes(2)]], Length(1)]
 _Biases = Annotated[Sequence[Annotated[ArrayLike, Axes(1)]], Length(1)]
@@ -180,6 +184,27 @@ def _require_fitting(states: FloatArray, actions: FloatArray, numbers: int) -> N
         finite = np.isfinite(points)
         if not finite.all():
             raise UsageError(f"{name} hold {points[~finite][0]}: give finite numbers")
+
+
+def require_bounded(features: FloatArray) -> FloatArray:
+    """Return features (..., d) as they are.
+
+    Raises
+    ------
+    UsageError
+        If they are no numbers, one is not finite, or is further from 0 than `LARGEST`.
+    """
+    if not isinstance(features, np.ndarray) or features.dtype.kind not in "fiu":
+        raise UsageError(f"the feature map gave {shortened(features)}: give an array of numbers")
+    # One pass at every step, in which NaN fails the comparison; what fails is looked at closely.
+    if not np.vdot(features, features) <= LARGEST**2:
+        wrong = features[~(np.abs(features) <= LARGEST)]
+        if wrong.size:
+            raise UsageError(
+                f"the feature map gave {wrong[0]}: give finite numbers from {-LARGEST:g} to "
+                f"{LARGEST:g}, best with a norm of at most 1"
+            )
+    return features
 
 
 def features_from_saved(kind: str, arrays: dict[str, NDArray[Any]]) -> Features:

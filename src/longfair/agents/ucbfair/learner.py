@@ -38,7 +38,12 @@ from longfair.agents.learning.spaces import Batch, require_restarts
 from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.cells import Cells
-from longfair.agents.ucbfair.features import Features, RadialFeatures, features_from_saved
+from longfair.agents.ucbfair.features import (
+    Features,
+    RadialFeatures,
+    features_from_saved,
+    require_bounded,
+)
 from longfair.agents.ucbfair.memory import MEMORIES, Episodes, Estimates
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.errors import UsageError
@@ -311,9 +316,9 @@ def _horizon(env: Any) -> int:
 
 
 def _require_two_rates_and_actions(features: Features) -> None:
-    """Raise `UsageError` unless a feature map takes two rates and two thresholds."""
+    """Raise `UsageError` unless a feature map gives numbers for two rates and two thresholds."""
     middle = np.full((1, 2), 0.5)
-    shape = features(middle, middle).shape
+    shape = require_bounded(features(middle, middle)).shape
     if shape != (1, features.size):
         raise UsageError(
             f"features of two rates and two actions have shape {shape}: give (1, {features.size})"

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.ucbfair.cells import Cells
-from longfair.agents.ucbfair.features import Features
+from longfair.agents.ucbfair.features import Features, require_bounded
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.errors import UsageError
 
@@ -151,7 +151,17 @@ class Memory(ABC):
 
     def at_centres(self, states: FloatArray) -> FloatArray:
         """Return the features (..., M, d) of all cells in states (..., S)."""
-        return self.features(states[..., None, :], self.cells.centres)
+        return self.features_of(states[..., None, :], self.cells.centres)
+
+    def features_of(self, states: FloatArray, actions: FloatArray) -> FloatArray:
+        """Return the features (..., d) of states (..., S) and actions (..., A).
+
+        Raises
+        ------
+        UsageError
+            If one is not finite, or too large for a regression; see `require_bounded`.
+        """
+        return require_bounded(self.features(states, actions))
 
     def policy(self, step: int, centres: FloatArray, price: float) -> tuple[FloatArray, FloatArray]:
         """Return chances of the cells (N, M) and values (2, N) of states at a step.
@@ -205,7 +215,7 @@ class PerStepMemory(Memory):
             raise UsageError(
                 f"episodes={self.settings.episodes}: that many have been played; plan for more"
             )
-        self._played[:, new] = self.features(episodes.states, episodes.actions)
+        self._played[:, new] = self.features_of(episodes.states, episodes.actions)
         self._signals[:, :, new] = episodes.signals
         for step, states in enumerate(episodes.states):
             centres = self.at_centres(states)
@@ -266,7 +276,7 @@ class FrozenMemory(Memory):
 
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes; only sums are kept."""
-        played = self.features(episodes.states, episodes.actions)
+        played = self.features_of(episodes.states, episodes.actions)
         targets = episodes.signals.copy()
         targets[:-1] += episodes.promised[1:]
         self._gram += np.swapaxes(played, 1, 2) @ played
@@ -294,7 +304,7 @@ class PooledMemory(Memory):
 
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes."""
-        played = self.features(episodes.states, episodes.actions)
+        played = self.features_of(episodes.states, episodes.actions)
         following = np.concatenate([episodes.states[1:], episodes.last[None]])
         rows = played.reshape(-1, played.shape[-1])
         self._gram += rows.T @ rows
