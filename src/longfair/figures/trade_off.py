@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from longfair.errors import UsageError
+from longfair.figures._cut_axis import Cut, cut_where_empty, left_out
 from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
@@ -43,6 +44,8 @@ def trade_off(
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
+
+    Where some marks are far above or below all others, the axis of the reward is cut between them.
 
     Parameters
     ----------
@@ -87,11 +90,14 @@ def trade_off(
         for style, row in policies(references, styles)
     ]
     figure, (axes,) = canvas(7.2, 4.8)
+    cuts: list[Cut] = []
     with styled():
         _draw(axes, dots, crosses)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
+        else:
+            cuts = cut_where_empty(axes, *_reached([*crosses, *named], seeds))
         axes.set_ylabel(reward_label)
         legend(
             figure,
@@ -101,10 +107,11 @@ def trade_off(
             ],
         )
         if named:
-            _write_names(figure, axes, named, crosses, seeds)
+            _write_names(figure, axes, named, crosses, seeds, cuts)
     parts = [
         f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
         f"axis, best in the upper left corner; {interval}."
+        f"{left_out(cuts)}"
     ]
     parts += [cross.said(bias_label, reward_label) for cross in crosses]
     parts += [f"Reference {point.said(bias_label, reward_label)}" for point in named]
@@ -142,6 +149,13 @@ def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
     return value, low, high
 
 
+def _reached(points: Sequence[_Point], seeds: pd.DataFrame) -> np.ndarray:
+    """Return where marks begin and end in reward (2, K): intervals, single runs, references."""
+    single = seeds["reward"].to_numpy(float)
+    ends = np.array([[min(point.reward), max(point.reward)] for point in points]).reshape(-1, 2)
+    return np.hstack([ends.T, [single, single]])
+
+
 def _draw(axes: Axes, dots: Arms, crosses: Sequence[_Point]) -> None:
     """Draw single runs as dots, and means or medians as crosses."""
     for style, rows in dots.values():
@@ -173,6 +187,7 @@ def _write_names(
     named: Sequence[_Point],
     crosses: Sequence[_Point],
     seeds: pd.DataFrame,
+    cuts: Sequence[Cut],
 ) -> None:
     """Draw reference policies, and write the name of each where it covers nothing."""
     for point in named:
@@ -181,9 +196,16 @@ def _write_names(
     figure.draw_without_rendering()  # from here on the panel keeps its place
     places = [point.place for point in (*named, *crosses)]
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
-    taken = [*np.hstack([centres - 7, centres + 7])]
+    taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
     for point in named:
         taken.append(_write(axes, point.style.label, point.place, taken))
+
+
+def _bands(axes: Axes, cuts: Sequence[Cut]) -> list[np.ndarray]:
+    """Return where the bands of cuts are: left, bottom, right, top in pixels."""
+    left, _, right, _ = axes.get_window_extent().extents
+    heights = [axes.transData.transform([(0.0, end) for end in cut])[:, 1] for cut in cuts]
+    return [np.array([left, low, right, high]) for low, high in heights]
 
 
 def _write(
