@@ -119,7 +119,7 @@ def _band(axes: Axes, cut: Cut) -> None:
         transform=axes.get_yaxis_transform(),
         ha="right",
         va="center_baseline",
-        fontsize=8.5,
+        fontsize=9,
         color=GREY,
     )
     for end in cut:
