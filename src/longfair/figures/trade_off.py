@@ -10,15 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from longfair.errors import UsageError
+from longfair.figures._beside import write_beside
 from longfair.figures._cut_axis import Cut, cut_where_empty, left_out
 from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
-    GREY,
-    PIXELS_PER_INCH,
     LineStyle,
     canvas,
     legend,
@@ -27,8 +25,6 @@ from longfair.figures.style import (
     styled,
     within,
 )
-
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
 @drawing
@@ -198,7 +194,7 @@ def _write_names(
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
     for point in named:
-        taken.append(_write(axes, point.style.label, point.place, taken))
+        taken.append(write_beside(axes, point.style.label, point.place, taken))
 
 
 def _bands(axes: Axes, cuts: Sequence[Cut]) -> list[np.ndarray]:
@@ -206,50 +202,3 @@ def _bands(axes: Axes, cuts: Sequence[Cut]) -> list[np.ndarray]:
     left, _, right, _ = axes.get_window_extent().extents
     heights = [axes.transData.transform([(0.0, end) for end in cut])[:, 1] for cut in cuts]
     return [np.array([left, low, right, high]) for low, high in heights]
-
-
-def _write(
-    axes: Axes, name: str, point: tuple[float, float], taken: Sequence[np.ndarray]
-) -> np.ndarray:
-    """Try places around the point, nearest first; keep the one that covers least."""
-    text = axes.annotate(
-        name,
-        xy=point,
-        xytext=(0, 0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=9.5,
-        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 5},
-        zorder=6,
-    )
-    text.set_in_layout(False)  # else the words would move the panel they were placed in
-    size = Text.get_window_extent(text)
-    frame, origin = axes.get_window_extent(), axes.transData.transform(point)
-    places = _places(origin, np.array([size.width, size.height]))
-    middles = (places[:, :2] + places[:, 2:]) / 2
-    cost = sum(_shared(places, other) for other in taken)
-    cost = cost + 20 * (_shared(places, places) - _shared(places, np.array(frame.extents)))
-    best = int(np.argmin(cost + 0.5 * np.hypot(*(middles - origin).T)))
-    text.set_position((middles[best] - origin) * 72 / PIXELS_PER_INCH)
-    written: np.ndarray = places[best]
-    return written
-
-
-def _places(origin: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return rectangles (K, 4) for words around a point, all in pixels.
-
-    A rectangle is left, bottom, right, top. Its nearest edge lies where the place is.
-    """
-    reaches = (10, 16, 24, 36, 50, 70, 95)
-    away = np.array([np.multiply(way, reach) for reach in reaches for way in _DIRECTIONS])
-    corners = origin + away + size / 2 * (np.sign(away) - 1)
-    return np.hstack([corners, corners + size])
-
-
-def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the areas (K,) that rectangles (K, 4) share with others, or with one of them."""
-    low = np.maximum(first[..., :2], second[..., :2])
-    high = np.minimum(first[..., 2:], second[..., 2:])
-    areas: np.ndarray = np.maximum(high - low, 0.0).prod(axis=-1)
-    return areas
