@@ -71,6 +71,7 @@ ELBERT_WORLDS = (
     ),
 )
 
+
 @dataclass(frozen=True)
 class Shown:
     """A world of another paper in the picture."""
@@ -105,8 +106,7 @@ DOUGHNUTS = Shown(
     (("allocated", 100.0, -1.0), ("welfare", 0.0, 1.0)),
     {
         **{
-            (name.lower(), "as_coded"): ("others", name)
-            for name in ("Full", "Min", "Reset", "RNN")
+            (name.lower(), "as_coded"): ("others", name) for name in ("Full", "Min", "Reset", "RNN")
         },
         ("fairqcm", "as_coded"): ("paper", "FairQCM"),
         ("random-present", REFERENCE): ("fixed", "random among the present"),
@@ -243,8 +243,8 @@ def _with_memory() -> Iterator[Finding]:
             "FairQCM, which remembers who had the last doughnuts, learns fastest of its paper's "
             "methods where all it learns fits a table, as the paper says, but with neural "
             "networks, run as its authors' code has it, an episode scores "
-            f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less than when doughnuts "
-            "go at random to somebody who is there.",
+            f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less than when "
+            "doughnuts go at random to somebody who is there.",
             "fairqcm/doughnuts",
             "fairqcm-doughnuts-memoryless",
         )
@@ -265,7 +265,8 @@ def _on_adult() -> Iterator[Finding]:
         yield Finding(
             "On census data L-UCBFair, with the settings that its theorem asks for, loses less "
             "than every rule that minds the present step only, as its paper says, and about as "
-            f"much as thresholds drawn at random: their mean losses differ by {adult.less('loss', drawn, learned, 4)}.",
+            "much as thresholds drawn at random: their mean losses differ by "
+            f"{adult.less('loss', drawn, learned, 4)}.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",
         )
