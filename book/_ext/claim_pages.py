@@ -181,7 +181,10 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
     elif not sheet["runs"]:
-        yield "A computation decides, not runs. It is done again when its code changes."
+        yield (
+            "A computation decides, not runs, so there is no number of single runs to draw. It is "
+            "done again when its code changes."
+        )
     else:
         yield "There are no runs that it could be judged on yet."
     if sheet["beside"]:

@@ -108,10 +108,13 @@ def found(rows: Sequence[Row]) -> str:
 
 def findings() -> str:
     """Write the landing page's picture, and below it what was found."""
+    points = overview.points()
     caption = (
-        "Reward against unfairness in four worlds; the best corner is the upper left. A point is "
-        "the median of the runs of one method. Where an exact optimum is known, nobody can be "
-        "above its line. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
+        f"Reward against unfairness in {points['world'].nunique()} worlds; the best "
+        "corner is the upper left. A point is the median of the runs of one method, a star a rule "
+        "that learns nothing and has its name beside it. Where an exact optimum is stored, nobody "
+        "can be above it. For doughnuts the welfare is the fairness, and what stands across is the "
+        "price of it. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
     )
     drawn = overview_figure()
     shown = picture("worlds", drawn.alt_text, round(drawn.figure.get_figwidth() * 100))

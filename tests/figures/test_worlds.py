@@ -52,3 +52,15 @@ def test_the_words_tell_every_point_but_the_line() -> None:
 def test_a_table_without_its_columns_is_refused() -> None:
     with pytest.raises(UsageError, match="height"):
         worlds(POINTS.drop(columns="height"))
+
+
+def test_fixed_rules_have_their_names_beside_them() -> None:
+    loans, jobs, *_ = worlds(POINTS).figure.axes
+    assert [words.get_text() for words in loans.texts] == ["a rule"]
+    assert not jobs.texts
+
+
+def test_an_optimum_of_one_point_is_a_cross() -> None:
+    alone = POINTS.drop(index=4)
+    (optimum,) = [line for line in worlds(alone).figure.axes[1].lines if line.get_marker() == "P"]
+    assert list(optimum.get_ydata()) == [0.5]

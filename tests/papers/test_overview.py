@@ -29,9 +29,17 @@ def test_every_world_shows_the_papers_method_and_what_it_is_held_against(
     points: pd.DataFrame,
 ) -> None:
     kinds = points.groupby("world")["kind"].agg(set)
-    assert len(kinds) == 4
+    assert len(kinds) == 7
+    assert {world.split("(")[1].rstrip(")") for world in kinds.index} == {
+        "ELBERT",
+        "fair MDPs",
+        "F-PPO",
+        "FairQCM",
+        "L-UCBFair",
+    }
     for own in kinds:
-        assert {"reward", "paper"} < own <= set(KINDS)
+        assert "paper" in own <= set(KINDS)
+        assert own & {"reward", "others"}
         assert own & {"fixed", "optimum"}
 
 
@@ -42,6 +50,9 @@ def test_nobody_is_above_the_exact_optimum(points: pd.DataFrame) -> None:
     best = np.interp(searched["right"], corners["gap"], corners["profit"])
     assert len(searched) == 4
     assert (searched["height"] <= best + 1e-3).all()
+    crowd = points[points["world"].str.startswith("Population")]
+    (optimum,) = crowd[crowd["kind"] == "optimum"]["height"]
+    assert (crowd["height"] <= optimum).all()
 
 
 def test_a_point_is_the_median_of_the_stored_runs(points: pd.DataFrame) -> None:

@@ -242,6 +242,13 @@ def test_numbers_are_written_with_sign_and_interval_where_there_is_one() -> None
     assert tidy.written(found, 2, signed=True) == "+1.23 [+0.50, +2.00]"
 
 
+def test_a_number_that_would_read_as_zero_has_more_digits() -> None:
+    found = Estimate(0.00002, -0.00041, 0.00026, 9, "mean")
+    assert tidy.written(found, 3) == "0.00002 [-0.00041, 0.00026]"
+    assert tidy.written(Estimate(0.2, -30.0, 20.0, 9, "mean"), 0) == "0 [-30, 20]"
+    assert tidy.written(Estimate(0.0, 0.0, 0.0, 9, "mean"), 2) == "0.00 [0.00, 0.00]"
+
+
 def test_final_values_are_laid_out_with_intervals_and_seeds() -> None:
     quantities = {"reward": ("reward", 3), "bias": ("gap", 2), "rate": ("rate", 1)}
     table = tidy.final_table(RESULTS, quantities)

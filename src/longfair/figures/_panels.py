@@ -1,4 +1,7 @@
-"""A square panel for each title, three to a row, and one scale for the colours of all."""
+"""A square panel for each title, up to three to a row, and one scale for the colours of all.
+
+Axes are shared: all panels show the same square, and a name stands once for each row and column.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,28 @@ def square_panels(frame: pd.DataFrame, axes: str) -> Panels:
         What the axes are, with ``{}`` for 0 and 1.
     """
     parts = list(frame.groupby("panel", sort=False))
-    columns = min(3, len(parts))
+    columns = _columns(len(parts))
     rows = -(-len(parts) // columns)
-    size = (0.7 + 2.5 * columns, 0.5 + 2.4 * rows)
-    drawing, panels = canvas(*size, columns=columns, rows=rows, count=len(parts))
+    side = 2.4 if columns == 3 else 2.8
+    size = (0.7 + (side + 0.1) * columns, 0.5 + side * rows)
+    drawing, panels = canvas(
+        *size, columns=columns, rows=rows, count=len(parts), sharex=True, sharey=True
+    )
     filled = [(panel, str(title), own) for panel, (title, own) in zip(panels, parts, strict=True)]
-    for panel, title, _ in filled:
+    for place, (panel, title, _) in enumerate(filled):
         head(panel, title)
-        panel.set(xlabel=axes.format(0), ylabel=axes.format(1))
+        if on_a_phone() or place + columns >= len(parts):  # no panel below
+            panel.set_xlabel(axes.format(0))
+            panel.tick_params(labelbottom=True)
+        if on_a_phone() or place % columns == 0:
+            panel.set_ylabel(axes.format(1))
     return Panels(drawing, panels, filled)
+
+
+def _columns(count: int) -> int:
+    """How many panels stand in a row: as many rows as with three, and none nearly empty."""
+    rows = -(-count // 3)
+    return -(-count // rows)
 
 
 def scale(panels: Panels, colours: ScalarMappable, name: str, written: str) -> None:

@@ -129,10 +129,23 @@ def _method_by_method(panels: Sequence[Axes], curves: Arms, thin: Arms) -> None:
 
 
 def _behind(figure: Drawing, panels: Sequence[Axes], lines: Policies) -> None:
-    """Draw reference lines in every panel, with their names at the first on the right."""
+    """Draw reference lines in every panel, with their names at one that has room on its right.
+
+    That is the last one if the place beside it is empty, which then has the legend as well.
+    """
     handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")]
-    legend(figure, handles + _reference_lines(panels[1], lines, apart=0.1))
-    for axes in [axes for axes in panels if axes is not panels[1]]:
+    empty = figure.axes[len(panels) :]
+    named = panels[-1] if empty else panels[1]
+    handles += _reference_lines(named, lines, apart=0.1)
+    if empty:
+        named.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.05, 0.0)).set_in_layout(
+            False
+        )
+        for words in named.texts:
+            words.set_in_layout(False)  # they stand in the empty place
+    else:
+        legend(figure, handles)
+    for axes in [axes for axes in panels if axes is not named]:
         for style, row in lines:
             axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)
 

@@ -21,6 +21,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import Locator, MaxNLocator
 
@@ -231,7 +232,8 @@ def canvas(
 ) -> tuple[MatplotlibFigure, list[Axes]]:
     """Create an empty styled figure without touching any global plotting state.
 
-    On a phone all panels stand in one column, each as high as it was.
+    On a phone all panels stand in one column, each as high as it was. Where they share the
+    horizontal axis, its numbers stand below the last panel of every column.
 
     Parameters
     ----------
@@ -263,6 +265,8 @@ def canvas(
     panels = [panel for row in places for panel in row]
     for empty in panels[count:]:
         empty.set_axis_off()
+    for last in panels[max(0, count - columns) : count]:  # a shared axis has its numbers there
+        last.tick_params(labelbottom=True)
     return figure, panels[:count]
 
 
@@ -365,7 +369,7 @@ def _large(last: float) -> tuple[float, str]:
 def squeeze_beyond(axes: Axes, bound: float) -> str:
     """Make the vertical axis logarithmic beyond a number; return what to say of it.
 
-    It keeps both visible where a few runs end far from all others.
+    It keeps both visible where a few runs end far from all others. The logarithmic part is grey.
 
     Parameters
     ----------
@@ -387,13 +391,17 @@ def squeeze_beyond(axes: Axes, bound: float) -> str:
     if bound == 0:
         raise UsageError("an axis is logarithmic beyond a number other than zero; got 0")
     axes.set_yscale("symlog", linthresh=abs(bound), linscale=5.0)
+    # As an artist it does not change how far the axis goes.
+    far = Rectangle((0, bound), 1, 1e12 * np.sign(bound), facecolor="#EDEDED", lw=0, zorder=0.4)
+    far.set_transform(axes.get_yaxis_transform())
+    axes.add_artist(far)
     axes.yaxis.set_major_locator(_Squeezed(bound))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     return f" (logarithmic {'below' if bound < 0 else 'above'} {bound:g})"
 
 
 class _Squeezed(Locator):
-    """Round numbers up to a bound, and one and three times the powers of ten beyond it."""
+    """Round numbers up to a bound, and powers of ten beyond it, three times them if few fit."""
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
@@ -404,7 +412,10 @@ class _Squeezed(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        far = np.sign(self.bound) * np.outer(10.0 ** np.arange(12), (1.0, 3.0)).ravel()
+        tens = 10.0 ** np.arange(12)
+        seen = (tens > 1.3 * abs(self.bound)) & (tens <= max(abs(vmin), abs(vmax)))
+        between = (1.0, 3.0) if seen.sum() < 2 else (1.0,)
+        far = np.sign(self.bound) * np.outer(tens, between).ravel()
         linear = np.clip((vmin, vmax), -abs(self.bound), abs(self.bound))
         near = np.asarray(MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*linear))
         parts = (

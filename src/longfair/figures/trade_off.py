@@ -10,14 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from longfair.errors import UsageError
+from longfair.figures._beside import write_beside
+from longfair.figures._cut_axis import Cut, cut_where_empty, left_out
 from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
-    GREY,
-    PIXELS_PER_INCH,
     LineStyle,
     canvas,
     legend,
@@ -26,8 +25,6 @@ from longfair.figures.style import (
     styled,
     within,
 )
-
-_DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
 @drawing
@@ -43,6 +40,8 @@ def trade_off(
     logarithmic_beyond: float | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
+
+    Where some marks are far above or below all others, the axis of the reward is cut between them.
 
     Parameters
     ----------
@@ -87,11 +86,14 @@ def trade_off(
         for style, row in policies(references, styles)
     ]
     figure, (axes,) = canvas(7.2, 4.8)
+    cuts: list[Cut] = []
     with styled():
         _draw(axes, dots, crosses)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
+        else:
+            cuts = cut_where_empty(axes, *_reached([*crosses, *named], seeds))
         axes.set_ylabel(reward_label)
         legend(
             figure,
@@ -101,10 +103,11 @@ def trade_off(
             ],
         )
         if named:
-            _write_names(figure, axes, named, crosses, seeds)
+            _write_names(figure, axes, named, crosses, seeds, cuts)
     parts = [
         f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
         f"axis, best in the upper left corner; {interval}."
+        f"{left_out(cuts)}"
     ]
     parts += [cross.said(bias_label, reward_label) for cross in crosses]
     parts += [f"Reference {point.said(bias_label, reward_label)}" for point in named]
@@ -142,6 +145,13 @@ def _ends(rows: pd.DataFrame, metric: str) -> tuple[float, float, float]:
     return value, low, high
 
 
+def _reached(points: Sequence[_Point], seeds: pd.DataFrame) -> np.ndarray:
+    """Return where marks begin and end in reward (2, K): intervals, single runs, references."""
+    single = seeds["reward"].to_numpy(float)
+    ends = np.array([[min(point.reward), max(point.reward)] for point in points]).reshape(-1, 2)
+    return np.hstack([ends.T, [single, single]])
+
+
 def _draw(axes: Axes, dots: Arms, crosses: Sequence[_Point]) -> None:
     """Draw single runs as dots, and means or medians as crosses."""
     for style, rows in dots.values():
@@ -173,6 +183,7 @@ def _write_names(
     named: Sequence[_Point],
     crosses: Sequence[_Point],
     seeds: pd.DataFrame,
+    cuts: Sequence[Cut],
 ) -> None:
     """Draw reference policies, and write the name of each where it covers nothing."""
     for point in named:
@@ -181,53 +192,13 @@ def _write_names(
     figure.draw_without_rendering()  # from here on the panel keeps its place
     places = [point.place for point in (*named, *crosses)]
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
-    taken = [*np.hstack([centres - 7, centres + 7])]
+    taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
     for point in named:
-        taken.append(_write(axes, point.style.label, point.place, taken))
+        taken.append(write_beside(axes, point.style.label, point.place, taken))
 
 
-def _write(
-    axes: Axes, name: str, point: tuple[float, float], taken: Sequence[np.ndarray]
-) -> np.ndarray:
-    """Try places around the point, nearest first; keep the one that covers least."""
-    text = axes.annotate(
-        name,
-        xy=point,
-        xytext=(0, 0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        fontsize=9.5,
-        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 5},
-        zorder=6,
-    )
-    text.set_in_layout(False)  # else the words would move the panel they were placed in
-    size = Text.get_window_extent(text)
-    frame, origin = axes.get_window_extent(), axes.transData.transform(point)
-    places = _places(origin, np.array([size.width, size.height]))
-    middles = (places[:, :2] + places[:, 2:]) / 2
-    cost = sum(_shared(places, other) for other in taken)
-    cost = cost + 20 * (_shared(places, places) - _shared(places, np.array(frame.extents)))
-    best = int(np.argmin(cost + 0.5 * np.hypot(*(middles - origin).T)))
-    text.set_position((middles[best] - origin) * 72 / PIXELS_PER_INCH)
-    written: np.ndarray = places[best]
-    return written
-
-
-def _places(origin: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return rectangles (K, 4) for words around a point, all in pixels.
-
-    A rectangle is left, bottom, right, top. Its nearest edge lies where the place is.
-    """
-    reaches = (10, 16, 24, 36, 50, 70, 95)
-    away = np.array([np.multiply(way, reach) for reach in reaches for way in _DIRECTIONS])
-    corners = origin + away + size / 2 * (np.sign(away) - 1)
-    return np.hstack([corners, corners + size])
-
-
-def _shared(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the areas (K,) that rectangles (K, 4) share with others, or with one of them."""
-    low = np.maximum(first[..., :2], second[..., :2])
-    high = np.minimum(first[..., 2:], second[..., 2:])
-    areas: np.ndarray = np.maximum(high - low, 0.0).prod(axis=-1)
-    return areas
+def _bands(axes: Axes, cuts: Sequence[Cut]) -> list[np.ndarray]:
+    """Return where the bands of cuts are: left, bottom, right, top in pixels."""
+    left, _, right, _ = axes.get_window_extent().extents
+    heights = [axes.transData.transform([(0.0, end) for end in cut])[:, 1] for cut in cuts]
+    return [np.array([left, low, right, high]) for low, high in heights]

@@ -6,10 +6,15 @@ Axes are not shared, because every world has its own rewards and its own measure
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
 
+from longfair.figures._beside import write_beside
 from longfair.figures._frames import require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
@@ -44,7 +49,8 @@ def worlds(points: pd.DataFrame) -> Figure:
     ----------
     points
         Columns world (its title), across and up (labels of its axes), kind (one of `KINDS`), name,
-        right and height (where the point is). Points of the kind `"optimum"` are joined.
+        right and height (where the point is). Points of the kind `"optimum"` are joined; one alone
+        is a cross. The names of fixed rules stand beside their points.
 
     Returns
     -------
@@ -62,31 +68,58 @@ def worlds(points: pd.DataFrame) -> Figure:
     rows = -(-len(titles) // 2)
     figure, panels = canvas(7.2, 0.8 + 2.7 * rows, columns=2, rows=rows, count=len(titles))
     parts = ["Scatter plots of reward against unfairness, best in the upper left corner."]
-    drawn: dict[str, object] = {}
     with styled():
         for axes, (title, own) in zip(panels, points.groupby("world", sort=False), strict=False):
             for kind, some in own.groupby("kind", sort=False):
-                drawn.setdefault(str(kind), _points(axes, some, KINDS[str(kind)]))
+                _points(axes, some, KINDS[str(kind)])
             head(axes, str(title))
             axes.set(xlabel=own["across"].iloc[0], ylabel=own["up"].iloc[0])
             axes.margins(0.12)
             parts.append(f"{title}: {_described(own)}.")
-        legend(figure, [drawn[kind] for kind in KINDS if kind in drawn])
+        shown = [style for kind, style in KINDS.items() if kind in set(points["kind"])]
+        handles = [Line2D([], [], **_look(style), label=style.label) for style in shown]
+        _explain(figure, handles, figure.axes[len(titles) :])
+        figure.draw_without_rendering()  # from here on every panel keeps its place
+        for axes, (_, own) in zip(panels, points.groupby("world", sort=False), strict=False):
+            _write_names(axes, own)
     return Figure(figure, " ".join(parts), points)
 
 
-def _points(axes: Axes, points: pd.DataFrame, style: LineStyle) -> object:
-    (artist,) = axes.plot(
-        points["right"],
-        points["height"],
-        linestyle="none" if style.marker else style.line,
-        marker=style.marker or None,
-        markersize=12 if style.marker == "*" else 8,
-        color=style.colour,
-        label=style.label,
-        zorder=4 if style.marker else 3,
-    )
-    return artist
+def _points(axes: Axes, points: pd.DataFrame, style: LineStyle) -> None:
+    look = _look(style)
+    if not style.marker and len(points) > 1:
+        look["marker"] = None
+    axes.plot(points["right"], points["height"], zorder=4 if style.marker else 3, **look)
+
+
+def _explain(figure: Drawing, handles: list[Line2D], empty: list[Axes]) -> None:
+    """Put the legend into a place without a panel, or above all panels."""
+    if not empty:
+        legend(figure, handles)
+        return
+    # It begins where the names of the other panels' axes do, so that its words fit.
+    place = {"bbox_to_anchor": (-0.25, 0.5), "bbox_transform": empty[0].transAxes}
+    figure.legend(handles=handles, loc="center left", **place)
+
+
+def _look(style: LineStyle) -> dict[str, Any]:
+    """Keywords that draw a kind of points; a kind without a marker is a line, or a cross."""
+    sizes = {"*": 12, "": 9}
+    return {
+        "color": style.colour,
+        "linestyle": "none" if style.marker else style.line,
+        "marker": style.marker or "P",
+        "markersize": sizes.get(style.marker, 8),
+    }
+
+
+def _write_names(axes: Axes, points: pd.DataFrame) -> None:
+    """Write the names of fixed rules where they cover no point."""
+    places = axes.transData.transform(points[["right", "height"]].to_numpy(float))
+    taken = [*np.hstack([places - 8, places + 8])]
+    for _, row in points[points["kind"] == "fixed"].iterrows():
+        place = float(row["right"]), float(row["height"])
+        taken.append(write_beside(axes, str(row["name"]), place, taken, size=9.0))
 
 
 def _described(points: pd.DataFrame) -> str:

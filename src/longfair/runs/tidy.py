@@ -6,6 +6,7 @@ beside its experiments.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -374,7 +375,13 @@ def seeds_in_words(rows: pd.DataFrame) -> str:
 
 
 def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
-    """Write an estimate with its interval, as in "0.150 [0.148, 0.152]"."""
+    """Write an estimate with its interval, as in "0.150 [0.148, 0.152]".
+
+    One that would read as zero has as many more digits as show two of its interval's width.
+    """
+    width = 0.0 if found.interval is None else found.interval[1] - found.interval[0]
+    if width > 0 and round(found.value, digits) == 0:
+        digits = max(digits, 1 - math.floor(math.log10(width)))
     return _text(found.value, found.interval, f"{'+' if signed else ''}.{digits}f")
 
 
