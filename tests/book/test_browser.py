@@ -17,7 +17,7 @@ OF_THE_LIBRARY = (
     "book/api/longfair.runs.store",
 )
 """Pages of the library of every kind: a function, a module, a class, a module with its objects."""
-EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex"]
+EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex", "py-modindex"]
 PHONE = 390
 LAPTOP = 1280
 """Here the text has less room than on wider screens: the columns beside it stay."""
@@ -53,6 +53,15 @@ CUT_EQUATIONS = """
 }).map(part => part.id)
 """
 """Numbered equations that end under their number, or that one has to scroll to see."""
+COVERED_EQUATIONS = """
+[...document.querySelectorAll('div.math:has(> .eqno)')].filter(part => {
+  const formula = part.querySelector('mjx-container').getBoundingClientRect();
+  const number = part.querySelector('.eqno').getBoundingClientRect();
+  return formula.right > number.left + 1 && formula.bottom > number.top + 1
+    && number.bottom > formula.top + 1;
+}).map(part => part.id)
+"""
+"""Equations that run into their number; on a phone a long one may scroll, with its hint."""
 PLACES = """
 (() => {
   const place = part => part ? part.getBoundingClientRect().top + window.scrollY : Infinity;
@@ -121,7 +130,12 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
     assert theme == ("dark" if "dark" in screen else "light")
     assert browser.evaluate("document.documentElement.scrollWidth") <= options["width"]
     assert browser.barriers() == []
+    if screen == "phone-dark":
+        assert browser.evaluate(COVERED_EQUATIONS) == [], "equations that run into their number"
     if screen == "wide-light":
+        browser.look(width=LAPTOP)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= LAPTOP
+        browser.look(**options)
         if name.startswith("notebooks/"):
             places = browser.evaluate(PLACES)
             assert comes_early(places, options["height"]), places
@@ -148,6 +162,15 @@ def test_some_page_has_mathematics_and_a_figure(browser: Browser, book: Path) ->
     browser.open((book / "notebooks/elbert/lending.html").as_uri())
     assert browser.evaluate("document.querySelectorAll('mjx-container').length") > 0
     assert browser.evaluate("document.querySelectorAll('article img').length") > 0
+
+
+def test_paper_has_neither_folded_code_nor_a_list_of_contents(browser: Browser, book: Path) -> None:
+    browser.open((book / "notebooks/elbert/lending.html").as_uri())
+    browser.page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('{}')].filter(part => part.checkVisibility()).length"
+    assert browser.evaluate(seen.format("details.hide .cell_input, #jb-print-toc")) == 0
+    assert browser.evaluate(seen.format("details:not(.hide) p")) > 0
+    browser.page.emulate_media(media="screen")
 
 
 def test_search_finds_a_term(browser: Browser, address: str) -> None:
@@ -207,6 +230,7 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     assert len(browser.evaluate(IMAGES)) == 3
     assert len(browser.evaluate(BESIDE_THE_SCREEN)) == 1
     assert browser.evaluate(CUT_EQUATIONS) == ["under", "scrolls"]
+    assert browser.evaluate(COVERED_EQUATIONS) == ["under"]
     found = browser.barriers()
     assert {rule for rule, _ in found} == {"color-contrast", "scrollable-region-focusable", "label"}
     assert [html for rule, html in found if rule == "color-contrast"] == [
