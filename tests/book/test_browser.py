@@ -154,7 +154,9 @@ def test_what_comes_late_is_seen(late: dict[str, float]) -> None:
     assert comes_early(early, 900)
     assert not comes_early({**early, **late}, 900)
     assert comes_early({place: 900 + top for place, top in early.items()}, 900, later=1)
-    assert not comes_early({place: 900 + top for place, top in (early | late).items()}, 900, later=1)
+    assert not comes_early(
+        {place: 900 + top for place, top in (early | late).items()}, 900, later=1
+    )
 
 
 def test_some_page_has_mathematics_and_a_figure(browser: Browser, book: Path) -> None:
