@@ -38,6 +38,8 @@ LEARNERS = {
     "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
+LIKE = {"LoggedPPO": "TrunkPPO"}
+"""Classes that only log more, and which class they learn like."""
 ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
 
@@ -272,8 +274,9 @@ def learner(config: Config, paper: str) -> tuple[str, dict[str, Any]] | None:
     learning = config.get("learning")
     if not isinstance(learning, Mapping):
         return None
-    kinds = (f"{paper}/{learning['class']}", str(learning["class"]))
-    kind = next((name for name in kinds if name in LEARNERS), "")
+    name = LIKE.get(str(learning["class"]), str(learning["class"]))
+    kinds = (f"{paper}/{name}", name)
+    kind = next((known for known in kinds if known in LEARNERS), "")
     if not kind:
         raise ValueError(f"learning settings {kinds[-1]} have no name for readers: add one here")
     own = flat(learning)

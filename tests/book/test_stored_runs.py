@@ -138,7 +138,7 @@ def test_many_sets_of_hyperparameters_say_what_is_not_the_most_common() -> None:
         [RUN | {"config": c, "experiment": f"toy/{n}"} for n, c in enumerate(configs)]
     )
     text = stored_runs.hyperparameters(runs)
-    assert "The most common: learning rate 0.1; epochs 4." in text
+    assert "The most common: epochs 4; learning rate 0.1." in text
     assert "| toy/2 (book) | learning rate 0.3 |" in text
     assert "| toy/3 (book) | epochs 5 |" in text
     assert "| toy/0 (book) | \N{EN DASH} |" in text
