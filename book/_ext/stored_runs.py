@@ -330,7 +330,9 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
     common = "; ".join(f"{plain(name)} {values[name][0] or 'none'}" for name in shared)
     order = sorted(range(len(sets)), key=lambda index: sorted(sets[index][1]))
     places = [_where(sets[index][1]) for index in order]
-    if len(sets) <= BESIDE:
+    if not apart:
+        lines = table(["Experiments"], [[place] for place in places])
+    elif len(sets) <= BESIDE:
         rows = [[plain(name), *(values[name][index] for index in order)] for name in apart]
         lines = table(["Setting", *places], rows)
     else:
