@@ -33,6 +33,15 @@ from repository import Repository
 Sheet = Mapping[str, Any]
 
 FOLDER = "book/claims"
+MEASURES = {
+    "code": "as the authors' code computes it",
+    "text": "as the text of the paper defines it",
+    "figure": "as the figures of the paper plot it",
+    "in_use": "while the method massages, as the text has it in use",
+    "late": "over the last fifth of an episode",
+    "end": "at the end of an episode",
+}
+"""What the measures mean by which one claim is judged more than once."""
 _COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core hours")
 
 
@@ -67,10 +76,12 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Reposito
         _reported(sheet),
         "## Verdicts" if sheet["asked"] == "paper" else "## Answers",
         raw(verdict_table(sheet)),
+        _measures(sheet),
+        *_figure(sheet, words),
+        "## What decides",
         "\n".join(f"- {_detail(row)}" for row in sheet["verdicts"]),
         f"**Note.** {naming(sheet['note'])}" if sheet["note"] else "",
-        "## What decides",
-        *_evidence(sheet, shown_on, words),
+        *_evidence(sheet, shown_on),
         "## The rule",
         *_rule(sheet, repository),
         "## Repeat it",
@@ -121,7 +132,7 @@ def verdict_table(sheet: Sheet) -> str:
         line = "".join(f'<td data-column="{name}">{cell}</td>' for name, cell in cells if cell)
         lines.append(f"<tr>{line}</tr>")
     return (
-        f'<table class="dataframe longfair-claims"><thead><tr>{head}</tr></thead>'
+        f'<table class="dataframe longfair-claims longfair-verdicts"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
 
@@ -135,7 +146,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     found = row["estimate"]
     number = nothing if found is None else with_interval(found, row["interval"])
     measured = f'<br><small class="aside">{html.escape(row["measured"])}</small>'
-    yield number + measured * bool(row["measured"])
+    yield f'<span class="number">{number}</span>' + measured * bool(row["measured"])
     instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"
     yield instances if row["instances"] else str(row["seeds"])
     yield f"{row['steps']:,}" if row["steps"] else nothing
@@ -164,7 +175,13 @@ def naming(text: str) -> str:
     )
 
 
-def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str]:
+def _measures(sheet: Sheet) -> str:
+    """Say what the measures of the verdicts mean."""
+    used = dict.fromkeys(row["measure"] for row in sheet["verdicts"] if row["measure"])
+    return "; ".join(f"*{plain(name)}*: {MEASURES[name]}" for name in used) + "." * bool(used)
+
+
+def _figure(sheet: Sheet, words: str) -> Iterator[str]:
     name, rows = sheet["id"], len(sheet["numbers"])
     if words:
         yield (
@@ -182,11 +199,14 @@ def _evidence(sheet: Sheet, shown_on: Sequence[str], words: str) -> Iterator[str
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
     elif not sheet["runs"]:
         yield (
-            "A computation decides, not runs, so there is no number of single runs to draw. It is "
-            "done again when its code changes."
+            "*Nothing to draw: computed exactly.* A computation decides, not runs. It is done "
+            "again when its code changes."
         )
     else:
-        yield "There are no runs that it could be judged on yet."
+        yield "*Nothing to draw: no runs yet* that it could be judged on."
+
+
+def _evidence(sheet: Sheet, shown_on: Sequence[str]) -> Iterator[str]:
     if sheet["beside"]:
         yield f"Told beside it, and not judged:\n\n{_beside(sheet)}"
     if shown_on:

@@ -26,7 +26,7 @@ import environment_pages
 import stored_runs
 from claim_board import board, headlines, summary
 from longfair.figures import Figure
-from longfair.figures.claim_box import ANSWER_COLOURS, VERDICT_COLOURS, claim_box
+from longfair.figures.claim_box import ANSWER_COLOURS, VERDICT_COLOURS, badge, claim_box
 from longfair.figures.worlds import worlds
 from longfair.papers import overview, registry
 from longfair.papers.claim_sheet import environment_of
@@ -67,11 +67,6 @@ def claims() -> list[Row]:
     return rows
 
 
-def badge(verdict: str) -> str:
-    """Draw a verdict; the colour is in custom.css."""
-    return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
-
-
 def claims_of(rows: Sequence[Row], asked: str) -> str:
     """Write the claims that a paper makes, or that are asked here, as the notebooks show them."""
     chosen = [row for row in rows if row["asked"] == asked]
@@ -95,15 +90,28 @@ def found(rows: Sequence[Row]) -> str:
         f"and {ours} questions that are asked here. One that is judged in two variants, or by two "
         "measures, counts twice below."
     )
-    head = ["Verdict", *(f"[{title}](papers/{paper}.md)" for paper, title in PAPERS.items())]
-    counts = Counter(
+    return f"{text} {answered(rows)}\n\n```{{raw}} html\n{counts(rows)}\n```\n"
+
+
+def counts(rows: Sequence[Row]) -> str:
+    """Write how often each paper got each verdict as HTML; on a phone a paper is a block."""
+    number = Counter(
         (row["paper"], row["answer"]) for row in headlines(rows) if row["asked"] == "paper"
     )
-    lines = [
-        [badge(verdict), *(counts[paper, verdict] for paper in PAPERS)]
-        for verdict in VERDICT_COLOURS
-    ]
-    return f"{text} {answered(rows)}\n\n{table(head, lines)}"
+    head = "".join(f'<th scope="col">{badge(verdict, verdict)}</th>' for verdict in VERDICT_COLOURS)
+    lines = []
+    for paper, title in PAPERS.items():
+        cells = "".join(
+            f'<td data-column="{verdict}" data-count="{number[paper, verdict]}">'
+            f"{number[paper, verdict]}</td>"
+            for verdict in VERDICT_COLOURS
+        )
+        link = f'<a href="papers/{paper}.html">{title}</a>'
+        lines.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
+    return (
+        f'<table class="dataframe longfair-counts"><thead><tr><th scope="col">paper</th>{head}</tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def findings() -> str:

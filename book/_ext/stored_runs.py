@@ -7,6 +7,7 @@ import itertools
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -52,6 +53,8 @@ LETTERS = {
     "change_weight": "\N{GREEK SMALL LETTER BETA}\N{SUBSCRIPT TWO}",
 }
 """Parameters of methods that papers call by a letter."""
+BESIDE = 3
+"""As many sets of settings stand beside each other; of more, what differs is told."""
 LONG = 12
 """Tables with more rows open on demand."""
 
@@ -164,11 +167,18 @@ def folded(heading: str, text: str) -> str:
 def status(runs: pd.DataFrame, papers: Mapping[str, str]) -> str:
     """Write the totals, and the list of every paper folded below them."""
     lists = [
-        folded(f"{title}: {len(own):,} runs", listed(own))
+        folded(_heading(title, own), listed(own))
         for paper, title in papers.items()
         if not (own := runs[runs["paper"] == paper]).empty
     ]
     return "\n".join([totals(runs, papers), *lists])
+
+
+def _heading(title: str, runs: pd.DataFrame) -> str:
+    """Say how many runs a list has, and how many of them the totals count elsewhere."""
+    shared = len(runs) - len(once(runs))
+    told = f", {shared:,} of them shared by two experiments and counted once above"
+    return f"{title}: {len(runs):,} runs{told * bool(shared)}"
 
 
 def made_on(runs: pd.DataFrame) -> str:
@@ -293,7 +303,8 @@ def setting(value: object) -> str:
 def hyperparameters(runs: pd.DataFrame) -> str:
     """Write every set of hyperparameters that stored runs were trained with, by learner.
 
-    What all runs of a learner share stands above its table, which has a column for the rest.
+    What all runs of a learner share stands above its table. Few sets are its columns; of many, the
+    most common values stand above, too, and each row says what differs from them.
     """
     used: dict[str, dict[str, tuple[dict[str, Any], set[str]]]] = {}
     columns = runs[["config", "experiment", "profile", "method"]]
@@ -318,9 +329,27 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
     apart = [name for name in names if name not in shared]
     common = "; ".join(f"{plain(name)} {values[name][0] or 'none'}" for name in shared)
     order = sorted(range(len(sets)), key=lambda index: sorted(sets[index][1]))
-    rows = [[_where(sets[index][1]), *(values[name][index] for name in apart)] for index in order]
-    lines = table(["Experiments", *map(plain, apart)], rows)
+    places = [_where(sets[index][1]) for index in order]
+    if not apart:
+        lines = table(["Experiments"], [[place] for place in places])
+    elif len(sets) <= BESIDE:
+        rows = [[plain(name), *(values[name][index] for index in order)] for name in apart]
+        lines = table(["Setting", *places], rows)
+    else:
+        usual = {name: Counter(values[name]).most_common(1)[0][0] for name in apart}
+        told = "; ".join(f"{plain(name)} {usual[name] or 'none'}" for name in apart)
+        rows = [
+            [place, _apart({name: values[name][index] for name in apart}, usual)]
+            for place, index in zip(places, order, strict=True)
+        ]
+        lines = f"The most common: {told}.\n\n{table(['Experiments', 'What differs'], rows)}"
     return f"In all: {common}.\n\n{lines}" if common else lines
+
+
+def _apart(own: Mapping[str, str], usual: Mapping[str, str]) -> str:
+    """Write what of some settings is not the most common."""
+    other = {name: value for name, value in own.items() if value != usual[name]}
+    return "; ".join(f"{plain(name)} {value or 'none'}" for name, value in other.items())
 
 
 def _where(names: Iterable[str]) -> str:

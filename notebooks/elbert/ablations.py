@@ -13,7 +13,7 @@
 #
 # *One setting changed at a time: those the paper changed, and those it does not mention.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *A few inspectors, five sites, and incidents that grow where nobody looks.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -14,7 +14,7 @@
 # *What the paper describes in its appendices and does not run: other notions of fairness, and
 # demand that must not shrink.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *One vaccine a day, a network of 34 people in two groups, and an infection that spreads.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -14,7 +14,7 @@
 # *A bank decides on one applicant after another, and its decisions make the applicants of
 # tomorrow.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

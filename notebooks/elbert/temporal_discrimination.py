@@ -13,7 +13,7 @@
 #
 # *Why the order of two operations, adding up and dividing, decides whom a fairness measure sees.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

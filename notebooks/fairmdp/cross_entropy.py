@@ -14,7 +14,7 @@
 # *A search that draws whole policies, keeps the fair ones that earn most, and draws again near
 # them.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -14,7 +14,7 @@
 # *The best fair policy can be computed. Then one can see what fairness costs, and what a learner
 # leaves on the table.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

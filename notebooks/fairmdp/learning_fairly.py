@@ -13,7 +13,7 @@
 #
 # *A bank that does not know its applicants has to try them out, and wants to be fair meanwhile.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

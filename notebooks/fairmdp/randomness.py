@@ -14,7 +14,7 @@
 # *A rule that always decides alike in the same situation can be unable to be fair. A coin can help.
 # Sometimes nothing can.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

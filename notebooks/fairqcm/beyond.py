@@ -13,7 +13,7 @@
 #
 # *Can an agent of this family share as well as can be? And which repair does it?*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *One doughnut a step, five people who come and go, and an agent paid for having been fair so far.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *What it means to be fair over time, and how much of the past one has to remember for it.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *Four customers in two groups, one loan a step. Both groups should have had as many at all times.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *Three people, twelve doughnuts, and an agent that has to remember who had how many.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

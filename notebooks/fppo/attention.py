@@ -18,7 +18,7 @@
 #
 # *Six inspectors, five sites, and a reward for every incident that is found.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

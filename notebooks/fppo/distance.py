@@ -13,7 +13,7 @@
 #
 # *Three numbers go by the name of one distance, and one of them cannot see the groups.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

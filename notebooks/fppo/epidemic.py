@@ -13,7 +13,7 @@
 #
 # *One vaccine a day, two communities, and a gap that grows with the size of a community.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -18,7 +18,7 @@
 #
 # *Treat both groups alike today, and bring their scores together: can one learner do both?*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

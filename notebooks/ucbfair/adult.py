@@ -13,7 +13,7 @@
 #
 # *A score is fitted to the population that it changes.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *What is best now, with and without a fairness term, and why the search decides what one sees.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

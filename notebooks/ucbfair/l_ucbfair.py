@@ -13,7 +13,7 @@
 #
 # *A learner that is optimistic about what it does not know, and pays for unfairness.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *A threshold that is best today decides who will be qualified when it is asked again.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -13,7 +13,7 @@
 #
 # *A standard learner whose reward cares for profit first and for fairness later.*
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 profile = "book"
 
 # %% tags=["hide-input"]

@@ -17,7 +17,7 @@ OF_THE_LIBRARY = (
     "book/api/longfair.runs.store",
 )
 """Pages of the library of every kind: a function, a module, a class, a module with its objects."""
-EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex"]
+EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex", "py-modindex"]
 PHONE = 390
 LAPTOP = 1280
 """Here the text has less room than on wider screens: the columns beside it stay."""
@@ -53,6 +53,15 @@ CUT_EQUATIONS = """
 }).map(part => part.id)
 """
 """Numbered equations that end under their number, or that one has to scroll to see."""
+COVERED_EQUATIONS = """
+[...document.querySelectorAll('div.math:has(> .eqno)')].filter(part => {
+  const formula = part.querySelector('mjx-container').getBoundingClientRect();
+  const number = part.querySelector('.eqno').getBoundingClientRect();
+  return formula.right > number.left + 1 && formula.bottom > number.top + 1
+    && number.bottom > formula.top + 1;
+}).map(part => part.id)
+"""
+"""Equations that run into their number; on a phone a long one may scroll, with its hint."""
 PLACES = """
 (() => {
   const place = part => part ? part.getBoundingClientRect().top + window.scrollY : Infinity;
@@ -67,6 +76,20 @@ PLACES = """
 })()
 """
 """Where the box of a page says what is asked, shows the figure that answers, and ends."""
+PLACES_IN_A_CHAPTER = """
+(() => {
+  const box = document.querySelector('#in-two-minutes');
+  const findings = [...box.querySelectorAll('li')];
+  const top = part => part ? part.getBoundingClientRect().top + window.scrollY : Infinity;
+  return {
+    question: top(box.querySelector('p')),
+    figure: top(box.querySelector('img')),
+    answer: findings.length && findings.length <= 3
+      ? findings.at(-1).getBoundingClientRect().bottom + window.scrollY : Infinity,
+  };
+})()
+"""
+"""The same of a chapter, whose box ends with at most three findings."""
 SCREENS = {
     "wide-light": {"width": 1440, "height": 900},
     "phone-dark": {"width": PHONE, "height": 844, "dark": True},
@@ -74,10 +97,13 @@ SCREENS = {
 """How pages are looked at. Colours hang on the mode, what scrolls on the width: each comes once."""
 
 
-def comes_early(places: dict[str, float], screen: int) -> bool:
-    """Whether question and figure begin on the first screen and the answer on one of two."""
+def comes_early(places: dict[str, float], screen: int, later: int = 0) -> bool:
+    """Whether question and figure begin on the first screen and the answer on one of two.
+
+    In a chapter, whose figure is larger, everything may come a screen `later`.
+    """
     begins = max(places["question"], places["figure"])
-    return begins < screen and places["answer"] < 2 * screen
+    return begins < (1 + later) * screen and places["answer"] < (2 + later) * screen
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +130,19 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
     assert theme == ("dark" if "dark" in screen else "light")
     assert browser.evaluate("document.documentElement.scrollWidth") <= options["width"]
     assert browser.barriers() == []
+    if screen == "phone-dark":
+        assert browser.evaluate(COVERED_EQUATIONS) == [], "equations that run into their number"
     if screen == "wide-light":
+        browser.look(width=LAPTOP)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= LAPTOP
+        browser.look(**options)
         if name.startswith("notebooks/"):
             places = browser.evaluate(PLACES)
             assert comes_early(places, options["height"]), places
+        if name.startswith("book/papers/"):
+            browser.look(width=LAPTOP)
+            places = browser.evaluate(PLACES_IN_A_CHAPTER)
+            assert comes_early(places, options["height"], later=1), places
         if browser.evaluate(NUMBERED):
             browser.look(width=LAPTOP)
             assert browser.evaluate(CUT_EQUATIONS) == [], "equations cut off at their number"
@@ -118,6 +153,10 @@ def test_what_comes_late_is_seen(late: dict[str, float]) -> None:
     early = {"question": 100, "figure": 899, "answer": 1799}
     assert comes_early(early, 900)
     assert not comes_early({**early, **late}, 900)
+    assert comes_early({place: 900 + top for place, top in early.items()}, 900, later=1)
+    assert not comes_early(
+        {place: 900 + top for place, top in (early | late).items()}, 900, later=1
+    )
 
 
 def test_some_page_has_mathematics_and_a_figure(browser: Browser, book: Path) -> None:
@@ -125,6 +164,15 @@ def test_some_page_has_mathematics_and_a_figure(browser: Browser, book: Path) ->
     browser.open((book / "notebooks/elbert/lending.html").as_uri())
     assert browser.evaluate("document.querySelectorAll('mjx-container').length") > 0
     assert browser.evaluate("document.querySelectorAll('article img').length") > 0
+
+
+def test_paper_has_neither_folded_code_nor_a_list_of_contents(browser: Browser, book: Path) -> None:
+    browser.open((book / "notebooks/elbert/lending.html").as_uri())
+    browser.page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('{}')].filter(part => part.checkVisibility()).length"
+    assert browser.evaluate(seen.format("details.hide .cell_input, #jb-print-toc")) == 0
+    assert browser.evaluate(seen.format("details:not(.hide) p")) > 0
+    browser.page.emulate_media(media="screen")
 
 
 def test_search_finds_a_term(browser: Browser, address: str) -> None:
@@ -184,6 +232,7 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     assert len(browser.evaluate(IMAGES)) == 3
     assert len(browser.evaluate(BESIDE_THE_SCREEN)) == 1
     assert browser.evaluate(CUT_EQUATIONS) == ["under", "scrolls"]
+    assert browser.evaluate(COVERED_EQUATIONS) == ["under"]
     found = browser.barriers()
     assert {rule for rule, _ in found} == {"color-contrast", "scrollable-region-focusable", "label"}
     assert [html for rule, html in found if rule == "color-contrast"] == [

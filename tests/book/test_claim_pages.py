@@ -77,6 +77,27 @@ def test_a_page_says_everything_about_its_claim() -> None:
     assert VERDICT.findall(text) == ["reproduced"]
 
 
+def test_the_figure_comes_before_the_reasons_and_measures_are_explained() -> None:
+    sheet = {**SHEET, "verdicts": [{**ROW, "measure": "text"}]}
+    text = claim_pages.page(sheet, [], "Words.", THERE)
+    places = [text.index(part) for part in ("</table>", "*text*: as the", ":alt:", "It is \\[low")]
+    assert places == sorted(places)
+    assert '<span class="number">0.013 [0.01, 0.02]</span>' in text
+
+
+def test_every_measure_of_a_claim_is_explained() -> None:
+    measures = {row["measure"] for sheet in claim_pages.all_sheets() for row in sheet["verdicts"]}
+    assert measures - {""} == set(claim_pages.MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"runs": []}, "Nothing to draw: computed exactly."), ({}, "Nothing to draw: no runs yet")],
+)
+def test_a_page_without_a_figure_says_why(changes: dict[str, Any], told: str) -> None:
+    assert told in claim_pages.page({**SHEET, "numbers": [], **changes}, [], "", THERE)
+
+
 @pytest.mark.parametrize("commit", ["", "0123abc"])
 def test_no_address_of_the_repository_no_link_to_it(commit: str) -> None:
     text = claim_pages.page(SHEET, [], "", Repository("", commit))

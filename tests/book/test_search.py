@@ -41,6 +41,14 @@ FIRST = {
     "what does harder mean": "book/glossary.html",
     "limits": "book/index.html",
     "linear function approximation": "notebooks/ucbfair/l_ucbfair.html",
+    "how long does it take": "book/status.html",
+    "train my own policy": "book/use/own_policy.html",
+    "reward function of lending": "book/environments/lending.html",
+    "which method is best": "book/index.html",
+    "counterfactual": "book/papers/fairqcm.html",
+    "memory fairness": "book/papers/fairqcm.html",
+    "dataset": "notebooks/ucbfair/adult.html",
+    "license": "book/contributing.html",
 }
 RESULTS = "[...document.querySelectorAll('#search-results li a')]"
 

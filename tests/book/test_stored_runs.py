@@ -68,7 +68,8 @@ def test_totals_count_shared_runs_once_and_lists_are_folded() -> None:
     text = stored_runs.status(runs, PAPERS)
     assert "| Toys | 1 | 1 | 1.0 h | 30 min |" in text
     assert "| **Together** | 1 | 1 | 1.0 h | 30 min |" in text
-    assert "{dropdown} Toys: 2 runs" in text
+    assert "{dropdown} Toys: 2 runs, 1 of them shared by two experiments and counted once" in text
+    assert "{dropdown} Toys: 1 runs\n" in stored_runs.status(runs[:1], PAPERS)
     assert "| toy/a | book | g-ppo | as coded | 0, 1 | 1,000 | 2.0 h | 1.0 h |" in text
     assert "{dropdown} Nothing yet" not in text
 
@@ -124,16 +125,29 @@ def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
     )
     text = stored_runs.hyperparameters(runs)
     assert "In all: epochs 4; hidden 64, 64." in text
-    assert "| Experiments | learning rate |" in text
-    assert "| toy/a (book) | 0.0003 |" in text
-    assert "toy/b (book), toy/c (book)</details> | 0.01 |" in text
+    assert "| Setting | toy/a (book) | <details>" in text
+    assert "toy/b (book), toy/c (book)</details> |\n" in text
+    assert "| learning rate | 0.0003 | 0.01 |" in text
     assert "alpha" not in text
+
+
+def test_many_sets_of_hyperparameters_say_what_is_not_the_most_common() -> None:
+    rates = [0.1, 0.2, 0.3, 0.1, 0.4]
+    configs = [config(learning_rate=rate, epochs=4 + (n == 3)) for n, rate in enumerate(rates)]
+    runs = pd.DataFrame(
+        [RUN | {"config": c, "experiment": f"toy/{n}"} for n, c in enumerate(configs)]
+    )
+    text = stored_runs.hyperparameters(runs)
+    assert "The most common: epochs 4; learning rate 0.1." in text
+    assert "| toy/2 (book) | learning rate 0.3 |" in text
+    assert "| toy/3 (book) | epochs 5 |" in text
+    assert "| toy/0 (book) | \N{EN DASH} |" in text
 
 
 def test_many_experiments_open_on_demand() -> None:
     runs = pd.DataFrame([RUN | {"config": config(), "experiment": f"toy/{n}"} for n in "abcd"])
     folded = "<details><summary>toy/a (book) and 3 more</summary>toy/a (book), toy/b (book), "
-    assert folded in stored_runs.hyperparameters(runs)
+    assert f"| Experiments |\n| --- |\n| {folded}" in stored_runs.hyperparameters(runs)
 
 
 @pytest.mark.parametrize(

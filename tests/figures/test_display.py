@@ -201,21 +201,21 @@ def test_claims_are_text_in_a_terminal() -> None:
     assert "signed" not in lines[3]
 
 
-def test_a_claim_is_one_row_of_a_page_with_its_verdicts_first() -> None:
+def test_a_claim_is_one_row_of_a_page_with_its_verdicts_behind_it() -> None:
     html = claim_box([EXACT, TRAINED, OURS])._repr_html_()
     assert html.count("<tr>") == 3
     assert re.findall("<th [^>]*>([^<]*)", html) == [
-        "as published", "as coded", "reported", "claim",
+        "claim", "as published", "as coded", "reported",
     ]  # fmt: skip
     row = html.split("<tr>")[3]
-    assert row.index('class="verdict verdict-direction-only"') < row.index("signed &lt; squared")
+    assert row.index("signed &lt; squared") < row.index('class="verdict verdict-direction-only"')
     theirs, ours = row.split('<small style="display: block">')
     assert ">direction only</strong><br>0.03112 [0.02, 0.041]<br>" in theirs
     assert '<small class="aside">bias, 1 &lt; 2</small>' in theirs
     assert "the authors&#x27; settings, 10 runs, 2,000 steps" in theirs
     assert ">our settings: inconclusive</strong><br>0.5" in ours
     assert "measure: code, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
-    assert "signed &lt; squared (Section 2.3) <code>elbert-01</code></td>" in html
+    assert "<code>elbert-01</code> signed &lt; squared (Section 2.3)</td>" in html
     assert html == claim_box([EXACT, TRAINED, OURS])._repr_html_()
 
 

@@ -87,6 +87,7 @@ def test_nothing_of_one_run_stays_behind(source: Path) -> None:
 def test_first_parameter_is_the_book_profile(source: Path) -> None:
     (cell,) = [cell for cell in code(source) if "parameters" in tags(cell)]
     assert 'profile = "book"' in cell.source
+    assert "remove-input" in tags(cell), "a reader of the book cannot set it"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)

@@ -91,7 +91,7 @@ class ClaimBox:
         )
 
     def _repr_html_(self) -> str:
-        """Write one row per claim, its verdicts first, so that a narrow screen shows them.
+        """Write one row per claim, which is said first, so that the words behind it have a subject.
 
         Each variant has a column; the verdicts by several measures, and on other settings, stand
         in it below each other.
@@ -99,13 +99,13 @@ class ClaimBox:
         variants = list(dict.fromkeys(row["variant"] for row in self.rows))
         names = [plain(variant) for variant in variants] if len(variants) > 1 else ["verdict"]
         reported = any(row["reported"] is not None for row in self.rows)
-        head = [*names, *["reported"] * reported, "claim"]
+        head = ["claim", *names, *["reported"] * reported]
         body = [
             [
+                f"<code>{html.escape(group[0]['id'])}</code> {html.escape(_claim(group[0]))}"
+                + change_marks(group[0]),
                 *(verdict_cell([row for row in group if row["variant"] == v]) for v in variants),
                 *[reported_cell(group)] * reported,
-                f"{html.escape(_claim(group[0]))} <code>{html.escape(group[0]['id'])}</code>"
-                + change_marks(group[0]),
             ]
             for group in self._claims()
         ]
