@@ -38,6 +38,8 @@ MEASURES = {
     "text": "as the text of the paper defines it",
     "figure": "as the figures of the paper plot it",
     "in_use": "while the method massages, as the text has it in use",
+    "as_reported": "at the end of curves that are smoothed as the authors' are",
+    "last_policy": "of the policy at the end of training",
     "late": "over the last fifth of an episode",
     "end": "at the end of an episode",
 }
