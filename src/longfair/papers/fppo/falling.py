@@ -17,17 +17,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from longfair.papers.fppo import measures
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.protocol import Evaluation, train_and_evaluate
 from longfair.runs.experiment import Arm, Experiment, protocol
-from longfair.runs.tables import rows
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from longfair.papers.protocol import Snapshots
     from longfair.papers.setting import Setting
     from longfair.runs.checkpoints import Checkpoint
@@ -36,6 +35,9 @@ FloatArray = NDArray[np.float64]
 
 TOLD = ("flips", "loans", "profit", "share_reward", "share_penalty", "share_bonus")
 """What is told of a rollout, beside the chances of both groups."""
+
+EPISODES = 10
+"""Episodes of the evaluation: a point of the figure takes as many (`measures.LENDING_EPISODES`)."""
 
 MEASURE = "longfair.papers.fppo.falling:lending_training"
 
@@ -60,6 +62,11 @@ class LoggedPPO(TrunkPPO):
 @protocol("fppo-lending-training")
 def lending_training(evaluation: Evaluation) -> pd.DataFrame:
     """Report an evaluation in lending, and the log of the training."""
+    import pandas as pd
+
+    from longfair.papers.fppo import measures
+    from longfair.runs.tables import rows
+
     (log,) = evaluation.snapshots.policies
     frames = [measures.lending(evaluation)]
     for name in TOLD:
@@ -106,11 +113,10 @@ def shares_of_spread(terms: FloatArray, weights: Sequence[float], scaled: bool) 
 def _arm(profile: str) -> Arm:
     strategy, _ = CASE.methods(as_coded=True)["f-ppo"]
     setting = CASE.setting(strategy, profile, "as_coded")
-    episodes = min(setting.evaluating.final_episodes, measures.LENDING_EPISODES)
     setting = replace(
         setting,
         learning=LoggedPPO(**vars(setting.learning)),
-        evaluating=replace(setting.evaluating, final_episodes=episodes, measure=MEASURE),
+        evaluating=replace(setting.evaluating, final_episodes=EPISODES, measure=MEASURE),
     )
     return Arm("f-ppo", "as_coded", setting, train_and_evaluate, "F-PPO, its training logged")
 
