@@ -459,10 +459,9 @@ runs.say(
 # as coded, nearly all the price of this search. At tighter tolerances it can keep them by hardly
 # lending at all. What would change our mind:
 #
-# - **A search that reaches the exact frontier.** Scaled inputs, more elites or networks that see
-#   the step might; we have tried none of them. As coded the step is not needed for it
-#   (`fairmdp-without-the-step`). Then the trade-off of Figure 1 would shrink to the price that the
-#   problem has.
+# - **A search that reaches the exact frontier.** Scaled inputs or more elites might; neither was
+#   tried. As coded the step is not needed for it (`fairmdp-without-the-step`). Then the trade-off of
+#   Figure 1 would shrink to the price that the problem has.
 # - **Another rule for rewards that are not positive.** Linear weights need one, and the paper gives
 #   none. Ours gives such elites next to no weight.
 

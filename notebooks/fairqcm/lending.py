@@ -451,8 +451,7 @@ runs.say(
 
 # %% [markdown]
 # The memory and FairQCM's larger minibatches each bring a clear gain, as published and as coded.
-# With the same memory imagining brings nothing over training: no gain can be seen with small
-# minibatches, and with large ones Min is ahead. With Full's memory it costs points, too.
+# With the same memory imagining brings nothing over training. With Full's memory it costs points.
 #
 # ## Real-valued credit
 #
@@ -542,15 +541,14 @@ runs.differences(
 #
 # What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and
 # imagined rewards that keep the fines, or the code's. Here a memory that forgets what the reward
-# does not need brings more than imagining does. The authors' printed curves could not be read, and
-# for real-valued credit nothing but a figure without parameters exists. What would change our mind:
+# does not need brings much, and imagining, with all else the same, nothing over training. What would
+# change our mind:
 #
 # - **Another fine.** With fines of the size of the unfairness, waste and a missed margin would
 #   decide less, and the order of the methods could change.
-# - **Longer training, or another learning rate.** All settings are the authors', and none was tuned
-#   for a method. [Beyond FairQCM](beyond.ipynb) changes them.
-# - **The authors' Gaussians.** Policies that learn nothing hardly change with the noise; learners
-#   might.
+# - **Longer training, or another learning rate.** All settings are the authors'.
+#   [Beyond FairQCM](beyond.ipynb) changes them.
+# - **The authors' Gaussians.** Learners might change with the noise.
 
 # %% [markdown]
 # ## Exercises

@@ -478,11 +478,9 @@ loans.say(
 # ## What it means
 #
 # The promise of the paper, both kinds of fairness at once at about the same profit, is not what its
-# method as coded delivers from run to run in this world. The example above needs massaging and an
-# undecided policy, and no regulariser: a rule that repairs the present at every step can forbid the
-# very loans from which fairness could grow. Runs without massaging go on lending. Whether massaging
-# alone (F-PPO-S) ends as F-PPO does, only such runs can tell; the table of all methods has them
-# where they are stored.
+# method as coded delivers from run to run. The example above needs no regulariser: a rule that
+# repairs the present at every step can forbid the very loans from which fairness could grow. Runs
+# without massaging go on lending.
 #
 # **What would change our mind?** A schedule that opens the band later, or a rule that does not flip
 # ties, and runs that still end so. *As published* has the second, among other changes, so its runs
