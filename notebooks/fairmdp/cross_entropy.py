@@ -460,8 +460,8 @@ runs.say(
 # lending at all. What would change our mind:
 #
 # - **A search that reaches the exact frontier.** Scaled inputs or more elites might; neither was
-#   tried. As coded the step is not needed for it (`fairmdp-without-the-step`). Then the trade-off of
-#   Figure 1 would shrink to the price that the problem has.
+#   tried. As coded the step is not needed for it (`fairmdp-without-the-step`). Then the trade-off
+#   of Figure 1 would shrink to the price that the problem has.
 # - **Another rule for rewards that are not positive.** Linear weights need one, and the paper gives
 #   none. Ours gives such elites next to no weight.
 

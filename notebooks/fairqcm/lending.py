@@ -451,7 +451,8 @@ runs.say(
 
 # %% [markdown]
 # The memory and FairQCM's larger minibatches each bring a clear gain, as published and as coded.
-# With the same memory imagining brings nothing over training. With Full's memory it costs points.
+# With the same memory imagining brings nothing over training.
+# With Full's memory it costs points.
 #
 # ## Real-valued credit
 #
@@ -541,8 +542,8 @@ runs.differences(
 #
 # What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and
 # imagined rewards that keep the fines, or the code's. Here a memory that forgets what the reward
-# does not need brings much, and imagining, with all else the same, nothing over training. What would
-# change our mind:
+# does not need brings much, and imagining, with all else the same, nothing over training. What
+# would change our mind:
 #
 # - **Another fine.** With fines of the size of the unfairness, waste and a missed margin would
 #   decide less, and the order of the methods could change.
