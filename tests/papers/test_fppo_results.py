@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from longfair.figures import Words
 from longfair.papers import registry
 from longfair.papers.fppo import results as fppo
-from longfair.papers.page import Runs
+from longfair.papers.page import Page, Runs
+from longfair.runs.store import Store
 
 COLUMNS = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
 METRICS = ("end_cash", "end_long_term_gap")
@@ -196,10 +198,9 @@ def test_massaging_in_training_is_held_against_runs_without_it() -> None:
     )
 
 
-def test_what_is_not_made_yet_is_named_in_one_line() -> None:
-    empty = TWO_KINDS.showing(TWO_KINDS.results.iloc[:0])
-    words = fppo.each_other({"lending": empty, "again": empty})
+def test_what_is_not_made_yet_is_named_in_one_line(tmp_path: Path) -> None:
+    words = fppo.each_other(Page("book", store=Store(tmp_path)), "lending")
     assert repr(words) == (
         "None of these runs has been made yet. What makes them: "
-        "`longfair run fppo/lending fppo/lending --profile book`."
+        "`longfair run fppo/beyond-lending-fppo fppo/beyond-lending-elbert --profile book`."
     )
