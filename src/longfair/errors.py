@@ -34,7 +34,7 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     str
         One clause for the end of an error message. Few allowed names are all told, many counted. A
         name with the same numbers comes first, with or without zeros before them; then those that
-    begin with what was given.
+        begin with what was given.
     """
     names = sorted(allowed)
     same = [one for one in names if _without_zeros(one) == _without_zeros(name)]

@@ -103,14 +103,12 @@ def _table(
     about: Callable[[Experiment, Arm], str],
 ) -> Table:
     """Count the runs of experiments, in a row for each that they are about."""
-    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    counts: dict[str, dict[str, Counter[State]]] = defaultdict(lambda: defaultdict(Counter))
     missing: Counter[str] = Counter()
     for one in experiments:
         for profile in one.arms:
             for run, state in states(store, one, profile):
-                told = (
-                    f"{state.status} {state.reason}" if state.status == ELSEWHERE else state.status
-                )
+                told = state if state.status == ELSEWHERE else State(state.status)
                 counts[about(one, run.arm)][profile][told] += 1
                 missing[profile] += state.status == "missing"
     profiles = sorted({profile for found in counts.values() for profile in found}, key=_order)
@@ -126,16 +124,17 @@ def _order(profile: str) -> tuple[int, str]:
     return (("book", "paper").index(profile), "") if profile in ("book", "paper") else (2, profile)
 
 
-def _cell(counts: Counter[str]) -> str:
+def _cell(counts: Counter[State]) -> str:
     """Write a count as in "188 of 210, 60 of them as book, 2 stale"."""
     if not counts:
         return "none"
-    others = [f"{counts[name]:,} {name}" for name in ("stale", "damaged") if counts[name]]
-    twins = {
-        told.removeprefix(ELSEWHERE).strip(): number
-        for told, number in counts.items()
-        if told.startswith(ELSEWHERE)
-    }
-    stored = counts["fresh"] + sum(twins.values())
-    same = [f"{number:,} of them as {profile}" for profile, number in sorted(twins.items())]
-    return ", ".join([f"{stored:,} of {counts.total():,}", *same, *others])
+    of = Counter[str]()
+    for state, number in counts.items():
+        of[state.status] += number
+    others = [f"{of[name]:,} {name}" for name in ("stale", "damaged") if of[name]]
+    same = [
+        f"{number:,} of them as {state.reason}"
+        for state, number in sorted(counts.items(), key=lambda told: told[0].reason)
+        if state.status == ELSEWHERE
+    ]
+    return ", ".join([f"{of['fresh'] + of[ELSEWHERE]:,} of {of.total():,}", *same, *others])
