@@ -137,6 +137,19 @@ def test_a_run_of_two_experiments_is_executed_once(store: Store, diary: Path) ->
     assert pd.isna(origin["new"])
 
 
+def test_a_run_of_two_profiles_is_executed_once(store: Store, diary: Path) -> None:
+    first = toy_experiment(diary=str(diary))
+    both = replace(first, arms=first.arms | {"book": first.arms["smoke"]})
+    in_threads(plan(both, "smoke", seeds=1), store)
+    executed = len(list(diary.iterdir()))
+    summary = in_threads(plan(both, "book", seeds=1), store)
+    assert not summary.finished
+    assert len(list(diary.iterdir())) == executed
+    told = store.provenance(experiment="toy/lending", profile="book")
+    for method, variant, same_as in zip(told.method, told.variant, told.same_as, strict=True):
+        assert same_as == f"toy/lending/smoke/{method}.{variant}.000"
+
+
 def test_a_changed_setting_is_computed_again(store: Store) -> None:
     in_threads(plan(toy_experiment(), "smoke", seeds=1), store)
     changed = plan(toy_experiment(seconds=0.001), "smoke", seeds=1)

@@ -239,10 +239,11 @@ class Store:
         return State("stale", "; ".join(key.differences(then)) or "other key")
 
     def twin(self, run: Run) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        """Find the result of the very same run in another experiment.
+        """Find the result of the very same run in another experiment or profile.
 
         Experiments overlap: the usual value of a setting that is varied is a method of the main
-        comparison. The same key means the same settings, seed, revisions and versions.
+        comparison. Profiles overlap where the book has the authors' settings. The same key means
+        the same settings, seed, revisions and versions.
 
         Parameters
         ----------
@@ -256,7 +257,7 @@ class Store:
             there is no such result.
         """
         for entry in self.index.with_key(run_key(run).digest):
-            if not entry.path.startswith(f"{run.experiment}/"):
+            if not entry.path.startswith(f"{run.experiment}/{run.profile}/"):
                 with contextlib.suppress(DamagedResultError):
                     table, provenance = files.read(self.root / entry.path)
                     same_as = entry.path.removesuffix(ENDING)
@@ -373,8 +374,8 @@ class Store:
             entries of the provenance: ``key``, ``config``, ``revisions``, ``versions``, ``source``,
             ``wall_seconds``, ``core_seconds``, ``steps``, ``steps_per_second``, ``processor``,
             ``cores``, ``system``, ``python``, ``features``, ``kernels``, ``commit``, ``dirty``,
-            ``finished``, ``longfair``, ``same_as``: the run of another experiment that this one was
-            taken over from, see `twin`.
+            ``finished``, ``longfair``, ``same_as``: the run that this one was taken over from, see
+            `twin`.
 
         Raises
         ------
