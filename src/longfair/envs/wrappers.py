@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.compiling import njit
 from longfair.envs.vector import Batch
 from longfair.errors import UsageError
 from longfair.settings import Count, NonNegative, Range, validated
@@ -240,7 +241,7 @@ class WindowStatistics(AppendedMemory):
         self._observed(observation)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        self._rates.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+        self._rates.add(info["supply"], info["demand"])
         self._shares.add(self._applicants)
         self._seen += 1
 
@@ -284,7 +285,7 @@ class WindowRates(AppendedMemory):
         self._window.forget(copies)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        self._window.add(np.concatenate([info["supply"], info["demand"]], axis=1))
+        self._window.add(info["supply"], info["demand"])
 
     def _memory(self) -> Float32Array:
         supply, demand = halves(self._window.total)
@@ -313,18 +314,30 @@ class Window:
         self._position = 0
         self.total = np.zeros(shape, dtype)
 
-    def add(self, row: NDArray[Any]) -> None:
-        """Take in the newest row (N, K) and forget the oldest."""
-        slot = self._rows[self._position]
-        self.total -= slot
-        slot[:] = row
-        self.total += slot
+    def add(self, *parts: NDArray[Any]) -> None:
+        """Take in the newest row (N, K), in one or several parts, and forget the oldest."""
+        slot, start = self._rows[self._position], 0
+        for part in parts:
+            _replace(slot, self.total, part, start)
+            start += part.shape[1]
         self._position = (self._position + 1) % len(self._rows)
 
     def forget(self, copies: slice | NDArray[np.bool_]) -> None:
         """Forget all rows of some copies."""
         self._rows[:, copies] = 0.0
         self.total[copies] = 0.0
+
+
+@njit(cache=True)
+def _replace(slot: NDArray[Any], total: NDArray[Any], part: NDArray[Any], start: int) -> None:
+    """Write a part (N, J) over a slot's numbers (N, K) from `start` on; `total` sums all slots."""
+    copies, numbers = part.shape
+    for copy in range(copies):
+        for number in range(numbers):
+            column = start + number
+            total[copy, column] -= slot[copy, column]
+            slot[copy, column] = part[copy, number]
+            total[copy, column] += slot[copy, column]
 
 
 def halves(totals: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -80,34 +80,74 @@ def debiased_distance(first: FloatArray, second: FloatArray) -> float:
     if diameter <= 0.0:
         return 0.0
     schedule = _schedule(diameter)
-    own = 0.5 * (own_cost(first, schedule) + own_cost(second, schedule))
-    return smoothed_cost(first, second, schedule) - own
+    own_of_first = own_cost(_costs(first, first), schedule)
+    own_of_second = own_cost(_costs(second, second), schedule)
+    between = smoothed_cost(_costs(first, second), _costs(second, first), schedule)
+    return between - 0.5 * (own_of_first + own_of_second)
 
 
 @njit(cache=True)
-def own_cost(sample: FloatArray, schedule: FloatArray) -> float:
-    """Return the smoothed cost of moving a sample (K,) onto itself: both potentials are one."""
-    potential = _softmin(sample, sample, np.zeros(len(sample)), schedule[0])
+def own_cost(costs: FloatArray, schedule: FloatArray) -> float:
+    """Return the smoothed cost of moving a sample onto itself: both potentials are one.
+
+    Parameters
+    ----------
+    costs
+        Of moving every point to every other, (K, K).
+    schedule
+        Values of the smoothing.
+    """
+    exponents, softmin, potential = np.zeros((3, len(costs)))
+    _softmin(softmin, exponents, costs, potential, schedule[0])
+    potential[:] = softmin
     for epsilon in schedule:
-        potential = 0.5 * (potential + _softmin(sample, sample, potential, epsilon))
-    return 2.0 * float(_softmin(sample, sample, potential, schedule[-1]).mean())
+        _softmin(softmin, exponents, costs, potential, epsilon)
+        _halfway(potential, softmin)
+    _softmin(softmin, exponents, costs, potential, schedule[-1])
+    return 2.0 * float(softmin.mean())
 
 
 @njit(cache=True)
-def smoothed_cost(first: FloatArray, second: FloatArray, schedule: FloatArray) -> float:
-    """Return the smoothed cost of moving one sample (K,) onto the other, by its dual potentials."""
-    zero = np.zeros(len(first))
-    of_first = _softmin(first, second, zero, schedule[0])
-    of_second = _softmin(second, first, zero, schedule[0])
+def smoothed_cost(there: FloatArray, back: FloatArray, schedule: FloatArray) -> float:
+    """Return the smoothed cost of moving one sample onto another, by its dual potentials.
+
+    Parameters
+    ----------
+    there, back
+        Costs of moving every point of the one to every point of the other, (K, K).
+    schedule
+        Values of the smoothing.
+    """
+    exponents, new_of_first, new_of_second, of_first, of_second = np.zeros((5, len(there)))
+    _softmin(new_of_first, exponents, there, of_second, schedule[0])
+    _softmin(new_of_second, exponents, back, of_first, schedule[0])
+    of_first[:], of_second[:] = new_of_first, new_of_second
     for epsilon in schedule:
         # Both sides move halfway at once; the library does not take turns.
-        new_of_first = _softmin(first, second, of_second, epsilon)
-        new_of_second = _softmin(second, first, of_first, epsilon)
-        of_first = 0.5 * (of_first + new_of_first)
-        of_second = 0.5 * (of_second + new_of_second)
-    last_of_first = _softmin(first, second, of_second, schedule[-1])
-    last_of_second = _softmin(second, first, of_first, schedule[-1])
-    return float(last_of_first.mean() + last_of_second.mean())
+        _softmin(new_of_first, exponents, there, of_second, epsilon)
+        _softmin(new_of_second, exponents, back, of_first, epsilon)
+        _halfway(of_first, new_of_first)
+        _halfway(of_second, new_of_second)
+    _softmin(new_of_first, exponents, there, of_second, schedule[-1])
+    _softmin(new_of_second, exponents, back, of_first, schedule[-1])
+    return float(new_of_first.mean() + new_of_second.mean())
+
+
+@njit(cache=True)
+def _costs(points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the library's distances (K, K) between points (K,) and others (K,)."""
+    costs = np.empty((len(points), len(others)))
+    for i in range(len(points)):
+        for j in range(len(others)):
+            costs[i, j] = max(abs(points[i] - others[j]), SHORTEST)
+    return costs
+
+
+@njit(cache=True)
+def _halfway(potential: FloatArray, target: FloatArray) -> None:
+    """Move a potential (K,) halfway to another, in place."""
+    for i in range(len(potential)):
+        potential[i] = 0.5 * (potential[i] + target[i])
 
 
 @njit(cache=True)
@@ -123,23 +163,37 @@ def _schedule(diameter: float) -> FloatArray:
 
 @njit(cache=True)
 def _softmin(
-    points: FloatArray, others: FloatArray, potential: FloatArray, epsilon: float
-) -> FloatArray:
-    """Return for every point (K,) the smoothed least of cost less potential over the others."""
-    softmin = np.empty(len(points))
-    exponents = np.empty(len(others))
-    for i in range(len(points)):
+    softmin: FloatArray,
+    exponents: FloatArray,
+    costs: FloatArray,
+    potential: FloatArray,
+    epsilon: float,
+) -> None:
+    """Write for every point (K,) the smoothed least of cost less potential over the others.
+
+    Parameters
+    ----------
+    softmin
+        Written to, (K,).
+    exponents
+        Room to work in, (K,).
+    costs
+        Of moving every point to every other, (K, K).
+    potential
+        Of the others, (K,).
+    epsilon
+        The smoothing.
+    """
+    for i in range(len(costs)):
         largest = -np.inf
-        for j in range(len(others)):
-            cost = max(abs(points[i] - others[j]), SHORTEST)
-            exponents[j] = (potential[j] - cost) / epsilon
+        for j in range(len(potential)):
+            exponents[j] = (potential[j] - costs[i, j]) / epsilon
             largest = max(largest, exponents[j])
         total = 0.0
-        for j in range(len(others)):
+        for j in range(len(potential)):
             below = exponents[j] - largest
             if below == 0.0:
                 total += 1.0
             elif below > NEGLIGIBLE:
                 total += math.exp(below)
-        softmin[i] = -epsilon * (largest + math.log(total / len(others)))
-    return softmin
+        softmin[i] = -epsilon * (largest + math.log(total / len(potential)))

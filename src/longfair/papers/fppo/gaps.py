@@ -168,20 +168,18 @@ class LendingGaps(Gaps):
         # In a row: which score of which group, and then what massaging is told.
         self._num_counts = self._groups * self._scores
         self._seen = Window(window, (copies, self._num_counts + 2 * self._groups), np.float64)
-        self._applicant = np.zeros((copies, self._groups, self._scores))
 
     def _forget(self, copies: Any) -> None:
         self._rates.forget(copies)
         self._seen.forget(copies)
 
     def _remember(self, info: dict[str, Any]) -> None:
-        outcome = [info["supply"], info["demand"]]
-        self._rates.add(np.concatenate(outcome, axis=1))
+        supply, demand = info["supply"], info["demand"]
+        self._rates.add(supply, demand)
         if not self.as_coded:
-            demand = self._applicant @ self._repay
-            outcome = [demand * self._accepted, demand]
-        applicant = self._applicant.reshape(len(self._applicant), -1)
-        self._seen.add(np.concatenate([applicant, *outcome], axis=1))
+            demand = self._demand
+            supply = demand * self._accepted
+        self._seen.add(self._applicant.reshape(len(self._applicant), -1), supply, demand)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step; see `FairVectorEnv.step`."""
@@ -193,21 +191,19 @@ class LendingGaps(Gaps):
         return gaps
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
-        counts = self._seen.total[:, : self._num_counts].reshape(self._applicant.shape)
+        counts = self._seen.total[:, : self._num_counts].reshape(-1, self._groups, self._scores)
         gaps: FloatArray = self._distance(counts)
         return gaps
 
     def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
-        score = observation[:, : self._scores]
-        group = observation[:, self._scores : self._scores + self._groups].astype(np.float64)
-        self._applicant = group[:, :, None] * score[:, None, :]
         if self.as_coded:
             repays = self.env.unwrapped.repays  # type: ignore[attr-defined]  # checked above
-            adds = group * repays[:, None]
         else:
-            adds = self._applicant @ self._repay
+            repays = observation[:, : self._scores] @ self._repay
+        facts = applicant_of(observation, self._groups, self._scores, repays)
+        self._applicant, self._demand = facts
         supply, demand = halves(self._seen.total[:, self._num_counts :].copy())
-        return {"window_supply": supply, "window_demand": demand, "applicant_demand": adds}
+        return {"window_supply": supply, "window_demand": demand, "applicant_demand": self._demand}
 
 
 class AttentionGaps(Gaps):
@@ -349,6 +345,32 @@ class EpidemicGaps(Gaps):
 
 
 # Gaps of counts, compiled: they are taken after every step of training. -------------------------
+
+
+@njit(cache=True)
+def applicant_of(
+    observation: NDArray[np.float32], groups: int, scores: int, repays: NDArray[Any]
+) -> tuple[FloatArray, FloatArray]:
+    """Return which score of which group applies (N, G, K), and what that adds to demand (N, G).
+
+    Parameters
+    ----------
+    observation
+        Shape (N, K + G + ...): score and then group of the applicant, each one in ones and zeros.
+    groups, scores
+        Numbers G and K.
+    repays
+        Shape (N,): whether the applicant repays, or with which chance.
+    """
+    copies = len(repays)
+    applicant, demand = np.empty((copies, groups, scores)), np.empty((copies, groups))
+    for copy in range(copies):
+        for group in range(groups):
+            member = np.float64(observation[copy, scores + group])
+            demand[copy, group] = member * repays[copy]
+            for score in range(scores):
+                applicant[copy, group, score] = member * observation[copy, score]
+    return applicant, demand
 
 
 @njit(cache=True)

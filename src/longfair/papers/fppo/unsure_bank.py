@@ -65,12 +65,12 @@ def _played(
     """Return the shares of good and of bad applicants that got a loan, and the mean profit."""
     env, rng = CASE.worlds[variant].make(copies, steps), np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
+    accept = np.full(copies, chance)
     given, came, profit = np.zeros(2), np.zeros(2), 0.0
     for _ in range(steps):
         actions = (rng.random(copies) < chance).astype(np.int64)
-        taken = np.where(actions == 1, chance, 1.0 - chance)
         gaps = gaps_of_decisions(*(info[name] for name in WINDOW_FACTS))
-        actions = massaged(actions, taken, gaps, band, VARIANTS[variant])
+        actions = massaged(actions, accept, gaps, band, VARIANTS[variant])
         good = env.unwrapped.repays  # type: ignore[attr-defined]  # of longfair
         for kind, own in enumerate((good, ~good)):
             given[kind] += actions[own].sum()

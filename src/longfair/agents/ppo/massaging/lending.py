@@ -75,6 +75,5 @@ class LendingFPPO(FPPOL):
             return moment.actions
         logits = moment.output.astype(np.float64)
         accept = 1.0 / (1.0 + np.exp(logits[:, 0] - logits[:, 1]))
-        chance = np.where(moment.actions == 1, accept, 1.0 - accept)
         gaps = gaps_of_decisions(*(moment.info[name] for name in NEEDS[len(GAPS) :]))
-        return massaged(moment.actions, chance, gaps, self.band(moment.rollout), self.flips_ties)
+        return massaged(moment.actions, accept, gaps, self.band(moment.rollout), self.flips_ties)

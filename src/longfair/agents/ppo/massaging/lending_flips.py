@@ -13,14 +13,14 @@ from longfair.agents.ppo.strategy import FloatArray
 
 @njit(cache=True)
 def massaged(
-    actions: NDArray[Any], chance: FloatArray, gaps: FloatArray, band: float, as_coded: bool
+    actions: NDArray[Any], accept: FloatArray, gaps: FloatArray, band: float, as_coded: bool
 ) -> NDArray[Any]:
     """Flip the unsure decisions whose opposite is fairer.
 
     Parameters
     ----------
-    actions, chance
-        (N,): 0 or 1, and the probability with which it was chosen.
+    actions, accept
+        (N,): 0 or 1, and the probability of 1.
     gaps
         (N, 2): short-term gap after a refusal and after an approval.
     band
@@ -30,11 +30,12 @@ def massaged(
     """
     changed = actions.copy()
     for copy, action in enumerate(actions):
+        chance = accept[copy] if action == 1 else 1.0 - accept[copy]
         present, opposite = gaps[copy, action], gaps[copy, 1 - action]
         if as_coded:
-            flip = band <= chance[copy] <= 1.0 - band and present >= opposite
+            flip = band <= chance <= 1.0 - band and present >= opposite
         else:
-            flip = abs(2.0 * chance[copy] - 1.0) < 1.0 - 2.0 * band and present > opposite
+            flip = abs(2.0 * chance - 1.0) < 1.0 - 2.0 * band and present > opposite
         if flip:
             changed[copy] = 1 - action
     return changed
