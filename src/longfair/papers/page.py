@@ -317,6 +317,7 @@ class Runs:
         thin_lines: bool = True,
         beside: Sequence[str] | None = None,
         across: str | None = None,
+        every: int | None = None,
     ) -> Figure | None:
         """Draw a metric during training; None without runs.
 
@@ -334,8 +335,10 @@ class Runs:
             In place of the look's.
         across
             What is on the horizontal axis, if not training steps.
+        every
+            Average so many neighbouring points, in place of the look's number.
         """
-        every = self.look.every.get(self.profile, 1)
+        every = every or self.look.every.get(self.profile, 1)
         runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
         runs = runs[runs["method"].isin(list(methods))] if methods else runs
         if runs.empty:
@@ -373,6 +376,7 @@ class Runs:
         across: tuple[str, str] | None = None,
         beside: Sequence[str] = (),
         points: pd.DataFrame | None = None,
+        frontier: pd.DataFrame | None = None,
     ) -> Figure | None:
         """Draw one metric against another; None without runs.
 
@@ -388,6 +392,8 @@ class Runs:
             Policies without training that are drawn as points with names.
         points
             Columns method, reward, bias: further points with names.
+        frontier
+            Columns reward, bias: points that a black line joins.
         """
         up, right = across or self.look.across
         chosen = self.results[self.results["variant"].isin(list(variants))]
@@ -409,6 +415,7 @@ class Runs:
             bias_label=self.look.axes[right],
             styles=self.look.styles,
             logarithmic_beyond=self.look.logarithmic_beyond.get(up),
+            frontier=frontier,
         )
 
     def live_curves(
