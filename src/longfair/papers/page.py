@@ -20,6 +20,7 @@ from longfair.figures import (
     LineStyle,
     Words,
     claim_box,
+    folded,
     learning_curves,
     offer,
     show,
@@ -41,6 +42,9 @@ from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
 from longfair.wording import numeral
+
+ORIGIN = "Profile, versions and commits of this page, and its stored runs"
+"""What stands on the folded table of a page's origin."""
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
@@ -541,7 +545,7 @@ class Page:
         """Train while the reader waits; see `longfair.papers.live.live_runs`."""
         return live_runs(learners, run, lines)
 
-    def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> pd.DataFrame:
+    def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> Folded | Words:
         """Offer all final values to download, and say where the page came from.
 
         Parameters
@@ -556,7 +560,7 @@ class Page:
         folders = f"results/<experiment>/{self.profile}"
         offer(tables, "All final values, one row per run, to download", folders)
         provenance = pd.concat([runs.provenance() for runs in shown]) if shown else None
-        return origin(self.profile, packages, sources, provenance)
+        return folded(origin(self.profile, packages, sources, provenance), ORIGIN)
 
 
 def median_and_range(values: pd.Series[float], digits: int) -> str:
