@@ -322,17 +322,17 @@ people.say(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 people.show(
-    people.curve_figure("training_gap", "as_coded", methods=("f-ppo", "f-ppo-l"), every=10),
-    "Mean short-term gap after the steps of ten rollouts each, as coded.",
+    people.curve_figure("training_gap", "as_coded", methods=("f-ppo", "f-ppo-l"), every=5),
+    "Mean short-term gap after the steps of five rollouts each, as coded.",
     "figure_2c",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 people.show(
     people.curve_figure(
-        "training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l"), every=10
+        "training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l"), every=5
     ),
-    "The standard deviation of that gap within a rollout, averaged over ten rollouts each; the "
+    "The standard deviation of that gap within a rollout, averaged over five rollouts each; the "
     "paper shows it, too.",
     "figure_2c_deviation",
 )

@@ -97,7 +97,8 @@ def _size(axes: Axes, name: str, size: float) -> np.ndarray:
 def _inside(places: np.ndarray, left: float, right: float) -> np.ndarray:
     """Move rectangles (K, 4) across as little as possible, so that they lie inside a panel."""
     moved = np.maximum(left - places[:, 0], 0.0) - np.maximum(places[:, 2] - right, 0.0)
-    return places + moved[:, None] * np.array([1.0, 0.0, 1.0, 0.0])
+    inside: np.ndarray = places + np.multiply.outer(moved, [1.0, 0.0, 1.0, 0.0])
+    return inside
 
 
 def _leading(origin: np.ndarray, ends: np.ndarray) -> np.ndarray:
