@@ -194,7 +194,7 @@ def test_claims_are_text_in_a_terminal() -> None:
     assert lines[0].split() == ["claim", "verdict", "ours", "reported", "rests", "on", "statement"]
     assert "as published, on 26 instances" in lines[1]
     assert "direction only 0.03112 [0.02, 0.041] (bias, 1 < 2) 0.023" in " ".join(lines[2].split())
-    assert "as coded, by the code's formula, the authors' settings, 10 runs, 2,000 steps" in lines[2]
+    assert "as coded, by the code's formula, the authors' settings, 10 runs, 2,000" in lines[2]
     assert "our settings: inconclusive  0.5 [0.02, 0.041]" in lines[3]
     assert "by the code's formula, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
     assert "signed < squared (Section 2.3)" in lines[2]
