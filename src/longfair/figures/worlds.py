@@ -138,7 +138,8 @@ def _write_names(axes: Axes, points: pd.DataFrame, narrow: bool) -> None:
     """Write the names of fixed rules where they cover no point."""
     places = axes.transData.transform(points[["right", "height"]].to_numpy(float))
     taken = [*np.hstack([places - 8, places + 8])]
-    for _, row in points[points["kind"] == "fixed"].iterrows():
+    fixed = points[points["kind"] == "fixed"].sort_values("right")  # from the left: least room
+    for _, row in fixed.iterrows():
         place = float(row["right"]), float(row["height"])
         taken += write_beside(axes, _in_lines(str(row["name"]), narrow), place, taken, size=9.0)
 
