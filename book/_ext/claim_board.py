@@ -20,7 +20,7 @@ from longfair.figures.claim_box import (
     reported_cell,
     verdict_cell,
 )
-from longfair.wording import plain
+from longfair.wording import by_measure, plain
 
 Row = Mapping[str, Any]
 
@@ -122,7 +122,7 @@ def _words(rows: Sequence[Row]) -> str:
         of_variant.setdefault(row["variant"], set()).add((row["answer"], row["fragile"]))
     about: dict[tuple[str, bool], dict[str, None]] = {}
     for row in first:
-        measure = row["measure"] if len(of_variant[row["variant"]]) > 1 else ""
+        measure = by_measure(row["measure"]) if len(of_variant[row["variant"]]) > 1 else ""
         whose = row["whose"] if row["settings"] not in ("", "authors") else ""
         which = plain(", ".join(filter(None, (row["variant"], measure, whose))))
         about.setdefault((row["answer"], row["fragile"]), {})[which] = None

@@ -26,7 +26,7 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
-from longfair.wording import numeral, plain, with_interval
+from longfair.wording import by_measure, numeral, plain, with_interval
 from markdown_table import table
 from repository import Repository
 
@@ -120,7 +120,7 @@ def _reported(sheet: Sheet) -> str:
         return ""
     error = f", give or take {reported['error']:g}" if reported["error"] else ""
     how = "in its text" if reported["how"] == "text" else f"{reported['how']}{error}"
-    by = f" by the measure *{plain(reported['measure'])}*" if reported["measure"] else ""
+    by = f" {by_measure(reported['measure'])}" if reported["measure"] else ""
     return f"The paper reports {reported['value']:g}{by} ({how})."
 
 
@@ -143,7 +143,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield badge(row["answer"], row["answer"] + " (fragile)" * row["fragile"])
     nothing = "\N{EN DASH}"
     yield plain(row["variant"])
-    yield html.escape(plain(row["measure"])) or nothing
+    yield html.escape(by_measure(row["measure"])) or nothing
     yield row["whose"] or nothing
     found = row["estimate"]
     number = nothing if found is None else with_interval(found, row["interval"])
@@ -156,7 +156,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _detail(row: Mapping[str, Any]) -> str:
-    which = ", ".join(filter(None, (plain(row["variant"]), plain(row["measure"]))))
+    which = ", ".join(filter(None, (plain(row["variant"]), by_measure(row["measure"]))))
     return f"*{which}.* {escaped(row['detail'])}"
 
 
@@ -180,7 +180,7 @@ def naming(text: str) -> str:
 def _measures(sheet: Sheet) -> str:
     """Say what the measures of the verdicts mean."""
     used = dict.fromkeys(row["measure"] for row in sheet["verdicts"] if row["measure"])
-    return "; ".join(f"*{plain(name)}*: {MEASURES[name]}" for name in used) + "." * bool(used)
+    return "; ".join(f"*{by_measure(name)}*: {MEASURES[name]}" for name in used) + "." * bool(used)
 
 
 def _figure(sheet: Sheet, words: str) -> Iterator[str]:
@@ -238,7 +238,7 @@ def _beside(sheet: Sheet) -> str:
 def _found(sheet: Sheet) -> str:
     """Say which words or answers the claim got, for those who cannot see its figure."""
     words = {
-        " ".join((row["answer"], plain(row["variant"]), plain(row["measure"]))).strip(): None
+        " ".join((row["answer"], plain(row["variant"]), by_measure(row["measure"]))).strip(): None
         for row in headlines(sheet["verdicts"])
     }
     return f"{sheet['id']}: {', '.join(words)}"
@@ -261,7 +261,7 @@ def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:
     for measure, words in rule["words"].items():
         by_words[words].append(measure)
     for words, measures in by_words.items():
-        which = f" by {' and '.join(map(plain, measures))}" if len(by_words) > 1 else ""
+        which = f" {' and '.join(map(by_measure, measures))}" if len(by_words) > 1 else ""
         said = "It is reproduced" if sheet["asked"] == "paper" else "The answer is yes"
         yield f"{said}{which} if {escaped(words)}."
     yield (

@@ -194,7 +194,7 @@ forms["alpha-attention-harder"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-attention-harder"].curves(
     "reward",
     "as_coded",
@@ -242,7 +242,7 @@ folded(forms["alpha-infectious-harder"].table(shown), "Final values, infectious,
 # %% tags=["nbval-check-output", "hide-input"]
 folded(forms["alpha-attention"].table(shown), "Final values, attention")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-lending"].curves(
     "bias",
     "as_coded",
@@ -260,7 +260,7 @@ forms["alpha-lending"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-infectious"].curves(
     "bias",
     "as_coded",
@@ -269,7 +269,7 @@ forms["alpha-infectious"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-infectious"].curves(
     "reward",
     "as_coded",
@@ -278,7 +278,7 @@ forms["alpha-infectious"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-infectious-harder"].curves(
     "bias",
     "as_coded",
@@ -287,7 +287,7 @@ forms["alpha-infectious-harder"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-infectious-harder"].curves(
     "reward",
     "as_coded",
@@ -296,7 +296,7 @@ forms["alpha-infectious-harder"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-attention"].curves(
     "bias",
     "as_coded",
@@ -305,7 +305,7 @@ forms["alpha-attention"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-attention"].curves(
     "reward",
     "as_coded",
@@ -360,7 +360,7 @@ forms["beta-attention-harder"].curves(
     beside=(),
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 forms["beta-attention-harder"].curves(
     "reward",
     "as_coded",
@@ -522,7 +522,10 @@ ablations.spread_of_advantages(quick.learned(watched, "live"), 1000)
 
 # %% tags=["nbval-check-output", "hide-input"]
 worst = {"disadvantaged_demand": ("incidents at the worst served site", 1)}
-forms["larger-steps-attention-harder"].ranges(shown | worst)
+folded(
+    forms["larger-steps-attention-harder"].ranges(shown | worst),
+    "Final values with larger steps: the middle run, the lowest and the highest",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(forms["larger-steps-attention-harder"])
@@ -545,7 +548,10 @@ worlds.lost_table(forms["larger-steps-attention-harder"])
 # combined by the chain rule, and the sum is standardised.
 
 # %% tags=["nbval-check-output", "hide-input"]
-authors_steps.ranges(shown | worst)
+folded(
+    authors_steps.ranges(shown | worst),
+    "Final values with the authors' steps: the middle run, the lowest and the highest",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(authors_steps)
@@ -572,10 +578,10 @@ main = page.of("elbert/attention-harder", "paper")
 beginnings = pd.concat(
     [main.results[main.results["method"] == "g-ppo"], authors_steps.results], ignore_index=True
 )
-authors_steps.missing if beginnings.empty else authors_steps.labelled(
-    pd.concat(
-        {metric: worlds.start_beside_poster(beginnings, metric) for metric in worlds.POSTER_START}
-    ).round(2)
+begun = {metric: worlds.start_beside_poster(beginnings, metric) for metric in worlds.POSTER_START}
+authors_steps.missing if beginnings.empty else folded(
+    authors_steps.labelled(pd.concat(begun).round(2)),
+    "The first half million steps: our runs, median, lowest and highest, beside the poster",
 )
 
 # %% [markdown]

@@ -377,7 +377,7 @@ worlds.lost_table(harder)
 # %% [markdown]
 # ### Harder environment, as published
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 harder.curves(
     "bias",
     "as_published",
@@ -385,7 +385,7 @@ harder.curves(
     "without training.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 harder.curves(
     "reward",
     "as_published",
@@ -393,7 +393,7 @@ harder.curves(
     "without training.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 harder.scatter(
     "as_published",
     beside=untrained,
@@ -452,7 +452,7 @@ harder.differences(
 # %% [markdown]
 # ### Original environment
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.curves(
     "bias",
     "as_coded",
@@ -460,7 +460,7 @@ original.curves(
     "without training.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.curves(
     "reward",
     "as_coded",
@@ -475,7 +475,7 @@ original.scatter(
     caption="Reward against bias of the last policies, original environment, as coded.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.scatter(
     "as_published",
     beside=untrained,
@@ -626,12 +626,15 @@ folded(
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]
-harder.beside(authors, shown)
+folded(
+    harder.beside(authors, shown),
+    "Final values with our settings and with the authors', and whether intervals meet",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(authors)
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 authors.curves(
     "reward",
     "as_coded",

@@ -345,7 +345,7 @@ harder.aside(
 # %% [markdown]
 # ### Harder environment, as published
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 published.curves(
     "bias",
     "as_published",
@@ -353,7 +353,7 @@ published.curves(
     "lines: policies without training.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 published.curves(
     "reward",
     "as_published",
@@ -395,7 +395,7 @@ harder.aside(
 # Here immunity lasts. Table 1 of the paper gives ELBERT-PO the weight 10, the authors' script 20;
 # each variant has its own.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.curves(
     "bias",
     "as_coded",
@@ -403,7 +403,7 @@ original.curves(
     "Horizontal lines: policies without training.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.curves(
     "reward",
     "as_coded",
@@ -419,7 +419,7 @@ original.scatter(
     "are medians, by reward and by bias, small ones single runs.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 original.scatter(
     "as_published",
     beside=in_the_original,
@@ -482,7 +482,10 @@ folded(
 # is how many of a hundred went to people who were not susceptible, with our settings:
 
 # %% tags=["nbval-check-output", "hide-input"]
-worlds.wasted_table(harder)
+folded(
+    worlds.wasted_table(harder),
+    "Wasted of 100 vaccines: the middle run, the lowest and the highest",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(worlds.wasted_table(authors), "The same with the authors' settings")
@@ -513,7 +516,10 @@ counted = {
     for group in (0, 1)
 }
 per_episode = harder.results["value"] * EVALUATING["book"].episode_length
-harder.showing(harder.results.assign(value=per_episode)).ranges(counted)
+folded(
+    harder.showing(harder.results.assign(value=per_episode)).ranges(counted),
+    "Vaccines and times ill in an episode, by group, method and variant",
+)
 
 # %% [markdown]
 # Compare the times that group 0 falls ill under ELBERT-PO and under *nobody*, which gives no
@@ -620,7 +626,7 @@ worlds.span_beside(harder, authors, ["reward", "bias"])
 both = harder.beside(authors, shown)
 folded(both, "Our means with their intervals beside the authors' settings")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 authors.curves(
     "reward",
     "as_coded",

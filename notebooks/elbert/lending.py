@@ -352,12 +352,12 @@ authors.say(
 # **As published** there are runs with our settings only. A few end apart from the rest, so thick
 # lines and large marks are medians, without an interval.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 published.curves(
     "bias", "as_published", "Bias during training with our settings, as published. Medians."
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 published.curves(
     "reward",
     "as_published",
@@ -487,7 +487,7 @@ authors.aside(
 # cannot tell an open door from an empty room.
 # :::
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 authors.show(
     worlds.supply_and_demand(authors.results),
     "Supply and demand of the better and the worse served group during training with the authors' "
@@ -708,7 +708,7 @@ folded(
     "Evaluations on three episodes",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 authors.show(
     line_chart(
         pd.DataFrame(
@@ -785,7 +785,10 @@ folded(lending.settings_table(), "Settings that differ")
 # where they end with the authors' settings:
 
 # %% tags=["nbval-check-output", "hide-input"]
-ours.beside(authors, reward_and_bias)
+folded(
+    ours.beside(authors, reward_and_bias),
+    "Final values with our settings and with the authors', and whether intervals meet",
+)
 
 # %% [markdown]
 # :::{dropdown} A-PPO is the exception: with our settings it earns less and is fairer
@@ -808,7 +811,7 @@ ours.missing if ours.results.empty else folded(
 ours_beside = lending.poster_table(ours, "ours, as coded")
 ours.missing if ours_beside.empty else folded(ours_beside, "Our settings beside the poster")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 ours.scatter(
     "as_coded",
     beside=profitable,

@@ -340,14 +340,14 @@ runs.show(
     "profit_by_tolerance_as_coded",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.show(
     searches.against_tolerance(runs, sweep, numbers, "gap", "as_published"),
     "Gap against tolerance, as published.",
     "gap_by_tolerance_as_published",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.show(
     searches.against_tolerance(runs, sweep, numbers, "profit", "as_published"),
     "Profit against tolerance, as published, and the exact frontier.",

@@ -295,7 +295,7 @@ runs.curves(
     "allocated", "as_coded", "Doughnuts taken during training, as coded; the others were wasted."
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves(
     "welfare", "as_coded", "Welfare of the counts during training, as coded, whatever was wasted."
 )
@@ -310,10 +310,10 @@ runs.curves(
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves("return", "as_published", "Return during training, as published.")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("allocated", "as_published", "Doughnuts taken during training, as published.")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves(
     "welfare",
     "as_published",
@@ -332,7 +332,7 @@ quantities = {
     "return_all": ("all", 1),
     "last_policy_return": ("last policy", 1),
 }
-runs.table(quantities, *both)
+folded(runs.table(quantities, *both), "Returns of all methods, as coded and as published")
 
 # %% [markdown]
 # How fast, and how wastefully? *To 900* is the first point of a run's curve, in episodes, at which
@@ -345,7 +345,10 @@ speeds = {
     "allocated_first_100": ("taken, first hundred", 1),
     "allocated": ("taken, last hundred", 1),
 }
-runs.table(speeds, *both)
+folded(
+    runs.table(speeds, *both),
+    "Episodes to 900 and to 1000, and doughnuts taken, of all methods",
+)
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(runs.table(quantities | speeds), "The same of all arms and of policies without training")
@@ -394,7 +397,10 @@ runs.say(
 # claim `fairqcm-f2b` asks for both.
 
 # %% tags=["nbval-check-output", "hide-input"]
-deep.episodes_to_levels(runs)
+folded(
+    deep.episodes_to_levels(runs),
+    "Episodes to every level: single runs, mean curves and the rerun",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
@@ -415,7 +421,7 @@ runs.say(
 # run, so both meet the same people.
 
 # %% tags=["nbval-check-output", "hide-input"]
-deep.changes(runs, compared)
+folded(deep.changes(runs, compared), "What every single change to a published method does")
 
 # %% [markdown]
 # FairQCM imagines memories, and its minibatches are 32 times as large. The paper changes both
@@ -511,21 +517,24 @@ folded(deep.single_runs(runs, "return", "as_coded"), "All runs as coded")
 # logarithm that is too small to matter.
 
 # %% tags=["nbval-check-output", "hide-input"]
-runs.differences(
-    {
-        **{
-            f"exploration not reset: {names[method]}": (
-                (method, "as_coded"),
-                (method, "as_published"),
-            )
-            for method in ("full", "min", "reset")
+folded(
+    runs.differences(
+        {
+            **{
+                f"exploration not reset: {names[method]}": (
+                    (method, "as_coded"),
+                    (method, "as_published"),
+                )
+                for method in ("full", "min", "reset")
+            },
+            "waste imagined as received: FairQCM": (false, fair),
+            "both together: FairQCM": (("fairqcm", "as_coded"), fair),
+            "narrow, on shuffled samples, at every step: RNN": (("rnn", "as_coded"), rnn),
+            "shuffled samples, exploration: narrow RNN": (("rnn", "as_coded"), ("rnn", "narrow")),
         },
-        "waste imagined as received: FairQCM": (false, fair),
-        "both together: FairQCM": (("fairqcm", "as_coded"), fair),
-        "narrow, on shuffled samples, at every step: RNN": (("rnn", "as_coded"), rnn),
-        "shuffled samples, exploration: narrow RNN": (("rnn", "as_coded"), ("rnn", "narrow")),
-    },
-    compared,
+        compared,
+    ),
+    "What each habit of the code does",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -278,17 +278,17 @@ runs.curves(
     "nothing, on the same episodes.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 medians.curves(
     "welfare", "as_coded", "Fairness score alone, as coded. Thick lines are medians of the runs."
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves(
     "margin_met", "as_coded", "Episodes that meet the profit margin, as coded.", thin_lines=False
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("invalid", "as_coded", "Grants to customers who did not ask, as coded.")
 
 # %% [markdown]
@@ -297,10 +297,10 @@ runs.curves("invalid", "as_coded", "Grants to customers who did not ask, as code
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves("return", "as_published", "Return during training, as published.")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("welfare", "as_published", "Fairness score alone, as published.")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves(
     "margin_met",
     "as_published",
@@ -308,7 +308,7 @@ runs.curves(
     thin_lines=False,
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("invalid", "as_published", "Grants to customers who did not ask, as published.")
 
 # %% [markdown]
@@ -318,7 +318,7 @@ runs.curves("invalid", "as_published", "Grants to customers who did not ask, as 
 # return of the very last network on 200 fresh episodes.
 
 # %% tags=["nbval-check-output", "hide-input"]
-runs.table(quantities, *both)
+folded(runs.table(quantities, *both), "Final values of all methods, as coded and as published")
 
 # %% tags=["nbval-check-output", "hide-input"]
 folded(runs.table(quantities), "The same of all arms and of policies without training")
@@ -356,7 +356,10 @@ folded(deep.single_runs(runs, "return", *both), "Returns of single runs")
 # loans is 4.
 
 # %% tags=["nbval-check-output", "hide-input"]
-profits_known.table({"profit": ("mean profit", 2), "margin_met": ("margin met", 2)})
+folded(
+    profits_known.table({"profit": ("mean profit", 2), "margin_met": ("margin met", 2)}),
+    "Mean profit, and how often the margin is met, of every method",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
 usual = deep.bar(runs, "margin_met", "random")
@@ -378,7 +381,10 @@ runs.say(
 # neither is quite our *as coded*. Returns of the last hundred episodes, over runs:
 
 # %% tags=["nbval-check-output", "hide-input"]
-deep.lending_beside_rerun(runs)
+folded(
+    deep.lending_beside_rerun(runs),
+    "Both versions of the rerun beside our runs: mean, deviation and median of every method",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
@@ -411,7 +417,7 @@ runs.say(
 # Each row changes one thing of a published method. Differences are paired by run.
 
 # %% tags=["nbval-check-output", "hide-input"]
-deep.changes(runs, compared)
+folded(deep.changes(runs, compared), "What every single change to a published method does")
 
 # %% [markdown]
 # Does FairQCM's lead come from imagined memories, or from minibatches that are eight times as
@@ -419,24 +425,27 @@ deep.changes(runs, compared)
 # step from Full to FairQCM is taken alone, and again with the habits of the code:
 
 # %% tags=["nbval-check-output", "hide-input"]
-runs.differences(
-    {
-        "Min's memory instead of Full's": (shorter, full),
-        "imagined memories, small minibatches": (small, shorter),
-        "large minibatches, for FairQCM": (fair, small),
-        "large minibatches, for Min": (large, shorter),
-        "imagined memories, large minibatches": (fair, large),
-        "large minibatches only: Full": (large_full, full),
-        "large minibatches and buffer: Full": (("full", "large_batch"), full),
-        "imagined memories, large minibatches, Full's memory": (
-            ("fairqcm", "full_memory"),
-            large_full,
-        ),
-        "as coded: large minibatches, for Min": (large_coded, ("min", "as_coded")),
-        "as coded: imagined memories, large minibatches": (short_coded, large_coded),
-        "as coded: Min's memory instead of Full's, for FairQCM": (short_coded, coded),
-    },
-    compared,
+folded(
+    runs.differences(
+        {
+            "Min's memory instead of Full's": (shorter, full),
+            "imagined memories, small minibatches": (small, shorter),
+            "large minibatches, for FairQCM": (fair, small),
+            "large minibatches, for Min": (large, shorter),
+            "imagined memories, large minibatches": (fair, large),
+            "large minibatches only: Full": (large_full, full),
+            "large minibatches and buffer: Full": (("full", "large_batch"), full),
+            "imagined memories, large minibatches, Full's memory": (
+                ("fairqcm", "full_memory"),
+                large_full,
+            ),
+            "as coded: large minibatches, for Min": (large_coded, ("min", "as_coded")),
+            "as coded: imagined memories, large minibatches": (short_coded, large_coded),
+            "as coded: Min's memory instead of Full's, for FairQCM": (short_coded, coded),
+        },
+        compared,
+    ),
+    "Memory, imagined memories and larger minibatches, each alone",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -470,7 +479,7 @@ continuous_medians.curves(
     "printed curve could not be read): fairness score alone. Thick lines are medians of the runs.",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 continuous.curves(
     "return", "as_published", "Real-valued credit: return during training, fines included."
 )
@@ -506,23 +515,26 @@ continuous.say(
 # it. For Full and Min code and paper differ in the exploration alone.
 
 # %% tags=["nbval-check-output", "hide-input"]
-runs.differences(
-    {
-        "exploration not reset: Full": (("full", "as_coded"), full),
-        "exploration not reset: Min": (("min", "as_coded"), shorter),
-        "memory of Full: FairQCM": (("fairqcm", "full_memory"), fair),
-        "false imagined rewards: FairQCM": (("fairqcm", "false_update"), fair),
-        "exploration not reset: FairQCM with false imagined rewards": (
-            short_coded,
-            ("fairqcm", "false_update"),
-        ),
-        "all three together: FairQCM": (coded, fair),
-        "narrow, on shuffled samples, at every step: RNN": (
-            ("rnn", "as_coded"),
-            ("rnn", "as_published"),
-        ),
-    },
-    compared,
+folded(
+    runs.differences(
+        {
+            "exploration not reset: Full": (("full", "as_coded"), full),
+            "exploration not reset: Min": (("min", "as_coded"), shorter),
+            "memory of Full: FairQCM": (("fairqcm", "full_memory"), fair),
+            "false imagined rewards: FairQCM": (("fairqcm", "false_update"), fair),
+            "exploration not reset: FairQCM with false imagined rewards": (
+                short_coded,
+                ("fairqcm", "false_update"),
+            ),
+            "all three together: FairQCM": (coded, fair),
+            "narrow, on shuffled samples, at every step: RNN": (
+                ("rnn", "as_coded"),
+                ("rnn", "as_published"),
+            ),
+        },
+        compared,
+    ),
+    "What each habit of the code does, and all three together",
 )
 
 # %% [markdown]

@@ -270,10 +270,10 @@ runs.show(
 # whether or not the doughnut of that step was taken. Then the doughnuts that were taken; the others
 # were offered to somebody who was not there, or nobody was.
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("welfare", "as_coded", "The welfare of the same episodes, as coded.", thin_lines=False)
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves(
     "allocated",
     "as_coded",
@@ -298,13 +298,19 @@ runs.curves("return", "as_published", "Return of greedy episodes during training
 # our runs:
 
 # %% tags=["nbval-check-output", "hide-input"]
-tabular.at_moments(runs, "return", "as_coded", "as_published")
+folded(
+    tabular.at_moments(runs, "return", "as_coded", "as_published"),
+    "Return of every method at the three moments",
+)
 
 # %% [markdown]
 # And over whole runs. A goal that a run never reached counts as one episode more than the run has.
 
 # %% tags=["nbval-check-output", "hide-input"]
-runs.table(quantities, "as_coded", "as_published")
+folded(
+    runs.table(quantities, "as_coded", "as_published"),
+    "Return, mean of the whole curve and episodes to the goal, of every method",
+)
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
@@ -375,15 +381,18 @@ pd.DataFrame(gap).T.round(2)
 # memories; that is the figure at the top. Paired by run:
 
 # %% tags=["nbval-check-output", "hide-input"]
-tabular.changes(
-    runs,
-    {
-        ("full", "with_time"): ("full", "as_published"),
-        ("fairqcm", "with_time"): ("fairqcm", "as_published"),
-        ("fairqcm", "coded_with_time"): ("fairqcm", "as_coded"),
-        ("fairqcm", "end_masked"): ("fairqcm", "as_published"),
-    },
-    quantities,
+folded(
+    tabular.changes(
+        runs,
+        {
+            ("full", "with_time"): ("full", "as_published"),
+            ("fairqcm", "with_time"): ("fairqcm", "as_published"),
+            ("fairqcm", "coded_with_time"): ("fairqcm", "as_coded"),
+            ("fairqcm", "end_masked"): ("fairqcm", "as_published"),
+        },
+        quantities,
+    ),
+    "What knowing the time, and masking the end, do to Full and FairQCM",
 )
 
 # %% [markdown]
@@ -494,7 +503,7 @@ limits.show(
     "largest_distance",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 limits.show(
     tabular.distance_figure(limits, "mean_distance", "mean distance"),
     "Mean distance to the exact action values, on the same scale.",
@@ -502,12 +511,15 @@ limits.show(
 )
 
 # %% tags=["nbval-check-output", "hide-input"]
-limits.table(
-    {
-        "relative_distance": ("largest distance", 4),
-        "mean_distance": ("mean distance", 4),
-        "relative_loss": ("return missed by the greedy policy", 5),
-    }
+folded(
+    limits.table(
+        {
+            "relative_distance": ("largest distance", 4),
+            "mean_distance": ("mean distance", 4),
+            "relative_loss": ("return missed by the greedy policy", 5),
+        }
+    ),
+    "Distances and what the greedy policy misses, after the whole training",
 )
 
 # %% [markdown]
@@ -541,14 +553,21 @@ limits.table(
 
 # %% tags=["nbval-check-output", "hide-input"]
 habits = ("true_update", "without_real", "decay_every_visit", "without_smoothing", "as_published")
-tabular.changes(runs, {("fairqcm", habit): ("fairqcm", "as_coded") for habit in habits}, quantities)
+habit_by_habit = {("fairqcm", habit): ("fairqcm", "as_coded") for habit in habits}
+folded(
+    tabular.changes(runs, habit_by_habit, quantities),
+    "What undoing each habit of the code does to FairQCM as coded",
+)
 
 # %% [markdown]
 # The first line is the defect's help, undone. If our explanation is right, it should not help an
 # agent that knows the time. As coded with time, against as published with time:
 
 # %% tags=["nbval-check-output", "hide-input"]
-tabular.changes(runs, {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}, quantities)
+folded(
+    tabular.changes(runs, {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}, quantities),
+    "As coded with time less as published with time",
+)
 
 # %% [markdown]
 # There it slows the learning and costs a little at the end, too.

@@ -33,7 +33,7 @@ from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.massaging.lending_flips import gaps_of_decisions, massaged
 from longfair.envs.lending import LendingParams
 from longfair.figures import folded, source_of
-from longfair.papers.fppo.falling_results import falling_figure, why_in_words
+from longfair.papers.fppo.falling_results import AVERAGED, falling_figure, why_in_words
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.fppo.results import (
     EPISODE,
@@ -260,7 +260,7 @@ loans.show(
     "figure_1b",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
     loans.curve_figure("at_distance", *coded, methods=plotted, across=EPISODE),
     "The same runs by the distance of the text: by how many scores the groups are apart.",
@@ -323,7 +323,7 @@ logged.show(
     falling_figure(logged),
     "The first logged run that falls: the mean chance of a loan, the decisions that massaging "
     "flipped, and what of the spread of the advantage in use is due to the reward's advantage and "
-    "to the two terms.",
+    f"to the two terms. Lines are running means over {AVERAGED} rollouts; single ones are pale.",
     "why",
 )
 
@@ -395,21 +395,21 @@ loans.show(
     "figure_1a_as_published",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
     loans.curve_figure("massaged_at_short_term_gap", "as_published", across=EPISODE),
     "The same runs of F-PPO, massaged in use as the text has it.",
     "figure_1a_massaged",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
     loans.curve_figure("at_distance", *published, methods=plotted, across=EPISODE),
     "Figure 1b as published, by the distance of the text, not massaged.",
     "figure_1b_as_published",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
     loans.curve_figure("at_cash", *published, methods=plotted, across=EPISODE),
     "Figure 1c as published, not massaged.",
@@ -424,22 +424,25 @@ loans.show(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 loans.show(
-    loans.curve_figure("training_gap", "as_coded", methods=("f-ppo", "f-ppo-l")),
-    "Mean short-term gap after the steps of every rollout, as coded.",
+    loans.curve_figure("training_gap", "as_coded", methods=("f-ppo", "f-ppo-l"), every=10),
+    "Mean short-term gap after the steps of ten rollouts each, as coded.",
     "figure_2a",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
-    loans.curve_figure("training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l")),
-    "The standard deviation of that gap in every rollout, which the paper shows, too.",
+    loans.curve_figure(
+        "training_gap_deviation", "as_coded", methods=("f-ppo", "f-ppo-l"), every=10
+    ),
+    "The standard deviation of that gap within a rollout, averaged over ten rollouts each; the "
+    "paper shows it, too.",
     "figure_2a_deviation",
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "hide-cell"]
 loans.show(
-    loans.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l")),
-    "Mean short-term gap after the steps of every rollout, as published.",
+    loans.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l"), every=10),
+    "Mean short-term gap after the steps of ten rollouts each, as published.",
     "figure_2a_as_published",
 )
 

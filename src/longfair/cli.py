@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
-from longfair.wording import certainty, counted, numeral, plain, with_interval
+from longfair.wording import by_measure, certainty, counted, numeral, plain, with_interval
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -393,7 +393,7 @@ def show(
     _line(f"asked {'by the paper' if told['asked'] == 'paper' else 'here'}: {told['place']}")
     _line(f"paper: {cited or paper['id']}")
     for measure, words in told["rule"]["words"].items():
-        _wrapped(f"rule{f' by {measure}' if measure else ''}: {words}")
+        _wrapped(f"rule{f' {by_measure(measure)}' if measure else ''}: {words}")
     for event, commit in enumerate(told["rule"]["commits"]):
         _line(
             f"rule {'changed' if event else 'written'} {commit['date']} by {commit['commit'][:12]}"
@@ -426,8 +426,8 @@ def show(
         ],
     )
     for row in told["verdicts"]:
-        which = ", ".join(map(plain, filter(None, (row["variant"], row["measure"]))))
-        _line(f"{which}: {row['detail']}")
+        which = filter(None, (plain(row["variant"]), by_measure(row["measure"])))
+        _line(f"{', '.join(which)}: {row['detail']}")
         _print_certainty(row)
     if told["beside"]:
         _print_table(
@@ -845,7 +845,7 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
         reported = claim.reported_by(verdict.measure)
         told = [
             plain(verdict.variant),
-            f"measure: {plain(verdict.measure)}" if verdict.measure else "",
+            by_measure(verdict.measure),
             "" if verdict.first else verdict.whose,
             "" if verdict.estimate is None else with_interval(verdict.estimate, verdict.interval),
             "" if reported is None else f"reported {numeral(reported)}",

@@ -11,6 +11,18 @@ LARGE = 1e7
 _SAID = {"bias_exact": "exact bias", "in_use": "massaging in use"}
 """Names that are no words, even without their underscores."""
 
+_MEASURED = {
+    "code": "by the code's formula",
+    "text": "by the text's formula",
+    "figure": "as the figures plot it",
+    "in_use": "massaged in use",
+    "as_reported": "as reported",
+    "last_policy": "by the last policy",
+    "late": "late in an episode",
+    "end": "at the end of an episode",
+}
+"""Measures by which one claim is judged more than once, as they stand beside a verdict."""
+
 Row = Mapping[str, Any]
 """A verdict as `longfair.runs.verdicts.Verdict.as_json` has it."""
 
@@ -50,6 +62,16 @@ def with_interval(
     """
     ends = "" if interval is None else " [{}, {}]".format(*map(written, interval))
     return written(value) + ends
+
+
+def by_measure(name: str) -> str:
+    """Say by which measure a claim is judged, in words that need no explanation beside them."""
+    return _MEASURED.get(name, plain(name))
+
+
+def part_of(measured: str, number: int, parts: int) -> str:
+    """Say of what is measured that it is what one of several conditions of a rule asks."""
+    return f"{measured}; condition {number} of {parts} of the rule" if measured else ""
 
 
 def plain(name: str) -> str:

@@ -80,7 +80,10 @@ def test_a_page_says_everything_about_its_claim() -> None:
 def test_the_figure_comes_before_the_reasons_and_measures_are_explained() -> None:
     sheet = {**SHEET, "verdicts": [{**ROW, "measure": "text"}]}
     text = claim_pages.page(sheet, [], "Words.", THERE)
-    places = [text.index(part) for part in ("</table>", "*text*: as the", ":alt:", "It is \\[low")]
+    places = [
+        text.index(part)
+        for part in ("</table>", "*by the text's formula*: as the", ":alt:", "It is \\[low")
+    ]
     assert places == sorted(places)
     assert '<span class="number">0.013 [0.01, 0.02]</span>' in text
 
@@ -149,8 +152,8 @@ def test_a_row_of_the_board_is_short_and_has_every_word_with_what_it_is_about() 
     ]
     board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
     short = re.sub("<[^>]*>", "", re.sub("(?s)</summary>.*?</details>", "", board))
-    assert "reproduced as coded, code; as published, our settings" in short
-    assert "inconclusive (fragile) as coded, text" in short
+    assert "reproduced as coded, by the code&#x27;s formula; as published, our settings" in short
+    assert "inconclusive (fragile) as coded, by the text&#x27;s formula" in short
     assert "0.013" not in short
     assert "0.013 [0.01, 0.02]" in board
     assert "The paper reports 0.02." in board

@@ -194,9 +194,9 @@ def test_claims_are_text_in_a_terminal() -> None:
     assert lines[0].split() == ["claim", "verdict", "ours", "reported", "rests", "on", "statement"]
     assert "as published, on 26 instances" in lines[1]
     assert "direction only 0.03112 [0.02, 0.041] (bias, 1 < 2) 0.023" in " ".join(lines[2].split())
-    assert "as coded, measure: code, the authors' settings, 10 runs, 2,000 steps" in lines[2]
+    assert "as coded, by the code's formula, the authors' settings, 10 runs, 2,000" in lines[2]
     assert "our settings: inconclusive  0.5 [0.02, 0.041]" in lines[3]
-    assert "measure: code, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
+    assert "by the code's formula, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in lines[3]
     assert "signed < squared (Section 2.3)" in lines[2]
     assert "signed" not in lines[3]
 
@@ -214,7 +214,7 @@ def test_a_claim_is_one_row_of_a_page_with_its_verdicts_behind_it() -> None:
     assert '<small class="aside">bias, 1 &lt; 2</small>' in theirs
     assert "the authors&#x27; settings, 10 runs, 2,000 steps" in theirs
     assert ">our settings: inconclusive</strong><br>0.5" in ours
-    assert "measure: code, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
+    assert "by the code&#x27;s formula, 10 runs, 2,000 of 5,000 steps, 4 stale runs" in ours
     assert "<code>elbert-01</code> signed &lt; squared (Section 2.3)</td>" in html
     assert html == claim_box([EXACT, TRAINED, OURS])._repr_html_()
 
@@ -252,7 +252,7 @@ def test_a_number_of_one_measure_says_so() -> None:
     figure, text = (TRAINED | {"measure": name} for name in ("figure", "text"))
     assert '<td data-column="reported">0.023</td>' in claim_box([figure, text])._repr_html_()
     html = claim_box([text | {"reported": None}, figure])._repr_html_()
-    assert '<td data-column="reported">0.023 (by figure)</td>' in html
+    assert '<td data-column="reported">0.023 (as the figures plot it)</td>' in html
 
 
 def test_an_inconclusive_says_what_would_decide_it() -> None:

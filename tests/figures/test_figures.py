@@ -568,3 +568,36 @@ def test_a_figure_needs_words() -> None:
 )  # fmt: skip
 def test_numbers_are_written_for_reading_aloud(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_running_means_stand_before_pale_values() -> None:
+    frame = pd.DataFrame({"a": [0.0, 3.0, 0.0, 3.0]}, index=[1, 2, 3, 4])
+    figure = line_panels({"rate": frame, "both": frame.assign(b=1.0)}, across="step", averaged=3)
+    first, second = figure.figure.axes
+    pale, line = first.lines
+    assert pale.get_alpha() is not None
+    np.testing.assert_allclose(line.get_ydata(), [1.5, 1.0, 2.0, 1.5])
+    assert "rate: a goes from 1.5 to 1.5." in figure.alt_text
+    assert "running means over 3 values" in figure.alt_text
+    assert list(figure.data["rate, a"]) == [0.0, 3.0, 0.0, 3.0]
+    assert first.get_legend() is None
+    names = second.get_legend()
+    assert names is not None
+    figure.figure.draw_without_rendering()
+    assert names.get_window_extent().y0 > second.get_window_extent().y1
+
+
+@pytest.mark.parametrize(("count", "columns"), [(4, 2), (5, 3), (6, 3), (7, 3)])
+def test_many_methods_stand_three_in_a_row(count: int, columns: int) -> None:
+    names = [chr(ord("a") + number) for number in range(count)]
+    styles = {name: LineStyle(name, "#000000", "o") for name in names}
+    runs = pd.DataFrame(
+        [(name, 0, step, float(step)) for name in names for step in (0, 1)],
+        columns=["method", "seed", "step", "value"],
+    )
+    bands = runs.assign(low=runs["value"], high=runs["value"])
+    figure = learning_curves(bands, quantity="bias", band="one run", runs=runs, styles=styles)
+    place = figure.figure.axes[0].get_subplotspec()
+    assert place is not None
+    assert place.get_gridspec().ncols == columns
+    assert len(figure.figure.legends) == 1

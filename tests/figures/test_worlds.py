@@ -64,3 +64,31 @@ def test_an_optimum_of_one_point_is_a_cross() -> None:
     alone = POINTS.drop(index=4)
     (optimum,) = [line for line in worlds(alone).figure.axes[1].lines if line.get_marker() == "P"]
     assert list(optimum.get_ydata()) == [0.5]
+
+
+def many_worlds() -> pd.DataFrame:
+    names = ["loans (A)", "jobs (B)", "towns (C)", "trains (D)", "shops (E)"]
+    return pd.concat([POINTS[POINTS["world"] == "loans"].assign(world=name) for name in names])
+
+
+def test_of_many_worlds_three_stand_in_a_row_with_words_in_lines() -> None:
+    drawn = worlds(many_worlds()).figure
+    place = drawn.axes[0].get_subplotspec()
+    assert place is not None
+    assert place.get_gridspec().ncols == 3
+    assert drawn.axes[0].get_title(loc="left") == "loans\n(A)"
+    assert drawn.get_figheight() < 8
+
+
+def test_names_beside_each_other_do_not_cross_and_cover_nothing() -> None:
+    """Two rules next to each other at the left edge, with a method below them."""
+    near = [("fixed", "one long name", 0.0, 1.0), ("fixed", "another name", 0.02, 1.01)]
+    far = [("paper", "ours", 0.01, 0.98), ("reward", "theirs", 0.3, 0.0)]
+    rows = [("loans", "bias", "reward", *row) for row in near + far]
+    (axes, *_) = worlds(pd.DataFrame(rows, columns=POINTS.columns)).figure.axes
+    axes.figure.draw_without_rendering()
+    first, second = (words.get_window_extent() for words in axes.texts)
+    assert not first.overlaps(second)
+    places = axes.transData.transform([row[2:] for row in near + far])
+    for words in (first, second):
+        assert not any(words.contains(*place) for place in places)

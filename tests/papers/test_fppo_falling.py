@@ -159,11 +159,11 @@ def test_both_kinds_of_runs_are_told() -> None:
     assert chances == (
         "Of 3 runs that were logged, mean chances of a loan to group 0 and to group 1 in the last "
         "rollout before massaging: in the 2 that fall 0.50 and 0.60, 0.50 and 0.60, and 10 "
-        "rollouts later 0.20 and 0.30, 0.20 and 0.30; in the 1 that go on lending 0.50 and 0.60, "
-        "and 10 rollouts later 0.20 and 0.30."
+        "rollouts later 0.20 and 0.30, 0.20 and 0.30; in the one that goes on lending 0.50 and "
+        "0.60, and 10 rollouts later 0.20 and 0.30."
     )
     assert "in the 2 that fall 0.40, 0.40 of the decisions were flipped" in loans
-    assert "a loan brought -0.50, -0.50; in the 1 that go on lending" in loans
+    assert "a loan brought -0.50, -0.50; in the one that goes on lending" in loans
     assert loans.endswith("a loan brought 0.50.")
     assert "the advantage 50, 50 %, the penalty 75, 75 %, the bonus -25, -25 %" in spread
 

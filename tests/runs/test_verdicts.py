@@ -571,7 +571,7 @@ def test_a_conjunction_shows_the_part_that_decides() -> None:
     assert [part.word for part in verdict.parts] == ["reproduced", *2 * ["direction only"]]
     assert verdict.word == "direction only"
     assert verdict.estimate == pytest.approx(0.2)
-    assert verdict.measured == "bias, greedy less fair (part 2 of 3)"
+    assert verdict.measured == "bias, greedy less fair; condition 2 of 3 of the rule"
 
 
 def test_a_conjunction_shows_its_first_part_beside_a_reported_value() -> None:
@@ -579,7 +579,7 @@ def test_a_conjunction_shows_its_first_part_beside_a_reported_value() -> None:
     verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD))
     assert verdict.word == "direction only"
     assert verdict.estimate == pytest.approx(0.1)
-    assert verdict.measured == "bias, fair (part 1 of 2)"
+    assert verdict.measured == "bias, fair; condition 1 of 2 of the rule"
 
 
 EARLY = Quantity({"": "early_bias"}, group=1, phase="curve", window=(0.0, 1.0))

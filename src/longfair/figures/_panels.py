@@ -36,7 +36,7 @@ def square_panels(frame: pd.DataFrame, axes: str) -> Panels:
         What the axes are, with ``{}`` for 0 and 1.
     """
     parts = list(frame.groupby("panel", sort=False))
-    columns = _columns(len(parts))
+    columns = side_by_side(len(parts))
     rows = -(-len(parts) // columns)
     side = 2.4 if columns == 3 else 2.8
     size = (0.7 + (side + 0.1) * columns, 0.5 + side * rows)
@@ -54,9 +54,9 @@ def square_panels(frame: pd.DataFrame, axes: str) -> Panels:
     return Panels(drawing, panels, filled)
 
 
-def _columns(count: int) -> int:
-    """How many panels stand in a row: as many rows as with three, and none nearly empty."""
-    rows = -(-count // 3)
+def side_by_side(count: int, most: int = 3) -> int:
+    """How many panels stand in a row: as many rows as with the most, and none nearly empty."""
+    rows = -(-count // most)
     return -(-count // rows)
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 from longfair.errors import UsageError, near_misses
 from longfair.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
-from longfair.wording import certainty, counted, numeral, plain, short_of_horizon, with_interval
+from longfair.wording import (
+    by_measure,
+    certainty,
+    counted,
+    numeral,
+    plain,
+    short_of_horizon,
+    with_interval,
+)
 
 VERDICT_COLOURS: Mapping[str, str] = {
     "reproduced": GREEN,
@@ -193,7 +201,7 @@ def reported_cell(rows: Sequence[Row]) -> str:
     if len(told) == 1 or number is None:
         return _value(number)
     measures = dict.fromkeys(row["measure"] for row in rows if row["reported"] == number)
-    return html.escape(f"{_value(number)} (by {_listed(*map(plain, measures))})")
+    return html.escape(f"{_value(number)} ({_listed(*map(by_measure, measures))})")
 
 
 def verdict_cell(rows: Sequence[Row]) -> str:
@@ -250,7 +258,7 @@ def change_marks(row: Row) -> str:
 
 def _basis(row: Row) -> list[str]:
     """Say what a verdict rests on beside its variant: measure, settings, runs, steps."""
-    measure = f"measure: {plain(row['measure'])}" if row["measure"] else ""
+    measure = by_measure(row["measure"])
     if row["instances"]:
         return [measure, f"on {row['instances']:,} instance{'s' * (row['instances'] > 1)}"]
     of = f" of {row['horizon']:,}" if short_of_horizon(row) else ""

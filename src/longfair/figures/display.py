@@ -26,6 +26,9 @@ _SHARPNESS = 2  # file pixels per displayed pixel
 ON_A_PHONE = "application/vnd.longfair.phone+png"
 """What a notebook keeps a figure's drawing for phones as, beside the drawing itself."""
 
+FEW_ROWS = 5
+"""Rows up to which a table of missing runs is not folded."""
+
 DRAFT = "LONGFAIR_DRAFT_FIGURES"
 """Name of a variable for notebooks whose figures nobody will see: one coarse drawing of each."""
 
@@ -284,7 +287,8 @@ def show_missing(missing: pd.DataFrame, what: str) -> None:
     )
     _display({"text/markdown": text, "text/plain": text}, raw=True)
     if not missing.empty:
-        _display(missing)
+        long = f"The {len(missing)} methods and variants, with how many of their runs"
+        _display(missing if len(missing) <= FEW_ROWS else folded(missing, long))
 
 
 def _display(thing: Any, **options: Any) -> None:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from longfair.figures._frames import Arms, Policies, Styles, arms, policies, require
+from longfair.figures._panels import side_by_side
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
     GREY,
@@ -31,6 +32,9 @@ from longfair.figures.style import (
 
 CROWDED = 3
 """Methods whose single runs can be told apart in one panel."""
+
+THREE_TO_A_ROW = 5
+"""Panels from which on three stand in a row, so that no place but one is empty."""
 
 
 @drawing
@@ -89,10 +93,11 @@ def learning_curves(
     lines = policies(references, styles)
     crowded = bool(thin) and len(curves) > CROWDED
     count = len(curves) if crowded else 1
-    rows = -(-count // 2)
+    columns = side_by_side(count, 2 if count < THREE_TO_A_ROW else 3)
+    rows = -(-count // columns)
     size = (7.2, 0.9 + 2.3 * rows) if crowded else (7.2, 4.2)
     figure, panels = canvas(
-        *size, columns=1 + crowded, rows=rows, count=count, sharex=True, sharey=True
+        *size, columns=columns, rows=rows, count=count, sharex=True, sharey=True
     )
     with styled():
         if crowded:
@@ -131,20 +136,18 @@ def _method_by_method(panels: Sequence[Axes], curves: Arms, thin: Arms) -> None:
 def _behind(figure: Drawing, panels: Sequence[Axes], lines: Policies) -> None:
     """Draw reference lines in every panel, with their names at one that has room on its right.
 
-    That is the last one if the place beside it is empty, which then has the legend as well.
+    That is the last one if the place beside it is empty, and else the last one of the first row.
     """
     handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")]
     empty = figure.axes[len(panels) :]
-    named = panels[-1] if empty else panels[1]
+    first_row = panels[0].get_subplotspec()
+    assert first_row is not None
+    named = panels[-1] if empty else panels[first_row.get_gridspec().ncols - 1]
     handles += _reference_lines(named, lines, apart=0.1)
+    legend(figure, handles)
     if empty:
-        named.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.05, 0.0)).set_in_layout(
-            False
-        )
         for words in named.texts:
             words.set_in_layout(False)  # they stand in the empty place
-    else:
-        legend(figure, handles)
     for axes in [axes for axes in panels if axes is not named]:
         for style, row in lines:
             axes.axhline(row["value"], color=style.colour, linestyle=style.line, lw=1.4)

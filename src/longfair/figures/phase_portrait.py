@@ -21,6 +21,9 @@ COLUMNS = ("panel", "rate_0", "rate_1", "change_0", "change_1", "shade")
 LEVELS = 9
 """Shades, as in the paper's figures."""
 
+HUNDREDTHS = 0.3
+"""Largest shade from which on hundredths tell the shades apart."""
+
 TICKS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -57,7 +60,7 @@ def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
         for panel, title, own in panels.filled:
             filled = _portrait(panel, own, levels)
             parts.append(f"{title}: {_described(own, shade)}.")
-        scale(panels, filled, shade, "%.2g")
+        scale(panels, filled, shade, "%.2f" if levels[-1] >= HUNDREDTHS else "%.2g")
     return Figure(panels.drawing, " ".join(parts), flows.drop(columns="variant"))
 
 

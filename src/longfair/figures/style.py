@@ -316,9 +316,9 @@ def styled() -> Any:
     return matplotlib.rc_context(SETTINGS)
 
 
-def head(panel: Axes, title: str) -> None:
-    """Write a title above a panel."""
-    panel.set_title(title, loc="left", fontsize=11, weight="bold")
+def head(panel: Axes, title: str, above: float = 6.0) -> None:
+    """Write a title above a panel, by default so many points."""
+    panel.set_title(title, loc="left", fontsize=11, weight="bold", pad=above)
 
 
 def banded(axes: Axes, rows: pd.DataFrame, style: LineStyle, marks: int, **keywords: Any) -> None:

@@ -17,6 +17,7 @@ from longfair.figures._cut_axis import Cut, cut_where_empty, left_out
 from longfair.figures._frames import Arms, Styles, arms, policies, require
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import (
+    BLACK,
     LineStyle,
     canvas,
     legend,
@@ -38,6 +39,7 @@ def trade_off(
     bias_label: str = "bias",
     styles: Styles = None,
     logarithmic_beyond: float | None = None,
+    frontier: pd.DataFrame | None = None,
 ) -> Figure:
     """Draw bias across and reward up, so that the best corner is the upper left.
 
@@ -60,6 +62,9 @@ def trade_off(
         Styles of methods the library does not know.
     logarithmic_beyond
         A reward beyond which its axis is logarithmic; see `style.squeeze_beyond`.
+    frontier
+        Columns reward, bias: points that a black line joins. It does not change how far the axes
+        go, and the words do not speak of it.
 
     Returns
     -------
@@ -89,6 +94,7 @@ def trade_off(
     cuts: list[Cut] = []
     with styled():
         _draw(axes, dots, crosses)
+        joined = _join(axes, frontier)
         axes.set_xlabel(bias_label)
         if logarithmic_beyond is not None:
             reward_label += squeeze_beyond(axes, logarithmic_beyond)
@@ -103,7 +109,7 @@ def trade_off(
             ],
         )
         if named:
-            _write_names(figure, axes, named, crosses, seeds, cuts)
+            _write_names(figure, axes, named, crosses, seeds, cuts, joined)
     parts = [
         f"Scatter plot with {bias_label} on the horizontal and {reward_label} on the vertical "
         f"axis, best in the upper left corner; {interval}."
@@ -184,6 +190,7 @@ def _write_names(
     crosses: Sequence[_Point],
     seeds: pd.DataFrame,
     cuts: Sequence[Cut],
+    joined: np.ndarray,
 ) -> None:
     """Draw reference policies, and write the name of each where it covers nothing."""
     for point in named:
@@ -193,8 +200,39 @@ def _write_names(
     places = [point.place for point in (*named, *crosses)]
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
-    for point in named:
-        taken.append(write_beside(axes, point.style.label, point.place, taken))
+    taken += [*_bars(axes, crosses), *_along(axes, joined)]
+    for point in sorted(named, key=lambda point: point.place):  # from the left: least room
+        taken += write_beside(axes, point.style.label, point.place, taken)
+
+
+def _join(axes: Axes, frontier: pd.DataFrame | None) -> np.ndarray:
+    """Draw a line through points, if there are any; return them: bias and reward (K, 2)."""
+    points = np.empty((0, 2))
+    if frontier is not None:
+        points = frontier[["bias", "reward"]].to_numpy(float)
+        axes.add_artist(Line2D(*points.T, color=BLACK, lw=1.0))  # which moves no axis
+    return points
+
+
+def _bars(axes: Axes, crosses: Sequence[_Point]) -> list[np.ndarray]:
+    """Return where the intervals of methods are drawn: left, bottom, right, top in pixels."""
+    found = []
+    for _, across, up in crosses:
+        for ends in ([(end, up[0]) for end in across], [(across[0], end) for end in up]):
+            pixels = axes.transData.transform(ends)
+            found.append(np.hstack([pixels.min(axis=0) - 4, pixels.max(axis=0) + 4]))
+    return found
+
+
+def _along(axes: Axes, joined: np.ndarray) -> list[np.ndarray]:
+    """Return small rectangles along a line through points: left, bottom, right, top in pixels."""
+    if len(joined) < 2:
+        return []
+    corners = axes.transData.transform(joined)
+    length = np.hstack([0.0, np.hypot(*np.diff(corners, axis=0).T).cumsum()])
+    at = np.linspace(0.0, length[-1], 150)
+    spots = np.stack([np.interp(at, length, one) for one in corners.T], axis=-1)
+    return [*np.hstack([spots - 3, spots + 3])]
 
 
 def _bands(axes: Axes, cuts: Sequence[Cut]) -> list[np.ndarray]:

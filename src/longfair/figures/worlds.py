@@ -5,6 +5,7 @@ Axes are not shared, because every world has its own rewards and its own measure
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ from longfair.figures.style import (
     head,
     legend,
     number,
+    on_a_phone,
     styled,
 )
 
@@ -39,6 +41,14 @@ KINDS: Mapping[str, LineStyle] = {
     "optimum": LineStyle("exact optimum", BLACK, "", "-"),
 }
 """Who a point stands for."""
+
+COLUMNS = ("world", "across", "up", "kind", "name", "right", "height")
+
+LETTERS = 14
+"""Letters of a line of a fixed rule's name where three panels stand in a row."""
+
+TWO_TO_A_ROW = 4
+"""Worlds up to which two panels stand in a row; of more three do, so that all fit a screen."""
 
 
 @drawing
@@ -62,17 +72,19 @@ def worlds(points: pd.DataFrame) -> Figure:
     UsageError
         If a column is missing or the table is empty.
     """
-    columns = ["world", "across", "up", "kind", "name", "right", "height"]
-    points = require(points, columns, "points")
+    points = require(points, COLUMNS, "points")
     titles = list(dict.fromkeys(points["world"]))
-    rows = -(-len(titles) // 2)
-    figure, panels = canvas(7.2, 0.8 + 2.7 * rows, columns=2, rows=rows, count=len(titles))
+    columns = 2 if len(titles) <= TWO_TO_A_ROW else 3
+    rows = -(-len(titles) // columns)
+    height = 0.3 + (2.7 if columns == 2 else 2.4) * rows
+    narrow = columns > 2 and not on_a_phone()
+    figure, panels = canvas(7.2, height, columns=columns, rows=rows, count=len(titles))
     parts = ["Scatter plots of reward against unfairness, best in the upper left corner."]
     with styled():
         for axes, (title, own) in zip(panels, points.groupby("world", sort=False), strict=False):
             for kind, some in own.groupby("kind", sort=False):
                 _points(axes, some, KINDS[str(kind)])
-            head(axes, str(title))
+            head(axes, _in_lines(str(title), narrow, at=" ("))
             axes.set(xlabel=own["across"].iloc[0], ylabel=own["up"].iloc[0])
             axes.margins(0.12)
             parts.append(f"{title}: {_described(own)}.")
@@ -81,7 +93,7 @@ def worlds(points: pd.DataFrame) -> Figure:
         _explain(figure, handles, figure.axes[len(titles) :])
         figure.draw_without_rendering()  # from here on every panel keeps its place
         for axes, (_, own) in zip(panels, points.groupby("world", sort=False), strict=False):
-            _write_names(axes, own)
+            _write_names(axes, own, narrow)
     return Figure(figure, " ".join(parts), points)
 
 
@@ -113,13 +125,23 @@ def _look(style: LineStyle) -> dict[str, Any]:
     }
 
 
-def _write_names(axes: Axes, points: pd.DataFrame) -> None:
+def _in_lines(words: str, narrow: bool, at: str = "") -> str:
+    """Part words for a narrow panel: before some letters, or after so many that fit."""
+    if not narrow:
+        return words
+    if at:
+        return words.replace(at, "\n" + at.strip())
+    return textwrap.fill(words, LETTERS, break_long_words=False)
+
+
+def _write_names(axes: Axes, points: pd.DataFrame, narrow: bool) -> None:
     """Write the names of fixed rules where they cover no point."""
     places = axes.transData.transform(points[["right", "height"]].to_numpy(float))
     taken = [*np.hstack([places - 8, places + 8])]
-    for _, row in points[points["kind"] == "fixed"].iterrows():
+    fixed = points[points["kind"] == "fixed"].sort_values("right")  # from the left: least room
+    for _, row in fixed.iterrows():
         place = float(row["right"]), float(row["height"])
-        taken.append(write_beside(axes, str(row["name"]), place, taken, size=9.0))
+        taken += write_beside(axes, _in_lines(str(row["name"]), narrow), place, taken, size=9.0)
 
 
 def _described(points: pd.DataFrame) -> str:

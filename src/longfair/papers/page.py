@@ -20,6 +20,7 @@ from longfair.figures import (
     LineStyle,
     Words,
     claim_box,
+    folded,
     learning_curves,
     offer,
     show,
@@ -41,6 +42,9 @@ from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
 from longfair.wording import numeral
+
+ORIGIN = "Profile, versions and commits of this page, and its stored runs"
+"""What stands on the folded table of a page's origin."""
 
 NOT_STORED = "(not stored)"
 """What stands in a sentence where a number would."""
@@ -317,6 +321,7 @@ class Runs:
         thin_lines: bool = True,
         beside: Sequence[str] | None = None,
         across: str | None = None,
+        every: int | None = None,
     ) -> Figure | None:
         """Draw a metric during training; None without runs.
 
@@ -334,8 +339,10 @@ class Runs:
             In place of the look's.
         across
             What is on the horizontal axis, if not training steps.
+        every
+            Average so many neighbouring points, in place of the look's number.
         """
-        every = self.look.every.get(self.profile, 1)
+        every = every or self.look.every.get(self.profile, 1)
         runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
         runs = runs[runs["method"].isin(list(methods))] if methods else runs
         if runs.empty:
@@ -373,6 +380,7 @@ class Runs:
         across: tuple[str, str] | None = None,
         beside: Sequence[str] = (),
         points: pd.DataFrame | None = None,
+        frontier: pd.DataFrame | None = None,
     ) -> Figure | None:
         """Draw one metric against another; None without runs.
 
@@ -388,6 +396,8 @@ class Runs:
             Policies without training that are drawn as points with names.
         points
             Columns method, reward, bias: further points with names.
+        frontier
+            Columns reward, bias: points that a black line joins.
         """
         up, right = across or self.look.across
         chosen = self.results[self.results["variant"].isin(list(variants))]
@@ -409,6 +419,7 @@ class Runs:
             bias_label=self.look.axes[right],
             styles=self.look.styles,
             logarithmic_beyond=self.look.logarithmic_beyond.get(up),
+            frontier=frontier,
         )
 
     def live_curves(
@@ -534,7 +545,7 @@ class Page:
         """Train while the reader waits; see `longfair.papers.live.live_runs`."""
         return live_runs(learners, run, lines)
 
-    def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> pd.DataFrame:
+    def origin(self, packages: Sequence[str], sources: Sequence[Any] = ()) -> Folded | Words:
         """Offer all final values to download, and say where the page came from.
 
         Parameters
@@ -549,7 +560,7 @@ class Page:
         folders = f"results/<experiment>/{self.profile}"
         offer(tables, "All final values, one row per run, to download", folders)
         provenance = pd.concat([runs.provenance() for runs in shown]) if shown else None
-        return origin(self.profile, packages, sources, provenance)
+        return folded(origin(self.profile, packages, sources, provenance), ORIGIN)
 
 
 def median_and_range(values: pd.Series[float], digits: int) -> str:

@@ -505,27 +505,16 @@ def scatter(runs: Runs, numbers: Any, notion: Notion, variant: str) -> Figure | 
         `"as_coded"` or `"as_published"`.
     """
     rates = RATES_OF[variant]
+    corners = frontier(numbers, notion, rates)
     figure = runs.scatter_figure(
         variant,
         methods=["race-blind", f"optimistic-{notion}", f"cce-{notion}"],
         across=("profit", f"gap_{notion}{GAP_OF[variant]}"),
         points=best_points(numbers, notion, rates, TOLERANCE),
+        frontier=corners.rename(columns={"gap": "bias", "profit": "reward"}),
     )
-    return None if figure is None else with_frontier(figure, frontier(numbers, notion, rates))
-
-
-def with_frontier(figure: Figure, corners: pd.DataFrame) -> Figure:
-    """Add the best profit for every gap as a line to a figure of profit against gap.
-
-    Parameters
-    ----------
-    figure
-        As from `scatter`.
-    corners
-        As from `frontier`.
-    """
-    axes = figure.figure.axes[0]
-    axes.plot(corners["gap"], corners["profit"], color=BLACK, lw=1, scalex=False, scaley=False)
+    if figure is None:
+        return None
     first, last = corners.iloc[0], corners.iloc[-1]
     words = (
         f" A line shows the best profit for every gap: from {first['profit']:.3f} at a gap of "

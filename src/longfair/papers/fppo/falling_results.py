@@ -13,12 +13,16 @@ from longfair.papers.fppo.lending import CASE
 from longfair.papers.fppo.results import HARDLY_LENDING
 from longfair.papers.page import NOT_STORED, Runs
 from longfair.runs.tidy import final
+from longfair.wording import counted
 
 LATER = 10
 """Rollouts of massaging after which the chances are told again."""
 
 TERMS = {"reward": "advantage", "penalty": "penalty", "bonus": "bonus"}
 """What of the advantage's spread is told, and its name in the figure."""
+
+AVERAGED = 15
+"""Rollouts over which the lines of the figure are running means."""
 
 
 class Log(NamedTuple):
@@ -51,6 +55,8 @@ def logs(runs: Runs) -> Iterator[Log]:
 def falling_figure(runs: Runs) -> Figure | None:
     """Draw chances, flips and shares of the first run that falls, or of the first; None without.
 
+    Lines are running means over `AVERAGED` rollouts; single rollouts stand pale behind them.
+
     Parameters
     ----------
     runs
@@ -70,6 +76,7 @@ def falling_figure(runs: Runs) -> Figure | None:
             "% of the spread": pd.DataFrame(shares),
         },
         across="training steps",
+        averaged=AVERAGED,
     )
 
 
@@ -86,8 +93,11 @@ def why_in_words(runs: Runs) -> list[str]:
         return [f"What was logged: {NOT_STORED}."]
     falling = [log.rollouts for log in found if log.falls]
     lending = [log.rollouts for log in found if not log.falls]
-    kinds = {"that fall": falling, "that go on lending": lending}
-    kinds = {f"in the {len(own)} {name}": own for name, own in kinds.items() if own}
+    kinds = {
+        _those(falling, "that falls", "that fall"): falling,
+        _those(lending, "that goes on lending", "that go on lending"): lending,
+    }
+    kinds = {name: own for name, own in kinds.items() if own}
     chances = "; ".join(
         f"{name} {_chances(own, 0)}, and {LATER} rollouts later {_chances(own, LATER)}"
         for name, own in kinds.items()
@@ -101,12 +111,18 @@ def why_in_words(runs: Runs) -> list[str]:
         f"{name} {', '.join(f'the {word} {_shares(own, term)} %' for term, word in TERMS.items())}"
         for name, own in kinds.items()
     )
+    were = "was" if len(found) == 1 else "were"
     return [
-        f"Of {len(found)} runs that were logged, mean chances of a loan to group 0 and to group 1 "
-        f"in the last rollout before massaging: {chances}.",
+        f"Of {counted(len(found), 'run')} that {were} logged, mean chances of a loan to group 0 "
+        f"and to group 1 in the last rollout before massaging: {chances}.",
         f"In the first {LATER} massaged rollouts, run by run: {loans}.",
         f"What has which part of the spread of the advantage that was used there: {spread}.",
     ]
+
+
+def _those(runs: list[pd.DataFrame], one: str, several: str) -> str:
+    """Name some of the runs: "in the one that falls", "in the 2 that fall"."""
+    return f"in the one {one}" if len(runs) == 1 else f"in the {len(runs)} {several}"
 
 
 def _massaged(told: pd.DataFrame) -> pd.DataFrame:

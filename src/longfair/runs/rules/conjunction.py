@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
 from longfair.runs.rules.words import weakest
+from longfair.wording import part_of
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -68,7 +69,7 @@ class AllRule(Compound):
         return replace(
             parts[shown],
             word=word,
-            measured=f"{measured} (part {shown + 1} of {len(parts)})" if measured else "",
+            measured=part_of(measured, shown + 1, len(parts)),
             detail="; ".join(details),
             enough_seeds=None if None in enough else max(filter(None, enough)),
             two_kinds=any(part.two_kinds for part in parts),
