@@ -62,9 +62,7 @@ def board(rows: Sequence[Row], papers: Mapping[str, str], environments: Mapping[
     return f'<div id="claim-board">{"".join(groups)}</div>'
 
 
-def _group(
-    rows: Sequence[Row], paper: str, name: str, environments: Mapping[str, str]
-) -> str:
+def _group(rows: Sequence[Row], paper: str, name: str, environments: Mapping[str, str]) -> str:
     """Write the folded table of a paper, empty without claims."""
     claims: dict[str, list[Row]] = {}
     for row in rows:

@@ -1,7 +1,7 @@
 """Let a notebook's page begin with its question.
 
-The first cell of a notebook imports and loads what the rest needs. Its page shows that cell, folded,
-below the first section, so that nothing stands between the title and the question.
+The first cell of a notebook imports and loads what the rest needs. Its page shows that cell,
+folded, below the first section, so that nothing stands between the title and the question.
 """
 
 from __future__ import annotations

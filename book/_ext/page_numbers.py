@@ -18,7 +18,7 @@ Numbers = Mapping[str, Mapping[str, tuple[int, ...]]]
 
 
 def from_one(numbers: Numbers) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Number every kind of a page from one."""
+    """Count every kind of a page from one."""
     return {
         kind: {name: (place,) for place, name in enumerate(own, start=1)}
         for kind, own in numbers.items()
@@ -26,7 +26,7 @@ def from_one(numbers: Numbers) -> dict[str, dict[str, tuple[int, ...]]]:
 
 
 def renumber(_app: Sphinx, environment: BuildEnvironment) -> list[str]:
-    """Number every page; none has to be written again for it, because a build begins anew."""
+    """Count on every page; none has to be written again for it, because a build begins anew."""
     environment.toc_fignumbers = {
         page: from_one(numbers) for page, numbers in environment.toc_fignumbers.items()
     }

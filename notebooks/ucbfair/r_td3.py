@@ -120,7 +120,8 @@ gaussian.say(
 #
 # $$
 # \begin{aligned}
-# \min_\pi \; \mathbb{E} \sum_{\tau=1}^{H} &(1 - \lambda_\tau) \, \mathcal{L}(s_\tau, a_\tau) \\[-1.5ex]
+# \min_\pi \; \mathbb{E} \sum_{\tau=1}^{H}
+# &(1 - \lambda_\tau) \, \mathcal{L}(s_\tau, a_\tau) \\[-1.5ex]
 # &+ \lambda_\tau \, \Delta(s_\tau, a_\tau), \\
 # \lambda_\tau = {} &\tau / H .
 # \end{aligned}
