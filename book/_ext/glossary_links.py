@@ -31,7 +31,7 @@ AT_HOME = {
     "advantage": ("notebooks/elbert/", "book/papers/elbert"),
 }
 """Some of them, with the pages where they are terms all the same."""
-VERBS = frozenset({"demand", "supply"})
+VERBS = frozenset({"demand", "discount", "supply"})
 """Terms whose plural could be a verb."""
 CLOSED = (
     nodes.reference,

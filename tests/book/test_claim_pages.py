@@ -290,7 +290,7 @@ def test_a_choice_opens_the_papers_with_claims_that_fit(board: Browser) -> None:
     left = f"{GROUPS}.filter(group => !group.hidden).map({name})"
     everything = board.evaluate(papers)
     assert not any(board.evaluate(opened))
-    board.page.fill("input[name=q]", "threshold")
+    board.page.fill("#claim-filter input[name=q]", "threshold")
     fitting = board.evaluate(f"[...new Set({SHOWN}.map(row => row.dataset.paper))]")
     assert board.evaluate(left) == [paper for paper in everything if paper in fitting]
     assert board.evaluate(f"{GROUPS}.every(group => group.open || group.hidden)")
@@ -308,7 +308,7 @@ def test_without_scripts_papers_and_claims_open_all_the_same(chromium: Any, book
     assert not row.is_visible()
     page.click(".claim-group:has(#elbert-07) > summary")
     assert row.is_visible()
-    row.locator("summary").click()
+    row.locator("summary").first.click()
     assert row.locator("details > span.aside").first.is_visible()
     context.close()
 
