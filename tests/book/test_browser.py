@@ -241,8 +241,8 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
         width: 50px" tabindex="0"><div style="width: 90px">far</div></mjx-container>
         <span class="eqno">(3)</span></div> <img alt="missing" src="missing.png">
         <img alt="missing too" src="missing.png" style="margin-left: 400px">
-        <div class="highlight"><pre style="overflow: auto; width: 90px" tabindex="0">short
-a line that is long enough to be cut</pre></div><div class="highlight"><pre>short</pre></div>
+        <div><div class="highlight"><pre style="overflow: auto; width: 90px" tabindex="0">short
+a line that is long enough to be cut</pre></div><div class="highlight"><pre>short</pre></div></div>
         <img alt="outside" src="http://127.0.0.1:9/a.png"><div style="width: 900px">wide</div>
         <script>console.error("broken"); undefinedFunction()</script></article></main>"""
     )
