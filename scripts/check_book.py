@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = re.compile(r"^(https?:)?//", re.IGNORECASE)
 STYLE_OUTSIDE = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?:https?:)?//", re.IGNORECASE)
 LOADED_LINKS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "prefetch"}
+BOARD = "claim-board"
+"""Anchor of the table whose page keeps after the # what a reader chose."""
 
 
 @dataclass
@@ -93,6 +95,12 @@ def wordless_images(name: str, page: Page) -> Iterator[str]:
             yield f"{name}: image {source} has no alternative text"
 
 
+def leads_somewhere(fragment: str, page: Page) -> bool:
+    """Whether a page has an anchor, or is the claim board and shows what is chosen."""
+    choice = "=" in fragment and BOARD in page.anchors
+    return choice or unquote(fragment) in page.anchors
+
+
 def broken_links(folder: Path, name: str, pages: dict[str, Page]) -> Iterator[str]:
     """Report the links of a page that lead to no file or no anchor of the book."""
     for link in pages[name].links:
@@ -105,7 +113,7 @@ def broken_links(folder: Path, name: str, pages: dict[str, Page]) -> Iterator[st
             yield f"{name}: link to {link}, which does not exist"
             continue
         known = pages.get(target.relative_to(folder.resolve()).as_posix())
-        if parts.fragment and known and unquote(parts.fragment) not in known.anchors:
+        if parts.fragment and known and not leads_somewhere(parts.fragment, known):
             yield f"{name}: link to {link}, whose anchor does not exist"
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -143,16 +143,34 @@ def module_page(name: str, own: list[Entry]) -> str:
 
 
 def room(name: str) -> str:
-    """Write the modules of a room, what each is for and what it offers, with links."""
+    """Write what a room offers: what its packages export, and folded what only its modules have."""
+    inside = [entry for entry in entries().values() if entry.module.startswith(f"longfair.{name}.")]
+    exported = [entry for entry in inside if entry.own_page]
+    rest = [entry for entry in inside if not entry.own_page]
+    parts = framed("dropdown", f"{len(rest)} names that only a module offers", offered(name, rest))
+    first = offered(name, exported) if exported else "Its packages export nothing.\n"
+    return "\n".join([first, *parts, ""])
+
+
+def offered(room: str, own: Sequence[Entry]) -> str:
+    """Write a table of functions and classes of a room, each beside what its module is for."""
     rows = []
     for path, module in modules().items():
-        own = [entry for entry in entries().values() if entry.module == path]
-        if own and path.startswith(f"longfair.{name}."):
-            purpose, _, _ = (inspect.getdoc(module) or "").partition("\n")
-            names = ", ".join(link(entry.page, entry.thing.__name__) for entry in own)
-            short = link(path, path.removeprefix(f"longfair.{name}."))
-            rows.append([short, purpose.rstrip("."), names])
-    return table(["Module", "What it is for", "Names"], rows)
+        names = ", ".join(
+            link(entry.page, entry.thing.__name__) for entry in own if entry.module == path
+        )
+        purpose, _, _ = (inspect.getdoc(module) or "").partition("\n")
+        short = link(path, path.removeprefix(f"longfair.{room}."))
+        if names:
+            rows.append([f"{purpose.rstrip('.')}<br>{short}", names])
+    written = table(["What it is for, and its module", "Names"], rows)
+    return "\n".join(framed("container", "longfair-reference", written))
+
+
+def framed(directive: str, argument: str, inside: str) -> list[str]:
+    """Put text into a directive; a fold has more colons, because it holds others."""
+    fence = ":" * (5 if directive == "dropdown" else 4)
+    return [f"{fence}{{{directive}}} {argument}", "", inside, fence]
 
 
 def link(page: str, text: str) -> str:

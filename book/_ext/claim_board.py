@@ -1,20 +1,24 @@
-"""Write the claim board: one table of all claims, which `claims.js` filters, sorts and searches.
+"""Write the claim board: a folded table for every paper, filtered and searched by `claims.js`.
 
-A claim is a short row with the words of its verdicts; they open to numbers, measures and runs.
-Without scripts it is a plain table that opens all the same. What is filtered by stands in
-attributes of the rows.
+The head of a table counts the words below it. A claim is a short row with the words of its
+verdicts; they open to numbers, measures and runs. Without scripts all of that opens all the same.
+What is filtered by stands in attributes of the rows.
 """
 
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from sphinx.application import Sphinx
 
 from longfair.figures.claim_box import (
+    ANSWER_COLOURS,
     COLOURS,
+    VERDICT_COLOURS,
     badge,
     change_marks,
     reported_cell,
@@ -25,8 +29,15 @@ from longfair.wording import by_measure, plain
 Row = Mapping[str, Any]
 
 PAGE = "book/claims"
-COLUMNS = ("claim", "verdict", "paper", "environment")
+Choice = Mapping[str, str]
+"""What is filtered by, as the names of the board's controls, to the values chosen."""
+COLUMNS = ("claim", "verdict", "environment")
 ASKED = {"paper": "the papers", "here": "us"}
+KINDS = {
+    "paper": ("claims of the paper", "verdicts", VERDICT_COLOURS),
+    "here": ("questions of ours", "answers", ANSWER_COLOURS),
+}
+"""What claims of a kind are called, what they get, and in which order that is counted."""
 SETTINGS = {
     "authors": "the authors'",
     "short": "the authors', short of their steps",
@@ -47,17 +58,43 @@ def board(rows: Sequence[Row], papers: Mapping[str, str], environments: Mapping[
     environments
         Claim to the environment of its runs.
     """
+    groups = (_group(rows, paper, name, environments) for paper, name in papers.items())
+    return f'<div id="claim-board">{"".join(groups)}</div>'
+
+
+def _group(rows: Sequence[Row], paper: str, name: str, environments: Mapping[str, str]) -> str:
+    """Write the folded table of a paper, empty without claims."""
     claims: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: list(papers).index(row["paper"])):
-        claims.setdefault(row["id"], []).append(row)
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
-    lines = "".join(
-        _line(own, papers[own[0]["paper"]], environments[name]) for name, own in claims.items()
+    for row in rows:
+        if row["paper"] == paper:
+            claims.setdefault(row["id"], []).append(row)
+    if not claims:
+        return ""
+    columns = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
+    lines = "".join(_line(own, name, environments[claim]) for claim, own in claims.items())
+    counted = "".join(
+        f'<span class="aside">{_counted(list(claims.values()), asked)}</span>' for asked in KINDS
     )
     return (
-        '<table id="claim-board" class="dataframe longfair-claims">'
-        f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+        f'<details class="claim-group"><summary><b>{html.escape(name)}</b> '
+        f'<span class="claim-count"></span>{counted}</summary>'
+        f'<table class="dataframe longfair-claims"><thead><tr>{columns}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></details>"
     )
+
+
+def _counted(claims: Sequence[Sequence[Row]], asked: str) -> str:
+    """Count the claims of a kind, and the words of all their variants and measures."""
+    kind, got, words = KINDS[asked]
+    own = [rows for rows in claims if rows[0]["asked"] == asked]
+    number = Counter(row["answer"] for rows in own for row in headlines(rows))
+    told = ", ".join(f"{number[word]} {word}" for word in words if number[word])
+    return f"{len(own)} {kind}" + f", {number.total()} {got}: {told}" * bool(told)
+
+
+def chosen(choice: Choice) -> str:
+    """Write the part of the board's address that shows what is chosen."""
+    return f"#{urlencode(choice)}"
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -95,12 +132,12 @@ def _line(rows: Sequence[Row], paper: str, environment: str) -> str:
         "rank": str(list(COLOURS).index(next(iter(words)))),
     }
     attributes = "".join(f' data-{name}="{html.escape(value)}"' for name, value in told.items())
-    cells = zip(COLUMNS, _cells(rows, paper, environment), strict=True)
+    cells = zip(COLUMNS, _cells(rows, environment), strict=True)
     line = "".join(f'<td data-column="{name}">{cell}</td>' for name, cell in cells)
     return f'<tr id="{first["id"]}"{attributes}>{line}</tr>'
 
 
-def _cells(rows: Sequence[Row], paper: str, environment: str) -> Iterator[str]:
+def _cells(rows: Sequence[Row], environment: str) -> Iterator[str]:
     first = rows[0]
     source = "" if first["source"] == "not in the paper" else first["source"]
     whose = "asked here" if first["asked"] == "here" else ""
@@ -110,7 +147,6 @@ def _cells(rows: Sequence[Row], paper: str, environment: str) -> Iterator[str]:
         f'<small class="aside">{html.escape(where)}</small>'
     )
     yield f"<details><summary>{_words(rows)}</summary>{_rest(rows)}</details>"
-    yield html.escape(paper)
     yield html.escape(environment)
 
 

@@ -7,6 +7,7 @@ else than `longfair claims` does.
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
@@ -24,7 +25,7 @@ import chapter_figures
 import earlier_board
 import environment_pages
 import stored_runs
-from claim_board import board, headlines, summary
+from claim_board import ASKED, board, chosen, headlines, summary
 from longfair.figures import Figure
 from longfair.figures.claim_box import ANSWER_COLOURS, VERDICT_COLOURS, badge, claim_box
 from longfair.figures.worlds import worlds
@@ -94,7 +95,10 @@ def found(rows: Sequence[Row]) -> str:
 
 
 def counts(rows: Sequence[Row]) -> str:
-    """Write how often each paper got each verdict as HTML; on a phone a paper is a block."""
+    """Write how often each paper got each verdict as HTML; on a phone a paper is a block.
+
+    A number leads to the board, which shows what it counts.
+    """
     number = Counter(
         (row["paper"], row["answer"]) for row in headlines(rows) if row["asked"] == "paper"
     )
@@ -103,7 +107,7 @@ def counts(rows: Sequence[Row]) -> str:
     for paper, title in PAPERS.items():
         cells = "".join(
             f'<td data-column="{verdict}" data-count="{number[paper, verdict]}">'
-            f"{number[paper, verdict]}</td>"
+            f"{_counted(number[paper, verdict], title, verdict)}</td>"
             for verdict in VERDICT_COLOURS
         )
         link = f'<a href="papers/{paper}.html">{title}</a>'
@@ -112,6 +116,12 @@ def counts(rows: Sequence[Row]) -> str:
         f'<table class="dataframe longfair-counts"><thead><tr><th scope="col">paper</th>{head}</tr>'
         f"</thead><tbody>{''.join(lines)}</tbody></table>"
     )
+
+
+def _counted(number: int, paper: str, verdict: str) -> str:
+    """Write a number of verdicts, with the way to them if there are any."""
+    choice = chosen({"asked": ASKED["paper"], "paper": paper, "verdict": verdict})
+    return f'<a href="claims.html{html.escape(choice)}">{number}</a>' if number else "0"
 
 
 def findings() -> str:

@@ -1,8 +1,8 @@
 """Link the first mention of every glossary term on a page to the glossary.
 
 What the glossary says of the term stands in the link's title, so a pointer that rests on it shows
-it, without a script and without the network. Headings, those of folds too, tables, code,
-mathematics and what is a link already stay as they are.
+it, without a script and without the network; `terms.js` shows it to keyboards and fingers, too.
+Headings, those of folds too, tables, code, mathematics and what is a link already stay as they are.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ UNLINKED = frozenset(
 """Pages that are lists, and the glossary itself."""
 EVERYDAY = frozenset({"advantage", "claim", "guard", "ledger", "memory", "profile", "seed"})
 """Terms that are ordinary words more often than not."""
+AT_HOME = {
+    "memory": ("notebooks/fairqcm/", "book/papers/fairqcm"),
+    "advantage": ("notebooks/elbert/", "book/papers/elbert"),
+}
+"""Some of them, with the pages where they are terms all the same."""
+VERBS = frozenset({"demand", "discount", "supply"})
+"""Terms whose plural could be a verb."""
 CLOSED = (
     nodes.reference,
     nodes.title,
@@ -72,6 +79,25 @@ def read_terms(glossary: nodes.document) -> dict[str, Term]:
     return terms
 
 
+def plural(name: str) -> str:
+    """Write a term in the plural, which is linked as the term is; a verb stays as it is."""
+    if name in VERBS:
+        return name
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
+    return name + ("es" if name.endswith("s") else "s")
+
+
+def terms_on(page: str, terms: Mapping[str, Term]) -> dict[str, Term]:
+    """Terms, in both numbers, that are linked on a page: without words that are everyday there."""
+    left = {
+        name: term
+        for name, term in terms.items()
+        if name not in EVERYDAY or page.startswith(AT_HOME.get(name, ()))
+    }
+    return {plural(name): term for name, term in left.items()} | left
+
+
 def pattern(names: Mapping[str, Term]) -> re.Pattern[str]:
     """Match any name as a whole word, the longest first, in small or at a sentence's beginning."""
     ordered = sorted(names, key=len, reverse=True)
@@ -105,11 +131,11 @@ def link_first_mentions(document: nodes.document, terms: Mapping[str, Term], add
     document
         The page, changed in place.
     terms
-        Names with their entries in the glossary.
+        Names with their entries in the glossary, each as it is linked on this page.
     address
         Path of the glossary as seen from the page.
     """
-    left = {name: term for name, term in terms.items() if name not in EVERYDAY}
+    left = dict(terms)
     matching = pattern(left)
     waiting = list(open_texts(document))[::-1]
     while waiting and left:
@@ -137,7 +163,7 @@ def link_terms(app: Sphinx, document: nodes.document, page: str) -> None:
     if app.builder.format != "html" or page in UNLINKED:
         return
     address = app.builder.get_relative_uri(page, GLOSSARY)
-    link_first_mentions(document, terms_of(app.env), address)
+    link_first_mentions(document, terms_on(page, terms_of(app.env)), address)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

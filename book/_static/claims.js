@@ -1,14 +1,16 @@
 // The claim board: filter, search and sort its rows. The choice is kept after the # of the address,
-// so it can be sent to somebody. Without this script the board is a table that opens all the same.
+// so it can be sent to somebody. A choice opens the papers in which something fits. Without this
+// script the board is a table for every paper, which opens all the same.
 "use strict";
 
 (() => {
-  const table = document.getElementById("claim-board");
-  const body = table.tBodies[0];
-  const rows = [...body.rows].map((row, order) => ({
+  const board = document.getElementById("claim-board");
+  const groups = [...board.querySelectorAll(".claim-group")];
+  const rows = [...board.querySelectorAll("tbody tr")].map((row, order) => ({
     row,
     order,
-    text: row.textContent.toLowerCase(),
+    body: row.parentElement,
+    text: `${row.textContent} ${row.dataset.paper}`.toLowerCase(),
     has: (name) => row.dataset[name].split("|"),
   }));
   const FILTERS = {
@@ -53,14 +55,28 @@
     if (name !== "paper") values.sort();
     form.append(labelled(words, select(name, values, "all")));
   }
-  form.append(labelled("Sort", select("sort", Object.keys(SORTS))));
+  form.append(labelled("Sort within papers", select("sort", Object.keys(SORTS))));
   const reset = document.createElement("button");
   reset.type = "button";
   reset.textContent = "Show all";
   const status = document.createElement("p");
   status.setAttribute("role", "status");
   form.append(reset, status);
-  table.before(form);
+  board.before(form);
+
+  let wasNarrowed = false;
+
+  /** Open the papers with something that fits a choice, and leave out the others. */
+  const fold = (narrowed) => {
+    for (const group of groups) {
+      const all = [...group.querySelectorAll("tbody tr")];
+      const left = all.filter((row) => !row.hidden).length;
+      group.hidden = left === 0;
+      if (narrowed || wasNarrowed) group.open = narrowed;
+      group.querySelector(".claim-count").textContent = narrowed ? `${left} of ${all.length}` : "";
+    }
+    wasNarrowed = narrowed;
+  };
 
   /** Show what is chosen, in the chosen order, and say how much it is. */
   const show = () => {
@@ -73,8 +89,9 @@
         Object.keys(FILTERS).every((name) => !chosen[name] || row.has(name).includes(chosen[name]));
       row.row.hidden = !fits;
       shown += fits;
-      body.append(row.row);
+      row.body.append(row.row);
     }
+    fold(words.length > 0 || Object.keys(FILTERS).some((name) => chosen[name]));
     status.textContent = `${shown} of ${rows.length} claims`;
     return chosen;
   };
@@ -88,7 +105,7 @@
     history.replaceState(null, "", address);
   };
 
-  /** Take the choice from the address; the anchor of a claim shows all. */
+  /** Take the choice from the address; the anchor of a claim opens its paper and itself. */
   const take = () => {
     form.reset();
     if (location.hash.includes("=")) {
@@ -101,7 +118,10 @@
     show();
     if (location.hash && !location.hash.includes("=")) {
       const target = document.getElementById(location.hash.slice(1));
-      if (target?.matches("#claim-board tr")) target.querySelector("details").open = true;
+      if (target?.matches("#claim-board tr")) {
+        target.closest(".claim-group").open = true;
+        target.querySelector("details").open = true;
+      }
       target?.scrollIntoView();
     }
   };

@@ -153,8 +153,10 @@ source_of(
 # whose slope pulls at the best and at the worst served site:
 #
 # $$
-# \frac{\partial b^{soft}}{\partial z_g} =
-# \mathrm{softmax}(\beta z)_g - \mathrm{softmax}(-\beta z)_g .
+# \begin{aligned}
+# \frac{\partial b^{soft}}{\partial z_g} &= \mathrm{softmax}(\beta z)_g \\
+# &\quad {} - \mathrm{softmax}(-\beta z)_g .
+# \end{aligned}
 # $$ (eq-attention-slope)
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -200,9 +200,12 @@ source_of(objective, benefit_rate, bias, heading="The objective, the rates and t
 # advantage** (Proposition 3.2)
 #
 # $$
-# A^{fair}_t = A_t - \alpha \sum_g \frac{\partial b^2}{\partial z_g}
-# \Big[ \frac{1}{\eta^D_g}\, A^S_{g,t} - \frac{\eta^S_g}{(\eta^D_g)^2}\, A^D_{g,t} \Big],
-# \qquad \frac{\partial b^2}{\partial z_g} = \pm 2 b ,
+# \begin{aligned}
+# A^{fair}_t &= A_t - \alpha \sum_g \frac{\partial b^2}{\partial z_g}\,
+# \Big[ \frac{1}{\eta^D_g}\, A^S_{g,t} \\
+# &\qquad {} - \frac{\eta^S_g}{(\eta^D_g)^2}\, A^D_{g,t} \Big], \\
+# \frac{\partial b^2}{\partial z_g} &= \pm 2 b ,
+# \end{aligned}
 # $$ (eq-lending-advantage)
 #
 # with plus for the group with the higher rate. In words: a decision is good if it earns, if it
@@ -240,8 +243,10 @@ example.round(4)
 # under the new policy over that under the old one, it maximises
 #
 # $$
-# \mathbb E\big[ \min\big( r_t A^{fair}_t,\;
-# \mathrm{clip}(r_t, 1-\epsilon, 1+\epsilon)\, A^{fair}_t \big) \big] .
+# \begin{aligned}
+# \mathbb E\big[ \min\big( &r_t A^{fair}_t, \\
+# &\mathrm{clip}(r_t, 1-\epsilon, 1+\epsilon)\, A^{fair}_t \big) \big] .
+# \end{aligned}
 # $$ (eq-lending-clip)
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -107,11 +107,11 @@ tidy.problem_table().round(4)
 # occupancies? Those in which every state is left as often as it is entered:
 #
 # $$
-# \max_{\lambda \ge 0} \sum_{s,a} R_{s,a} \lambda_{s,a}
-# \quad \text{s.t.} \quad
-# \sum_a \lambda_{s',a} = (1-\gamma) D_{s'} + \gamma \sum_{s,a} \lambda_{s,a} P_{s,a,s'},
-# \qquad
-# \rho_z(\lambda) - \rho_{z'}(\lambda) \le \epsilon .
+# \begin{aligned}
+# &\max_{\lambda \ge 0} \sum_{s,a} R_{s,a} \lambda_{s,a} \quad \text{s.t.} \\
+# &\sum_a \lambda_{s',a} = (1-\gamma) D_{s'} + \gamma \sum_{s,a} \lambda_{s,a} P_{s,a,s'}, \\
+# &\rho_z(\lambda) - \rho_{z'}(\lambda) \le \epsilon .
+# \end{aligned}
 # $$ (eq-fmx-program)
 #
 # The policy is read off the solution: $\pi_{s,a} = \lambda_{s,a} / \sum_b \lambda_{s,b}$. This is

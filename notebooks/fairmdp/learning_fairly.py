@@ -326,7 +326,10 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # that goes from one applicant to the next. A loan at step $t$ to a member of group $z$ books
 #
 # $$
-# x = \pm\, w_t / p_z, \qquad \text{plus for the majority, minus for the minority,}
+# x = \begin{cases}
+# + w_t / p_z & \text{for the majority,} \\
+# - w_t / p_z & \text{for the minority,}
+# \end{cases}
 # $$ (eq-learning-booked)
 #
 # with $w_t$ the weight of the step in the lending rate and $p_z$ the share of the group. What an
@@ -334,8 +337,10 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # towards zero:
 #
 # $$
-# m \leftarrow \operatorname{sign}(m + \textstyle\sum x)\,
-# \max\big(|m + \textstyle\sum x| - \epsilon,\, 0\big) .
+# \begin{aligned}
+# m \leftarrow {} &\operatorname{sign}(m + \textstyle\sum x) \\
+# &\times \max\big(|m + \textstyle\sum x| - \epsilon,\, 0\big) .
+# \end{aligned}
 # $$ (eq-learning-balance)
 #
 # What stays in the books is the violation so far. As long as the balance stays within bounds, the

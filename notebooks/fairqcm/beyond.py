@@ -203,9 +203,11 @@ source_of(DoughnutLedger.by_person)
 # give at this time,
 #
 # $$
-# y = R(\hat m_{t+1}) - b_{t+1}
-# + \gamma\,(1 - d)\, Q_{\bar\theta}\big(s_{t+1}, \hat m_{t+1}, a^*\big), \qquad
-# a^* = \arg\max_a Q_\theta\big(s_{t+1}, \hat m_{t+1}, a\big) .
+# \begin{aligned}
+# y &= R(\hat m_{t+1}) - b_{t+1} \\
+# &\quad {} + \gamma\,(1 - d)\, Q_{\bar\theta}\big(s_{t+1}, \hat m_{t+1}, a^*\big), \\
+# a^* &= \arg\max_a Q_\theta\big(s_{t+1}, \hat m_{t+1}, a\big) .
+# \end{aligned}
 # $$ (eq-beyond-target)
 #
 # Taking $b$ off changes no preference, because at a given time it is the same for all choices. It

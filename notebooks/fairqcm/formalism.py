@@ -176,7 +176,10 @@ shipment_table().round(4)
 # takes the welfare of each moment first, and then aggregates over time:
 #
 # $$
-# W_{ex}(u_1, \dots, u_k) = W_{time}\big(W(u_1), \dots, W(u_k)\big)
+# \begin{aligned}
+# &W_{ex}(u_1, \dots, u_k) \\
+# &\quad = W_{time}\big(W(u_1), \dots, W(u_k)\big)
+# \end{aligned}
 # $$ (eq-fq-timepoint-first)
 #
 # where $W_{time}$ is the last value, the mean, a discounted sum or the minimum.

@@ -177,9 +177,11 @@ source_of(
 # With $s$ the people at the counter and $m$ the memory, a step moves one entry of the table:
 #
 # $$
-# Q(\langle s, m\rangle, a) \leftarrow (1 - \alpha)\, Q(\langle s, m\rangle, a)
-# + \alpha \big[ r + \gamma \max_{a'} Q(\langle s', m'\rangle, a') \big],
-# \qquad m' = \mu(m, s, a, s').
+# \begin{aligned}
+# &Q(\langle s, m\rangle, a) \leftarrow (1 - \alpha)\, Q(\langle s, m\rangle, a) \\
+# &\quad {} + \alpha \big[ r + \gamma \max_{a'} Q(\langle s', m'\rangle, a') \big], \\
+# &m' = \mu(m, s, a, s').
+# \end{aligned}
 # $$ (eq-tabular-update)
 
 # %% tags=["nbval-check-output", "remove-input"]

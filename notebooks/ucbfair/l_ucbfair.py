@@ -142,8 +142,10 @@ gaussian.say(
 # nor below nothing:
 #
 # $$
-# Q_{j,h}(s, a) = \operatorname{clip}\big( \langle w_{j,h}, \phi(s, a) \rangle +
-# \beta \sqrt{\phi^\top \Lambda_h^{-1} \phi},\; 0,\; H \big) .
+# \begin{aligned}
+# Q_{j,h}(s, a) = \operatorname{clip}\big( &\langle w_{j,h}, \phi(s, a) \rangle \\
+# &+ \beta \sqrt{\phi^\top \Lambda_h^{-1} \phi},\; 0,\; H \big) .
+# \end{aligned}
 # $$ (eq-ucb-optimism)
 #
 # Our calibrated learner has the tighter cap $H - h + 1$, the steps that are left.

@@ -135,7 +135,10 @@ source_of(
 # any price $\nu$ on fairness. One works backwards from the last step:
 #
 # $$
-# V_h(s) = \max_a \; 1 - \mathcal{L}(s, a) + \nu \, (1 - \Delta(s, a)) + V_{h+1}(s') .
+# \begin{aligned}
+# &V_h(s) = \max_a \; 1 - \mathcal{L}(s, a) \\
+# &\qquad {} + \nu \, (1 - \Delta(s, a)) + V_{h+1}(s') .
+# \end{aligned}
 # $$ (eq-population-bellman)
 #
 # States stand on a grid of log-odds, where {eq}`eq-population-replicator` is a plain sum.

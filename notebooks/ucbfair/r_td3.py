@@ -119,8 +119,12 @@ gaussian.say(
 # $H$:
 #
 # $$
-# \min_\pi \; \mathbb{E} \sum_{\tau=1}^{H} (1 - \lambda_\tau) \, \mathcal{L}(s_\tau, a_\tau)
-# + \lambda_\tau \, \Delta(s_\tau, a_\tau), \qquad \lambda_\tau = \tau / H .
+# \begin{aligned}
+# \min_\pi \; \mathbb{E} \sum_{\tau=1}^{H}
+# &(1 - \lambda_\tau) \, \mathcal{L}(s_\tau, a_\tau) \\[-1.5ex]
+# &+ \lambda_\tau \, \Delta(s_\tau, a_\tau), \\
+# \lambda_\tau = {} &\tau / H .
+# \end{aligned}
 # $$ (eq-rtd3-weight)
 #
 # At first only the loss counts, at last only fairness. The weight is a wrapper around the

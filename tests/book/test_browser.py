@@ -44,6 +44,9 @@ BESIDE_THE_SCREEN = """
   .map(image => image.currentSrc)
 """
 NUMBERED = "document.querySelector('div.math > .eqno') !== null"
+CODE = "article div:not(.text_plain, .stream) > .highlight pre"
+"""Code that somebody wrote; what code printed may be wide and scroll."""
+HAS_CODE = f"document.querySelector('{CODE}') !== null"
 CUT_EQUATIONS = """
 [...document.querySelectorAll('div.math:has(> .eqno)')].filter(part => {
   const formula = part.querySelector('mjx-container');
@@ -53,6 +56,23 @@ CUT_EQUATIONS = """
 }).map(part => part.id)
 """
 """Numbered equations that end under their number, or that one has to scroll to see."""
+SCROLLING_EQUATIONS = """
+[...document.querySelectorAll('div.math')].filter(part => {
+  const formula = part.querySelector('mjx-container');
+  return formula?.checkVisibility() && Math.max(formula.scrollWidth - formula.clientWidth,
+    part.scrollWidth - part.clientWidth) > 1;
+}).map(part => part.id)
+"""
+"""Displayed equations that are wider than their place."""
+CUT_CODE = """
+(() => {
+  document.querySelectorAll('article details').forEach(part => { part.open = true });
+  return [...document.querySelectorAll('CODE')]
+    .filter(part => part.scrollWidth > part.clientWidth + 1)
+    .map(part => part.textContent.split('\\n').sort((a, b) => b.length - a.length)[0]);
+})()
+""".replace("CODE", CODE)
+"""Longest lines of code boxes, folded ones too, that end beyond the box."""
 COVERED_EQUATIONS = """
 [...document.querySelectorAll('div.math:has(> .eqno)')].filter(part => {
   const formula = part.querySelector('mjx-container').getBoundingClientRect();
@@ -61,7 +81,7 @@ COVERED_EQUATIONS = """
     && number.bottom > formula.top + 1;
 }).map(part => part.id)
 """
-"""Equations that run into their number; on a phone a long one may scroll, with its hint."""
+"""Equations that run into their number; on a phone the number has a line of its own."""
 PLACES = """
 (() => {
   const place = part => part ? part.getBoundingClientRect().top + window.scrollY : Infinity;
@@ -132,6 +152,7 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
     assert browser.barriers() == []
     if screen == "phone-dark":
         assert browser.evaluate(COVERED_EQUATIONS) == [], "equations that run into their number"
+        assert browser.evaluate(SCROLLING_EQUATIONS) == [], "equations wider than a phone"
     if screen == "wide-light":
         browser.look(width=LAPTOP)
         assert browser.evaluate("document.documentElement.scrollWidth") <= LAPTOP
@@ -146,6 +167,9 @@ def test_page_works_for_everybody(browser: Browser, book: Path, name: str, scree
         if browser.evaluate(NUMBERED):
             browser.look(width=LAPTOP)
             assert browser.evaluate(CUT_EQUATIONS) == [], "equations cut off at their number"
+        if browser.evaluate(HAS_CODE):
+            browser.look(width=LAPTOP)
+            assert browser.evaluate(CUT_CODE) == [], "code cut off at the edge of its box"
 
 
 @pytest.mark.parametrize("late", [{"question": 900}, {"figure": float("inf")}, {"answer": 1800}])
@@ -217,6 +241,8 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
         width: 50px" tabindex="0"><div style="width: 90px">far</div></mjx-container>
         <span class="eqno">(3)</span></div> <img alt="missing" src="missing.png">
         <img alt="missing too" src="missing.png" style="margin-left: 400px">
+        <div><div class="highlight"><pre style="overflow: auto; width: 90px" tabindex="0">short
+a line that is long enough to be cut</pre></div><div class="highlight"><pre>short</pre></div></div>
         <img alt="outside" src="http://127.0.0.1:9/a.png"><div style="width: 900px">wide</div>
         <script>console.error("broken"); undefinedFunction()</script></article></main>"""
     )
@@ -233,6 +259,8 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     assert len(browser.evaluate(BESIDE_THE_SCREEN)) == 1
     assert browser.evaluate(CUT_EQUATIONS) == ["under", "scrolls"]
     assert browser.evaluate(COVERED_EQUATIONS) == ["under"]
+    assert browser.evaluate(SCROLLING_EQUATIONS) == ["scrolls"]
+    assert browser.evaluate(CUT_CODE) == ["a line that is long enough to be cut"]
     found = browser.barriers()
     assert {rule for rule, _ in found} == {"color-contrast", "scrollable-region-focusable", "label"}
     assert [html for rule, html in found if rule == "color-contrast"] == [

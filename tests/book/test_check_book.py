@@ -77,6 +77,13 @@ def test_bad_page_is_named(site: Path, page: str, complaint: str) -> None:
     assert complaint in problem
 
 
+def test_a_choice_on_the_board_is_no_anchor(site: Path) -> None:
+    link = '<a href="#paper=ELBERT&amp;verdict=not+reproduced">two</a>'
+    assert problems_with(site, f'<div id="claim-board">{link}</div>') == []
+    (problem,) = problems_with(site, link)
+    assert "anchor does not exist" in problem
+
+
 def test_links_that_leave_on_a_click_are_no_problem(site: Path) -> None:
     page = '<a id="x" href="https://example.org">out</a><a href="#x">in</a>'
     assert problems_with(site, page) == []

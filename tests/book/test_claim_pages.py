@@ -24,6 +24,8 @@ VERDICT = re.compile(
     r'<strong class="verdict[^>]*>(?:[^<:]*settings[^<:]*: )?([a-z ]+?)(?: \(fragile\))?</strong>'
 )
 SHOWN = "[...document.querySelectorAll('#claim-board tbody tr')].filter(row => !row.hidden)"
+GROUPS = "[...document.querySelectorAll('.claim-group')]"
+OPEN_ALL = f"{GROUPS}.forEach(group => {{ group.open = true }})"
 STATUS = "document.querySelector('#claim-filter [role=status]').textContent"
 
 ROW = {
@@ -138,7 +140,7 @@ def test_a_row_of_the_board_knows_what_it_is_filtered_by() -> None:
     assert 'data-verdict="reproduced|contradicted"' in board
     assert 'data-environment="Lending"' in board
     assert 'data-settings="the authors&#x27;|ours"' in board
-    summary, rest = board.split("<summary>")[1].split("</summary>")
+    summary, rest = board.split("<tr id=")[1].split("<summary>")[1].split("</summary>")
     assert VERDICT.findall(summary) == ["reproduced", "contradicted"]
     assert VERDICT.findall(rest) == ["reproduced", "inconclusive", "contradicted"]
     assert "So &amp; so." in board
@@ -151,12 +153,37 @@ def test_a_row_of_the_board_is_short_and_has_every_word_with_what_it_is_about() 
         {**ROW, "variant": "as_published", "settings": "ours", "whose": "our settings"},
     ]
     board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
-    short = re.sub("<[^>]*>", "", re.sub("(?s)</summary>.*?</details>", "", board))
+    line = board.partition("<tr id=")[2]
+    short = re.sub("<[^>]*>", "", re.sub("(?s)</summary>.*?</details>", "", line))
     assert "reproduced as coded, by the code&#x27;s formula; as published, our settings" in short
     assert "inconclusive (fragile) as coded, by the text&#x27;s formula" in short
     assert "0.013" not in short
     assert "0.013 [0.01, 0.02]" in board
     assert "The paper reports 0.02." in board
+
+
+def test_a_paper_is_a_folded_table_whose_head_counts_its_words() -> None:
+    rows = [
+        ROW,
+        {**ROW, "variant": "as_published", "answer": "contradicted"},
+        {**ROW, "settings": "ours", "answer": "inconclusive"},
+        {**ROW, "id": "x", "asked": "here", "answer": "yes"},
+        {**ROW, "id": "y", "paper": "fppo"},
+    ]
+    environments = dict.fromkeys(["elbert-01", "x", "y"], "Lending")
+    papers = {"fppo": "F-PPO", "elbert": "ELBERT", "ucbfair": "L-UCBFair"}
+    groups = claim_board.board(rows, papers, environments).split("<details class=")[1:]
+    assert [re.findall("<b>(.*?)</b>", group) for group in groups] == [["F-PPO"], ["ELBERT"]]
+    assert [re.findall('<tr id="(.*?)"', group) for group in groups] == [["y"], ["elbert-01", "x"]]
+    head = groups[1].partition("</summary>")[0]
+    assert "1 claims of the paper, 2 verdicts: 1 reproduced, 1 contradicted<" in head
+    assert "1 questions of ours, 1 answers: 1 yes<" in head
+    assert "0 questions of ours<" in groups[0]
+
+
+def test_a_choice_on_the_board_has_an_address() -> None:
+    choice = claim_board.chosen({"paper": "ELBERT", "verdict": "not reproduced"})
+    assert choice == "#paper=ELBERT&verdict=not+reproduced"
 
 
 def test_the_board_counts_claims_and_our_questions_apart() -> None:
@@ -237,6 +264,8 @@ def natural(name: str) -> list[str | int]:
 def test_the_board_is_short_and_no_wider_than_its_place(board: Browser) -> None:
     board.look(width=1280)
     claims = board.evaluate(f"{SHOWN}.length")
+    assert board.evaluate("document.documentElement.scrollHeight") < 3 * 900
+    board.evaluate(OPEN_ALL)
     assert board.evaluate("document.documentElement.scrollHeight") < 100 * claims
     place = "document.getElementById('claim-board')"
     assert board.evaluate(f"{place}.scrollWidth <= {place}.clientWidth")
@@ -246,19 +275,54 @@ def test_the_board_is_short_and_no_wider_than_its_place(board: Browser) -> None:
 def test_a_claim_opens_by_a_click_and_by_its_address(board: Browser) -> None:
     opened = "document.querySelector('#elbert-07 details').open"
     assert not board.evaluate(opened)
+    board.page.click(".claim-group:has(#elbert-07) > summary")
     board.page.click("#elbert-07 summary")
     assert board.evaluate(opened)
     address = board.evaluate("location.href").partition("#")[0]
     board.open("about:blank")
     board.open(f"{address}#elbert-07")
     assert board.evaluate(opened)
+    assert board.page.locator("#elbert-07").is_visible()
+    assert board.evaluate(f"{GROUPS}.filter(group => group.open).length") == 1
+
+
+def test_a_choice_opens_the_papers_with_claims_that_fit(board: Browser) -> None:
+    opened = f"{GROUPS}.map(group => group.open)"
+    name = "group => group.querySelector('b').textContent"
+    papers = f"{GROUPS}.map({name})"
+    left = f"{GROUPS}.filter(group => !group.hidden).map({name})"
+    everything = board.evaluate(papers)
+    assert not any(board.evaluate(opened))
+    board.page.fill("#claim-filter input[name=q]", "threshold")
+    fitting = board.evaluate(f"[...new Set({SHOWN}.map(row => row.dataset.paper))]")
+    assert board.evaluate(left) == [paper for paper in everything if paper in fitting]
+    assert board.evaluate(f"{GROUPS}.every(group => group.open || group.hidden)")
+    assert " of " in board.page.locator(".claim-count:visible").first.inner_text()
+    board.page.click("text=Show all")
+    assert board.evaluate(left) == everything
+    assert not any(board.evaluate(opened))
+
+
+def test_without_scripts_papers_and_claims_open_all_the_same(chromium: Any, book: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((book / "book/claims.html").as_uri())
+    row = page.locator("#elbert-07")
+    assert not row.is_visible()
+    page.click(".claim-group:has(#elbert-07) > summary")
+    assert row.is_visible()
+    row.locator("summary").first.click()
+    assert row.locator("details > span.aside").first.is_visible()
+    context.close()
 
 
 def test_the_board_searches_and_sorts_by_keyboard(board: Browser) -> None:
     board.page.focus("input[name=q]")
     board.page.keyboard.type("elbert-0")
     board.page.select_option("select[name=sort]", "id")
-    names = board.evaluate(f"{SHOWN}.map(row => row.id)")
+    names = board.evaluate(
+        f"{SHOWN}.filter(row => row.dataset.paper === 'ELBERT').map(row => row.id)"
+    )
     assert "elbert-01" in names
     assert names == sorted(names, key=natural)
     board.page.focus("text=Show all")
@@ -285,6 +349,8 @@ def test_a_choice_that_does_not_exist_shows_all(browser: Browser, book: Path) ->
 
 def test_a_phone_shows_the_verdict_of_every_claim(board: Browser) -> None:
     board.look(width=390, height=844)
+    assert board.evaluate("document.documentElement.scrollHeight") < 5 * 844
+    board.evaluate(OPEN_ALL)
     outside: Any = board.evaluate(
         f"{SHOWN}.filter(row => {{const box = row.querySelector('.verdict')"
         ".getBoundingClientRect(); return box.left < 0 || box.right > 390 || !box.height})"
@@ -320,7 +386,7 @@ def test_three_clicks_lead_from_the_landing_page_to_everything(
         browser.page.wait_for_load_state()
         clicks += 1
 
-    click("article a[href$='claims.html']:visible")
+    click("article table.longfair-counts a[href*='paper=ELBERT&verdict=reproduced']:visible")
     click("#claim-board a[href='claims/elbert-01.html']")
     assert clicks == 2
     text = browser.evaluate("document.querySelector('article').innerText")

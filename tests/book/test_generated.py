@@ -95,6 +95,11 @@ def counted(rows: list[dict[str, Any]], column: str) -> dict[str, str]:
     lines = generated.found(rows).split("<tr>")[2:]
     assert len(lines) == len(generated.PAPERS), "a row for every paper"
     (line,) = [line for line in lines if f">{column}</a>" in line]
+    for verdict in re.findall(
+        '<a href="claims.html#asked=the\\+papers&amp;[^"]*verdict=([^"]*)"', line
+    ):
+        assert verdict.replace("+", " ") in VERDICT_COLOURS
+    line = re.sub('<a href="claims[^>]*>([0-9]+)</a>', r"\1", line)
     cells = re.findall('<td data-column="([^"]*)" data-count="([0-9]+)">([0-9]+)</td>', line)
     assert [verdict for verdict, _, _ in cells] == list(VERDICT_COLOURS)
     assert all(told == count for _, count, told in cells)

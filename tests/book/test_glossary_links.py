@@ -10,7 +10,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx_design.dropdown import dropdown_title
 
-from glossary_links import UNLINKED, Term, link_first_mentions
+from glossary_links import UNLINKED, Term, link_first_mentions, plural, terms_on
 
 TERMS = {
     "static optimum": Term("term-static-optimum", "the best fixed numbers"),
@@ -23,15 +23,15 @@ TERMS = {
 LINK = re.compile(r'<a class="glossary-term[^>]*href="([^"]*)"[^>]*title="([^"]*)"')
 
 
-def linked(*texts: str) -> list[str]:
-    """The mentions that become links."""
+def linked(*texts: str, name: str = "page") -> list[str]:
+    """The mentions that become links on a page of some name."""
     page = new_document("page")
     page += nodes.title("", "PPO and the static optimum")
     page += dropdown_title("", "", nodes.Text("G-PPO opens when it is clicked"))
     for text in texts:
         page += nodes.paragraph("", "", nodes.literal("", "PPO"), nodes.Text(text))
     before = page.astext()
-    link_first_mentions(page, TERMS, "glossary.html")
+    link_first_mentions(page, terms_on(name, TERMS), "glossary.html")
     assert page.astext() == before
     return [link.astext() for link in page.findall(nodes.reference)]
 
@@ -48,8 +48,17 @@ def test_a_sentence_may_begin_with_a_term_and_synonyms_count_as_one() -> None:
     assert linked("Static optimum. As published or as coded.") == ["Static optimum", "As published"]
 
 
-def test_everyday_words_stay_as_they_are() -> None:
+def test_everyday_words_stay_as_they_are_where_they_are_none() -> None:
     assert linked("from memory") == []
+    assert linked("from memory", name="notebooks/fairqcm/lending") == ["memory"]
+
+
+def test_a_term_is_linked_in_the_plural_too() -> None:
+    assert linked("Static optimums, and a static optimum") == ["Static optimums"]
+    words = ["Markov decision process", "myopic policy", "critic", "bias", "demand"]
+    assert [plural(word) for word in words] == [
+        "Markov decision processes", "myopic policies", "critics", "biases", "demand",
+    ]  # fmt: skip
 
 
 def test_a_link_shows_what_the_term_means() -> None:

@@ -57,6 +57,17 @@ def test_every_public_object_is_documented_once() -> None:
     assert sorted(written) == sorted(entry.address for entry in api_pages.entries().values())
 
 
+def test_what_packages_export_comes_before_the_fold() -> None:
+    exported, _, folded = api_pages.room("metrics").partition(":::::{dropdown} ")
+    assert "[`benefit_rate`](api/longfair.metrics.benefit_rate.rst)" in exported
+    assert "(api/longfair.metrics.decision_log.rst)" not in exported
+    assert "[`benefit_gap`](api/longfair.metrics.decision_log.rst)" in folded
+    count = int(folded.split()[0])
+    names = [one for one in api_pages.entries().values() if not one.own_page]
+    assert count == sum(one.module.startswith("longfair.metrics.") for one in names)
+    assert "export nothing" in api_pages.room("runs").partition(":::::{dropdown} ")[0]
+
+
 def test_private_names_stay_private() -> None:
     assert not [name for name in api_pages.pages() if any(p[0] == "_" for p in name.split("."))]
     assert not [key for key in api_pages.entries() if key.rpartition(".")[2].startswith("_")]
