@@ -26,7 +26,8 @@ from longfair.papers.fppo import measures
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.untrained import equal_opportunity
 
-LOGS = np.load(Path(__file__).parent / "authors_logs" / "lending.npz")
+with np.load(Path(__file__).parent / "authors_logs" / "lending.npz") as file:
+    LOGS = dict(file)
 SINGLE = 1e-6
 """Rounding of the single precision in which their code keeps observations and gaps."""
 
@@ -36,7 +37,7 @@ Choose = Callable[[int, Any, dict[str, Any]], Any]
 
 def log_of(name: str) -> Log:
     prefix = f"{name}_"
-    return {key.removeprefix(prefix): LOGS[key] for key in LOGS.files if key.startswith(prefix)}
+    return {key.removeprefix(prefix): LOGS[key] for key in LOGS if key.startswith(prefix)}
 
 
 CODED = CASE.methods(as_coded=True)["f-ppo"][0]
