@@ -62,9 +62,9 @@ class FPPOL(Strategy):
        As published the raw sum is standardised once, as PPO does with any advantage; the paper
        does not say whether A is standardised before.
     3. As coded the last step of an episode counts as d = g = 0, because the code looks after the
-       environment has reset itself. In epidemic control the code's g is then the way to the next
-       episode's first state, at times a smaller gap, so that its bonus is not 0. Here it is, but
-       for `longfair.papers.fppo.last_step`.
+       environment has reset itself. In epidemic control the reset forgets d alone, so that the
+       code's g is that of the step, and a bonus where the step narrows the gap. Here g is 0 there,
+       too.
     4. Critics learn the unregularised returns (code).
     """
 

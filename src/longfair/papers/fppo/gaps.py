@@ -214,7 +214,7 @@ class AttentionGaps(Gaps):
 
     For massaging: `steps_before` (N,), and `window_units` (N, G), the units of the window beside
     those of the step to come. As coded the step to come replaces the newest row of the window and
-    not the oldest.
+    not the oldest. That was our reading of the authors' code; run again, it replaces the oldest.
 
     Parameters
     ----------
@@ -285,34 +285,15 @@ class EpidemicGaps(Gaps):
         A batch of `longfair/Epidemic-v0`, whose observation begins with the people's states.
     as_coded
         As said above.
-    to_next_start
-        Whether the change of the long-term gap in the last step of an episode is the way to the
-        first state of the next one, as in the authors' code, which looks after the environment has
-        started anew. It needs episodes that start anew within the step.
     """
 
     environment = EpidemicVectorEnv
 
-    def __init__(
-        self,
-        env: VectorEnv[Any, Any, Any],
-        as_coded: bool = False,
-        to_next_start: bool = False,
-    ) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool = False) -> None:
         super().__init__(env, as_coded)
-        self.to_next_start = checked("to_next_start", to_next_start, bool)
         group = np.array(env.unwrapped.params.group)  # type: ignore[attr-defined]  # checked above
         self._community = np.tile(group, (env.num_envs, 1))
         self._vaccines, self._infections = np.zeros((2, env.num_envs, 1 + group.max()))
-
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Take one step; see `FairVectorEnv.step`."""
-        before = self._long
-        observation, reward, terminated, truncated, info = super().step(actions)
-        if self.to_next_start:
-            ended = terminated | truncated
-            info["long_term_gap_change"][ended] = (self._long - before)[ended]
-        return observation, reward, terminated, truncated, info
 
     def _forget(self, copies: Any) -> None:
         self._vaccines[copies] = self._infections[copies] = 0.0

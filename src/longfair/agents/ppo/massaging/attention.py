@@ -50,10 +50,12 @@ class AttentionFPPO(FPPOL):
     Implementation details, with their source:
 
     1. The info `window_units` holds the units of the window that stay beside the new allocation.
-       As coded the newest row is the one replaced, so that nothing happens in the first step.
+       As coded `AttentionGaps` has the newest row replaced, and nothing happens in the first step.
+       The code itself, run again, replaces the oldest.
     2. The allocation that the environment makes of the new logits need not be the one whose gap
        was looked at (code).
-    3. Of equally fair moves the first counts, by r and then by k.
+    3. Of equally fair moves the first counts, by r and then by k. In the code the last digit of a
+       floating-point number decides among them, and at times moves a unit that gains nothing.
     """
 
     name: ClassVar[str] = "f-ppo-attention"
