@@ -20,11 +20,16 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 SETTLED = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const coming = [...document.images].filter(image => !image.complete && image.loading !== "lazy");
+  await Promise.all(coming.map(image => new Promise(done => {
+    image.addEventListener("load", done, { once: true });
+    image.addEventListener("error", done, { once: true });
+  })));
   const ending = document.getAnimations()
     .filter(change => change.effect.getComputedTiming().endTime < Infinity);
   await Promise.all(ending.map(change => change.finished.catch(() => {})));
 }"""
-"""A page is laid out when its mathematics is typeset and no colour is on its way to another."""
+"""A page is laid out when its mathematics and its images are there and no colour is changing."""
 FOUND_BY_AXE = """async () => {
   // Slow rules whose findings are never serious: left out below, so they need not be applied.
   const rules = Object.fromEntries(["hidden-content", "region", "heading-order"]
@@ -92,6 +97,19 @@ class Browser:
         self._complaints.clear()
         self.page.goto(address)
         self.page.evaluate(SETTLED)
+
+    def turn_to(self, address: str, *, dark: bool, width: int, height: int) -> None:
+        """Show a page as a reader has it; one that is there already is not loaded again.
+
+        What it asked for and complained about since it was loaded is kept.
+        """
+        if self.page.url != address:
+            self.leave()
+            self.look(dark=dark, width=width, height=height)
+            self.open(address)
+        else:
+            self.look(dark=dark, width=width, height=height)
+            self.page.evaluate(SETTLED)
 
     def evaluate(self, expression: str) -> Any:
         """Value of a JavaScript expression; promises are awaited."""
