@@ -20,14 +20,12 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 SETTLED = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const coming = [...document.images].filter(image => !image.complete && image.loading !== "lazy");
-  await Promise.all(coming.map(image => new Promise(done => {
-    image.addEventListener("load", done, { once: true });
-    image.addEventListener("error", done, { once: true });
-  })));
-  const ending = document.getAnimations()
-    .filter(change => change.effect.getComputedTiming().endTime < Infinity);
-  await Promise.all(ending.map(change => change.finished.catch(() => {})));
+  // Asked again and again: the promise of a change of colour can stay open where nothing is drawn.
+  const coming = () => [...document.images].some(one => !one.complete && one.loading !== "lazy")
+    || document.getAnimations().some(one => one.playState === "running"
+      && one.effect.getComputedTiming().endTime < Infinity);
+  for (let waited = 0; waited < 200 && coming(); waited++)
+    await new Promise(done => setTimeout(done, 50));
 }"""
 """A page is laid out when its mathematics and its images are there and no colour is changing."""
 FOUND_BY_AXE = """async () => {
