@@ -8,10 +8,12 @@ Usage: python scripts/check_book.py [FOLDER]
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -103,18 +105,25 @@ def leads_somewhere(fragment: str, page: Page) -> bool:
 
 def broken_links(folder: Path, name: str, pages: dict[str, Page]) -> Iterator[str]:
     """Report the links of a page that lead to no file or no anchor of the book."""
+    here = posixpath.dirname(name)
     for link in pages[name].links:
         parts = urlsplit(link)
         if parts.scheme or parts.netloc or link in {"", "#"}:
             continue
-        here = folder / name
-        target = (here.parent / unquote(parts.path)).resolve() if parts.path else here.resolve()
-        if not target.exists():
+        path = unquote(parts.path)
+        target = posixpath.normpath(posixpath.join(here, path)) if path else name
+        if target not in pages and not exists(folder, target):
             yield f"{name}: link to {link}, which does not exist"
             continue
-        known = pages.get(target.relative_to(folder.resolve()).as_posix())
+        known = pages.get(target)
         if parts.fragment and known and not leads_somewhere(parts.fragment, known):
             yield f"{name}: link to {link}, whose anchor does not exist"
+
+
+@cache
+def exists(folder: Path, target: str) -> bool:
+    """Say whether a file or folder, named by its path in the book, is in the book."""
+    return not target.startswith("..") and (folder / target).exists()
 
 
 def outside_styles(folder: Path) -> Iterator[str]:
@@ -152,6 +161,7 @@ def check(toc: Path, folder: Path) -> tuple[int, list[str]]:
         for path in sorted(folder.rglob("*.html"))
         if "_static" not in path.relative_to(folder).parts
     }
+    exists.cache_clear()
     for name, page in pages.items():
         problems += outside_assets(name, page)
         problems += wordless_images(name, page)

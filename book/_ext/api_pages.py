@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -187,6 +188,12 @@ def pages() -> dict[str, str]:
     return written
 
 
+@cache
+def last_parts() -> Counter[str]:
+    """Count the public objects of every name, whatever their modules."""
+    return Counter(name.rpartition(".")[2] for name in entries())
+
+
 def known_as(name: str, module: str) -> str | None:
     """Address of what a docstring calls by some name.
 
@@ -216,8 +223,7 @@ def known_as(name: str, module: str) -> str | None:
     own = f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
     if own in entries():
         return ".".join([entries()[own].address, *parts[1:]])
-    same = [one for one in entries() if one.endswith(f".{parts[0]}")]
-    return "" if len(same) > 1 else None
+    return "" if last_parts()[parts[0]] > 1 else None
 
 
 def direct(app: Sphinx, document: nodes.document) -> None:

@@ -183,8 +183,8 @@ class _Tables(NamedTuple):
         measure: str,
     ) -> None:
         """Add a row for what the rule judges, if that is no method's mean."""
-        wide = _by_seed(own, rule, measure)
-        if isinstance(rule, LevelRule) or wide is None:
+        wide = None if isinstance(rule, LevelRule) else _by_seed(own, rule, measure)
+        if wide is None:
             return
         if isinstance(rule, WinsRule):
             self._add_margins(title, wide, rule, measure)

@@ -20,11 +20,14 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 SETTLED = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const ending = document.getAnimations()
-    .filter(change => change.effect.getComputedTiming().endTime < Infinity);
-  await Promise.all(ending.map(change => change.finished.catch(() => {})));
+  // Asked again and again: the promise of a change of colour can stay open where nothing is drawn.
+  const coming = () => [...document.images].some(one => !one.complete && one.loading !== "lazy")
+    || document.getAnimations().some(one => one.playState === "running"
+      && one.effect.getComputedTiming().endTime < Infinity);
+  for (let waited = 0; waited < 200 && coming(); waited++)
+    await new Promise(done => setTimeout(done, 50));
 }"""
-"""A page is laid out when its mathematics is typeset and no colour is on its way to another."""
+"""A page is laid out when its mathematics and its images are there and no colour is changing."""
 FOUND_BY_AXE = """async () => {
   // Slow rules whose findings are never serious: left out below, so they need not be applied.
   const rules = Object.fromEntries(["hidden-content", "region", "heading-order"]
@@ -92,6 +95,19 @@ class Browser:
         self._complaints.clear()
         self.page.goto(address)
         self.page.evaluate(SETTLED)
+
+    def turn_to(self, address: str, *, dark: bool, width: int, height: int) -> None:
+        """Show a page as a reader has it; one that is there already is not loaded again.
+
+        What it asked for and complained about since it was loaded is kept.
+        """
+        if self.page.url != address:
+            self.leave()
+            self.look(dark=dark, width=width, height=height)
+            self.open(address)
+        else:
+            self.look(dark=dark, width=width, height=height)
+            self.page.evaluate(SETTLED)
 
     def evaluate(self, expression: str) -> Any:
         """Value of a JavaScript expression; promises are awaited."""

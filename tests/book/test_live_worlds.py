@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser import LOUD
+from browser import LOUD, SETTLED
 from longfair.agents.finite import lagrangian
 from longfair.papers.elbert import live_histories, live_lending
 from longfair.papers.elbert.histories import three_notions
@@ -295,14 +295,23 @@ def test_points_stay_where_they_mean_something(chromium: Any, book: Path) -> Non
     page.close()
 
 
+@pytest.fixture(scope="module")
+def turned(chromium: Any, book: Path, name: str) -> Iterator[Any]:
+    """The page of a world, for tests that change its window and the mode its reader prefers."""
+    found = opened(chromium, book, name)
+    yield found
+    found.close()
+
+
 @pytest.mark.parametrize("size", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_the_screen_and_its_lines_stand_out(
-    chromium: Any, book: Path, name: str, scheme: str, size: str
+    turned: Any, name: str, scheme: str, size: str
 ) -> None:
-    width, height = WIDTHS[size]
-    screen = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
-    page = opened(chromium, book, name, **screen)
+    page, (width, height) = turned, WIDTHS[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(SETTLED)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("html").get_attribute("data-theme") == scheme
     world = page.locator("longfair-world").bounding_box()
@@ -317,4 +326,3 @@ def test_it_fits_the_screen_and_its_lines_stand_out(
             found = light(next(colour for colour in colours if colour != "none"))
             low, high = sorted([ground, found])
             assert (high + 0.05) / (low + 0.05) >= VISIBLE, kind
-    page.close()

@@ -94,19 +94,20 @@ def run_strips(
     require(runs, [*_KEYS, "seed", "value"], "runs")
     require(means.fillna({"mean": 0.0}), [*_KEYS, "mean"], "means")
     bands = pd.DataFrame(columns=[*_KEYS, "low", "high", "words"]) if claimed is None else claimed
-    parts: dict[Any, pd.DataFrame] = dict(iter(means.groupby(_PANEL, sort=False)))
+    parts = _by_panel(means)
+    dots, asked_of = (_by_panel(one) for one in (runs, bands))
     left, names = _names(means["method"])
-    places, row = list(_places(parts, bands, names)), _row(names.values())
+    places, row = list(_places(parts, asked_of, names)), _row(names.values())
     height = places[-1].top + places[-1].height
     with styled():
         drawing = Drawing(figsize=(_WIDTH, height), dpi=PIXELS_PER_INCH)
         said = []
         for place in places:
-            own, averages, asked = (_of_panel(one, place.key) for one in (runs, means, bands))
+            own, asked = dots.get(place.key, runs[:0]), asked_of.get(place.key, bands[:0])
             deep = row * len(place.rows)
             box = (left, height - place.axes - deep, _WIDTH - left - _RIGHT, deep)
             axes = drawing.add_axes(_share(box, _WIDTH, height))
-            said.append(_panel(axes, place, own, averages, asked, judged))
+            said.append(_panel(axes, place, own, parts[place.key], asked, judged))
             axes.set_yticks(range(len(place.rows)), [names[method] for method in place.rows])
             _write(drawing, place, height, box)
     what = (
@@ -161,11 +162,11 @@ def _row(names: Collection[str]) -> float:
 
 
 def _places(
-    parts: dict[Any, pd.DataFrame], bands: pd.DataFrame, names: dict[str, str]
+    parts: dict[Any, pd.DataFrame], bands: dict[Any, pd.DataFrame], names: dict[str, str]
 ) -> Iterator[_Place]:
     top, row, above = 0.0, _row(names.values()), ""
     for (title, label), own in parts.items():
-        words = _of_panel(bands, (title, label))["words"].unique()
+        words = bands[title, label]["words"].unique() if (title, label) in bands else ()
         asked = {0: "", 1: "".join(words)}.get(len(words), "shaded: what is asked of each")
         said = "" if title == above else _broken(title, _ROOM, _TITLE)
         told = _broken("; ".join(filter(None, (label, asked))), _ROOM, _LABEL)
@@ -176,8 +177,9 @@ def _places(
         top, above = top + height, title
 
 
-def _of_panel(table: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
-    return table[(table["title"] == key[0]) & (table["label"] == key[1])]
+def _by_panel(table: pd.DataFrame) -> dict[Any, pd.DataFrame]:
+    """Part a table by title and label, in the order in which they first come."""
+    return dict(iter(table.groupby(_PANEL, sort=False)))
 
 
 def _share(
