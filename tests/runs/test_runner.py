@@ -150,6 +150,20 @@ def test_a_run_of_two_profiles_is_executed_once(store: Store, diary: Path) -> No
         assert same_as == f"toy/lending/smoke/{method}.{variant}.000"
 
 
+def test_a_run_of_two_variants_is_executed_once(store: Store, diary: Path) -> None:
+    toy = toy_experiment(diary=str(diary))
+    arm = toy.arms["smoke"][0]
+    arms = (replace(arm, variant="as_coded"), replace(arm, variant="as_published"))
+    both = replace(toy, arms=toy.arms | {"smoke": arms})
+    first, second = plan(both, "smoke", seeds=1)
+    in_threads([first], store)
+    assert not in_threads([first, second], store).finished
+    assert len(list(diary.iterdir())) == 1
+    told = store.provenance(experiment=toy.id).set_index("variant")["same_as"]
+    assert pd.isna(told["as_coded"])
+    assert told["as_published"] == first.name
+
+
 def test_a_changed_setting_is_computed_again(store: Store) -> None:
     in_threads(plan(toy_experiment(), "smoke", seeds=1), store)
     changed = plan(toy_experiment(seconds=0.001), "smoke", seeds=1)

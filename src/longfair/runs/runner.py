@@ -273,7 +273,7 @@ class _Session:
         return state.status == "fresh"
 
     def _is_taken_over(self, run: Run) -> bool:
-        """Store what another experiment or profile has of the very same run, if there is any."""
+        """Store what is there of the very same run under another name, if there is any."""
         twin = self.store.twin(run)
         if twin is not None:
             self.store.write(run, *twin)
