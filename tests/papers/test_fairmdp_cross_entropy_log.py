@@ -4,9 +4,9 @@ The logs are `authors_logs/loan_mdp.npz` and `authors_logs/loan_search.npz`; `au
 says how they were made and what is in them. The logged draws are fed to our environment and to our
 search, which work out everything else again.
 
-What differs is tested as well. A chance of a loan below 1e-8 is 0 here and a small number there, and
-there the two outputs of a network do not quite sum to one. So policies that hardly ever lend earn
-exactly the same here, and the authors' recursion still tells them apart, mostly by rounding. And
+What differs is tested as well. A small chance of a loan is a multiple of 3e-8 here, mostly 0, and a
+number of its own there, and there the two outputs of a network do not quite sum to one. So policies
+that hardly ever lend earn exactly the same here, and the authors' recursion still tells them apart, mostly by rounding. And
 elites weigh the same there when their rewards differ by less than 5e-5, here by less than 1e-5.
 """
 
@@ -63,7 +63,9 @@ class LoggedDraws:
         paid = np.rint(WORLD["alpha"][0] - np.array(PARAMS.prior)[WORLD["group"], 0]).astype(int)
         cells = [WORLD[f"initial_{group}"][2, ::-1] for group in (0, 1)]
         middles = [law.cumsum() - law / 2 for law in cells]
-        within = [middles[group][number] for group, number in zip(WORLD["group"], paid, strict=True)]
+        within = [
+            middles[group][number] for group, number in zip(WORLD["group"], paid, strict=True)
+        ]
         start = np.stack([1.0 - WORLD["group_uniform"].astype(np.float64), within])
         self._draws = iter([start, *WORLD["step_uniform"].astype(np.float64)])
 
@@ -169,10 +171,12 @@ def test_networks_say_what_the_authors_say(race_blind: bool) -> None:
     assert ((theirs > 0.01) & (theirs < 0.99)).any()
 
 
-def test_small_chances_are_numbers_there_and_none_here() -> None:
+def test_small_chances_are_numbers_there_and_mostly_none_here() -> None:
     theirs = WORLD["situation_score"][:, 0]
     small = theirs[..., 1] < 1e-8
-    assert not chances_of_situations(race_blind=False)[small].any()
+    ours = chances_of_situations(race_blind=False)[small]
+    assert set(ours) <= {0.0, np.float32(2.0**-25)}
+    assert (ours == 0.0).mean() > 0.9
     assert len(np.unique(theirs[..., 1][small])) > 100
     # Both outputs are rounded, so that their sum is not quite one, mostly above.
     over = theirs.astype(np.float64).sum(axis=2) - 1.0
@@ -271,7 +275,7 @@ def test_rewards_and_gaps_of_populations_are_the_authors(iteration: Iteration) -
     np.testing.assert_allclose(generation.scores.reward, theirs.reward, rtol=0, atol=3e-6)
     np.testing.assert_allclose(generation.scores.violation, theirs.violation, rtol=0, atol=5e-6)
     outcome = iteration.scorer.exact(generation.parameters)
-    np.testing.assert_allclose(outcome.rates(), iteration.logged("rates"), **SINGLE)
+    np.testing.assert_allclose(outcome.rates(), iteration.logged("rates"), rtol=0, atol=5e-6)
     if iteration.method == "race-blind":
         np.testing.assert_allclose(outcome.gap(0), iteration.logged("gap"), **SINGLE)
     if f"{iteration.name}_opportunity_gap" in LOG:
