@@ -1,13 +1,14 @@
 """Our loan problem and our search give the numbers of the authors' own, for the same draws.
 
-The logs are `authors_logs/loan_mdp.npz` and `authors_logs/loan_search.npz`; `authors_logs/README.md`
-says how they were made and what is in them. The logged draws are fed to our environment and to our
-search, which work out everything else again.
+The logs are `authors_logs/loan_mdp.npz` and `authors_logs/loan_search.npz`, explained in
+`authors_logs/README.md`. The logged draws are fed to our environment and to our search, which work
+out everything else again.
 
 What differs is tested as well. A small chance of a loan is a multiple of 3e-8 here, mostly 0, and a
 number of its own there, and there the two outputs of a network do not quite sum to one. So policies
-that hardly ever lend earn exactly the same here, and the authors' recursion still tells them apart, mostly by rounding. And
-elites weigh the same there when their rewards differ by less than 5e-5, here by less than 1e-5.
+that hardly ever lend earn exactly the same here, and the authors' recursion still tells them apart,
+mostly by rounding. And elites weigh the same there when their rewards differ by less than 5e-5,
+here by less than 1e-5.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class LoggedDraws:
 
 
 class LoggedChoices:
-    """Uniform numbers behind the authors' choices: they lend where one is above the other output."""
+    """Uniform numbers behind choices; the authors lend where one is above the first output."""
 
     def __init__(self, _: int | None) -> None:
         self._draws = iter(1.0 - WORLD["action_uniform"].astype(np.float64))
@@ -347,7 +348,7 @@ def test_among_who_never_lend_the_authors_tell_elites_apart_and_we_do_not() -> N
 
 
 def test_the_log_has_every_kind_of_choice() -> None:
-    """Enough feasible policies, none, and more than ten elites' worth of unfair ones."""
+    """Enough feasible policies, and none; elites far apart, and nearly equal ones."""
     feasible = {
         str(iteration): int((iteration.logged("gap") < iteration.tolerance).sum())
         for iteration in ITERATIONS
