@@ -14,6 +14,7 @@ here by less than 1e-5.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -268,10 +269,16 @@ LATE, _, FALLEN = ITERATIONS[-3:]
 each = pytest.mark.parametrize("iteration", ITERATIONS, ids=str)
 
 
+@cache
+def scored(iteration: Iteration) -> Generation:
+    """Run one iteration of our search with our scores."""
+    return iteration.search(iteration.scorer)
+
+
 @each
 def test_rewards_and_gaps_of_populations_are_the_authors(iteration: Iteration) -> None:
     """Undiscounted loans over 50; with what the two outputs lack of one, rewards differ by 1e-6."""
-    generation = iteration.search(iteration.scorer)
+    generation = scored(iteration)
     theirs = iteration.scores
     np.testing.assert_allclose(generation.scores.reward, theirs.reward, rtol=0, atol=3e-6)
     np.testing.assert_allclose(generation.scores.violation, theirs.violation, rtol=0, atol=5e-6)
@@ -318,7 +325,7 @@ def test_the_authors_weigh_nearly_equal_elites_the_same_and_we_do_not() -> None:
 @each
 def test_elites_by_our_scores_are_as_good(iteration: Iteration) -> None:
     """Where they differ, the rewards of both are apart by rounding, or violations are."""
-    ours = choose_elites(iteration.search(iteration.scorer).scores, iteration.tolerance, 5)
+    ours = choose_elites(scored(iteration).scores, iteration.tolerance, 5)
     theirs = iteration.logged("elites")
     reward, gap = iteration.logged("reward"), iteration.logged("gap")
     np.testing.assert_allclose(np.sort(reward[ours]), np.sort(reward[theirs]), rtol=0, atol=1e-6)
@@ -336,7 +343,7 @@ def test_among_who_never_lend_the_authors_tell_elites_apart_and_we_do_not() -> N
     who lends a little more seems to earn more, because outputs that sum to more than one multiply
     what comes after. So the authors' search has a way up where ours draws at random.
     """
-    ours = FALLEN.search(FALLEN.scorer).scores
+    ours = scored(FALLEN).scores
     reward = FALLEN.logged("reward")
     flat = ours.reward == ours.reward[np.abs(ours.reward - NEVER).argmin()]
     assert flat.sum() > 20
@@ -368,9 +375,9 @@ def test_the_log_has_every_kind_of_choice() -> None:
 )
 def test_what_is_reported_is_what_the_authors_report(iteration: Iteration, gap: str) -> None:
     """Means over all samples and over the elites, and the groups' rates."""
-    generation = iteration.search(iteration.scorer)
+    generation = scored(iteration)
     elites = iteration.logged("elites").astype(np.int64)
-    last = replace_elites(generation, elites)
+    last = replace(generation, elites=elites)
     rows = final_rows(iteration.scorer, last, generation.parameters[-1:], 0.0)
     found = rows[rows["group"] < 0].set_index("metric")["value"]
     reported = iteration.logged("reported")
@@ -379,10 +386,6 @@ def test_what_is_reported_is_what_the_authors_report(iteration: Iteration, gap: 
     np.testing.assert_allclose(ours, reported[:4] * [1, -1, 1, -1], rtol=0, atol=1e-6)
     if iteration.method == "race-blind":
         assert found["gap_eo_population"] == pytest.approx(-reported[10], abs=1e-6)
-
-
-def replace_elites(generation: Generation, elites: NDArray[np.int64]) -> Generation:
-    return replace(generation, elites=elites)
 
 
 # The conservative baseline
