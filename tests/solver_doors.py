@@ -28,6 +28,7 @@ from longfair.envs import population as population_room
 from longfair.envs.doughnut import exact as doughnuts
 from longfair.envs.doughnut import written_out as doughnut_states
 from longfair.envs.loan_mdp import exact as loans
+from longfair.envs.loan_mdp import two_outputs
 from longfair.envs.loan_mdp import written_out as loan_states
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.envs.loan_mdp.params import LoanMDPParams
@@ -118,6 +119,10 @@ SOLVERS: dict[Door, Callable[[], Mapping[str, Any]]] = {
     bound(loans.Outcome.first_gap, outcome): dict,
     bound(loans.Outcome.mixed, outcome): lambda: {"shares": (1.0,)},
     loans.evaluate: lambda: {"problem": bank(), "chances": chances()},
+    two_outputs.evaluate_outputs: lambda: {
+        "problem": bank(),
+        "outputs": [np.stack([chance, 1.0 - chance], axis=2) for chance in chances()],
+    },
     loans.roll_out: lambda: {
         "problem": bank(),
         "chances": chances(),

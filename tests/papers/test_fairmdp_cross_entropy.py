@@ -10,7 +10,8 @@ import pytest
 
 from longfair.agents.fair_mdp.baselines import ConstantPolicy
 from longfair.agents.fair_mdp.cross_entropy import Generation, search
-from longfair.envs.loan_mdp.exact import evaluate
+from longfair.agents.fair_mdp.policy_network import PolicyNetwork
+from longfair.agents.fair_mdp.softmax_network import SoftmaxNetwork
 from longfair.papers.fairmdp import cross_entropy as deciding
 from longfair.papers.fairmdp.cross_entropy import (
     EXPERIMENTS,
@@ -25,6 +26,7 @@ from longfair.papers.fairmdp.search_training import Scorer, final_rows, lending
 from longfair.papers.fairmdp.searching import Sampling
 from longfair.papers.protocol import train_and_evaluate, two_seeds
 from longfair.papers.setting import Setting
+from longfair.runs.keys import revisions_of
 from longfair.runs.tables import checked
 
 
@@ -72,6 +74,10 @@ def test_variants_differ_as_documented() -> None:
     conservative = setting_of("conservative", "as_coded", "book")
     assert conservative.learning.settings.iterations == 50
     assert isinstance(conservative.method.policy, ConstantPolicy)
+    # Only the code's networks have two outputs that are rounded one by one.
+    assert isinstance(coded.method.policy, SoftmaxNetwork)
+    assert setting_of("race-blind", "as_coded", "book").method.policy.race_blind
+    assert type(published.method.policy) is type(offset.method.policy) is PolicyNetwork
 
 
 def test_experiments_hold_what_the_figures_need() -> None:
@@ -107,9 +113,23 @@ def test_experiments_hold_what_the_figures_need() -> None:
         "discounted-gap": {"constraint"},
         "tightened": {"tightening"},
         "sampled": {"sampling"},
-        "exponential-weights": {"constraint", "tightening", "sampling"},
+        "exponential-weights": {"constraint", "tightening", "sampling", "policy"},
     }
     assert ingredients["exponential-weights"] | {"weights": "linear"} == published
+
+
+def test_only_exponential_weights_have_a_revision_in_the_key() -> None:
+    arms = {
+        (arm.method, arm.variant): arm for arm in (*FIGURE1.arms["book"], *INGREDIENTS.arms["book"])
+    }
+    weighed = {name for name, arm in arms.items() if "exponential-weights" in revisions_of(arm)}
+    assert weighed == {
+        *((method, "as_coded") for method in METHODS),
+        *(
+            (f"cce-dp-{name}", "one_change")
+            for name in ("discounted-gap", "tightened", "sampled", "exponential-weights")
+        ),
+    }
 
 
 def test_as_published_the_search_sees_no_constant() -> None:
@@ -140,8 +160,7 @@ def last_generation(setting: Setting, run: int) -> Generation:
 def test_final_numbers_are_those_of_elites_population_and_last_sample() -> None:
     setting = with_settings(setting_of("cce-dp", "as_coded", "smoke"), iterations=2)
     last = last_generation(setting, 3)
-    policy = setting.method.policy
-    outcome = evaluate(loan_problem(), policy.chances(loan_problem(), last.parameters))
+    outcome = Scorer(setting, np.random.default_rng(0)).exact(last.parameters)
     found = final(train_and_evaluate(setting, 3))
     assert found["reward"] == pytest.approx(outcome.reward[last.elites].mean())
     assert found["gap_dp"] == pytest.approx(outcome.gap()[last.elites].mean())
@@ -154,8 +173,7 @@ def test_optimistic_is_judged_by_the_truth_and_not_by_what_it_looks_at() -> None
     setting = setting_of("optimistic-dp", "as_coded", "smoke")
     setting = with_settings(setting, iterations=3, population=20)
     last = last_generation(setting, 4)
-    policy = setting.method.policy
-    outcome = evaluate(loan_problem(), policy.chances(loan_problem(), last.parameters))
+    outcome = Scorer(setting, np.random.default_rng(0)).exact(last.parameters)
     assert last.scores.violation == pytest.approx(outcome.first_gap())
     found = final(train_and_evaluate(setting, 4))
     assert found["share_fair"] == pytest.approx((outcome.gap() <= 0.1).mean())
@@ -202,7 +220,7 @@ def test_a_searched_policy_plays_as_it_is_evaluated() -> None:
     setting, problem, episodes = setting_of("cce-dp", "as_coded", "smoke"), loan_problem(), 2_000
     policy = setting.method.policy
     some = policy.start().sample(20, np.random.default_rng(0))
-    outcome = evaluate(problem, policy.chances(problem, some))
+    outcome = Scorer(setting, np.random.default_rng(0)).exact(some)
     lent = outcome.rates() @ problem.group_probability
     chosen = int(np.abs(lent - 0.5).argmin())
     act = lending(policy, np.repeat(some[[chosen]], episodes, axis=0), seed=7)

@@ -57,8 +57,11 @@ def test_weights() -> None:
     assert elite_weights(rewards, "exponential") == pytest.approx(np.exp([5, 2.5, 0]))
     assert elite_weights(rewards + 100, "exponential") == pytest.approx(np.exp([5, 2.5, 0]))
     assert elite_weights(np.full(3, 10.0), "exponential").tolist() == [1, 1, 1]
-    nearly = np.array([10.0, 10.0 + 9e-6])
-    assert elite_weights(nearly, "exponential") == pytest.approx([1, 1], abs=1e-5)
+    # A fifth of the range is compared with 1e-5, not the range.
+    nearly = np.array([10.0, 10.0 + 4.9e-5])
+    assert elite_weights(nearly, "exponential") == pytest.approx([1, 1], abs=5e-5)
+    further = np.array([10.0, 10.0 + 5.1e-5])
+    assert elite_weights(further, "exponential") == pytest.approx([1, np.exp(5)])
 
 
 def test_moments_move_towards_the_weighted_ones_of_the_elites() -> None:

@@ -59,8 +59,7 @@ class CrossEntropy:
         `"linear"`: elites weigh as much as their reward, which must be positive (the paper).
         `"linear with floor"`: the same for rewards of either sign, with no weight below a small
         number; the paper does not say what a reward that is not positive weighs.
-        `"exponential"`: :math:`\exp((R_i - R_{min}) / \kappa)` with :math:`\kappa` a fifth of the
-        range of the elites' rewards, so that weights lie in :math:`[1, e^5]` (the code).
+        `"exponential"`: those of `ExponentialWeights` (the code).
     tightening
         :math:`\sigma`: the search uses the tolerance :math:`(1 - \sigma) \epsilon` (the paper);
         0 in the code.
@@ -87,6 +86,10 @@ class CrossEntropy:
             raise UsageError(
                 f"elites={self.elites}: give 1 to population={self.population} of them"
             )
+
+    def parts(self) -> tuple[type, ...]:
+        """Return what decides numbers beside the search itself, for a run's key."""
+        return (ExponentialWeights,) if self.weights == "exponential" else ()
 
 
 @dataclass(frozen=True)
@@ -238,17 +241,35 @@ def elite_weights(reward: FloatArray, kind: str) -> FloatArray:
         return reward
     if kind == "linear with floor":
         return np.maximum(reward, _LEAST_WEIGHT)
-    spread = float(np.ptp(reward))
-    scale = 0.2 * spread if spread >= _NO_SPREAD else 1.0
-    weights: FloatArray = np.exp((reward - reward.min()) / scale)
-    return weights
+    return ExponentialWeights.of(reward)
+
+
+class ExponentialWeights:
+    r"""How much elites weigh in the authors' code: :math:`\exp((R_i - R_{min}) / \kappa)`.
+
+    The scale :math:`\kappa` is a fifth of the range of the elites' rewards, so that weights lie in
+    :math:`[1, e^5]`. Where that fifth is below 1e-5 it is 1, and elites weigh the same but for the
+    fifth decimal. The second revision compares the fifth, as the code does; the first compared the
+    range.
+    """
+
+    name: ClassVar[str] = "exponential-weights"
+    revision: ClassVar[int] = 2
+
+    smallest_scale: ClassVar[float] = 1e-5
+
+    @classmethod
+    def of(cls, reward: FloatArray) -> FloatArray:
+        """Return the weights (n',) of elites with these rewards."""
+        scale = 0.2 * float(np.ptp(reward))
+        if scale < cls.smallest_scale:
+            scale = 1.0
+        weights: FloatArray = np.exp((reward - reward.min()) / scale)
+        return weights
 
 
 _LEAST_WEIGHT = 1e-3
 """Weight of an elite whose reward is smaller; good policies of the loan problem earn 0.4."""
-
-_NO_SPREAD = 1e-5
-"""Rewards closer together than this count as equal; the code compares a fifth of their range."""
 
 
 @validated

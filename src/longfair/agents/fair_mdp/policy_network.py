@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -75,29 +76,51 @@ class PolicyNetwork:
         UsageError
             If rows have another length.
         """
-        rows = np.asarray(parameters, dtype=np.float32)
-        if rows.ndim != 2 or rows.shape[1] != self.size:
-            raise UsageError(f"parameters have shape {rows.shape}: give (policies, {self.size})")
+        rows = self.checked(parameters)
+        return [self._chances_of_group(inputs, rows) for inputs in self.inputs(problem)]
+
+    def inputs(self, problem: LoanProblem) -> list[Single]:
+        """Return for each group what a network sees, (B, 3)."""
         return [
-            self._chances_of_group(inputs_of(group, 0 if self.race_blind else number), rows)
+            inputs_of(group, 0 if self.race_blind else number)
             for number, group in enumerate(problem.applicants)
         ]
 
+    def checked(self, parameters: ArrayLike) -> Single:
+        """Return parameters (P, size) in single precision, or say what is wrong with them."""
+        rows = np.asarray(parameters, dtype=np.float32)
+        if rows.ndim != 2 or rows.shape[1] != self.size:
+            raise UsageError(f"parameters have shape {rows.shape}: give (policies, {self.size})")
+        return rows
+
     def _chances_of_group(self, inputs: Single, rows: Single) -> Single:
+        found = np.empty((len(rows), len(inputs)), dtype=np.float32)
+        for place, (signal, last) in enumerate(self.last_layers(inputs, rows)):
+            found[place] = signal @ (last[:, 1] - last[:, 0])
+        # The logistic function, in the form that cannot overflow.
+        chances: Single = np.tanh(found * np.float32(0.5)) * np.float32(0.5) + np.float32(0.5)
+        return chances
+
+    def last_layers(self, inputs: Single, rows: Single) -> Iterator[tuple[Single, Single]]:
+        """Yield what enters the last layer (B, inputs + 1), and its matrix, network by network.
+
+        Parameters
+        ----------
+        inputs
+            (B, 3), as from `inputs_of`.
+        rows
+            (P, size): one network per row. What enters is overwritten for the next of them.
+        """
         # A last input of 1 carries the biases, so that a layer is a single product.
         signals = [np.ones((len(inputs), before + 1), np.float32) for before, _ in self.layers]
         signals[0][:, :-1] = inputs
-        found = np.empty((len(rows), len(inputs)), dtype=np.float32)
-        for place, row in enumerate(rows):
+        for row in rows:
             *hidden, last = self._unpacked(row)
             for layer, matrix in enumerate(hidden):
                 after = signals[layer + 1]
                 np.matmul(signals[layer], matrix, out=after[:, :-1])
                 np.maximum(after, 0.0, out=after)
-            found[place] = signals[-1] @ (last[:, 1] - last[:, 0])
-        # The logistic function, in the form that cannot overflow.
-        chances: Single = np.tanh(found * np.float32(0.5)) * np.float32(0.5) + np.float32(0.5)
-        return chances
+            yield signals[-1], last
 
     def _unpacked(self, row: Single) -> list[Single]:
         """Cut one network into the matrices (inputs + 1, outputs) of its layers, biases last."""

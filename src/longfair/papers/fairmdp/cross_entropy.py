@@ -10,6 +10,7 @@ from dataclasses import replace
 from longfair.agents.fair_mdp.baselines import ConstantPolicy, Constraint
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
+from longfair.agents.fair_mdp.softmax_network import SoftmaxNetwork
 from longfair.papers.fairmdp.exactly import Exactly
 from longfair.papers.fairmdp.searching import Sampling, Searching, Wanted
 from longfair.papers.protocol import train_and_evaluate
@@ -46,7 +47,7 @@ METHODS: dict[str, tuple[Constraint, PolicyNetwork | ConstantPolicy, str]] = {
         "equal loans over time for those who start qualified (Algorithm 2)",
     ),
 }
-"""Methods of Figure 1: what their constraint looks at, and their policies."""
+"""Methods of Figure 1: what their constraint looks at, and their policies as published."""
 
 CONSERVATIVE_ITERATIONS = 50
 """Iterations of the search over constant policies (code); all others take 80."""
@@ -67,7 +68,8 @@ def setting_of(method: str, variant: str, profile: str, tolerance: float = 0.1) 
     method
         A key of `METHODS`.
     variant
-        `"as_coded"`: exact evaluation, exponential weights, undiscounted gaps, no tightening.
+        `"as_coded"`: exact evaluation of both outputs of a network, exponential weights,
+        undiscounted gaps, no tightening.
         `"as_published"`: estimates from as many episodes as Theorem 4.2 asks for, weights linear
         in the profit, discounted gaps; Algorithm 2 keeps a part of the tolerance for errors of
         estimation. `"with_offset"`: the same, but weights are linear in the profit and the code's
@@ -82,7 +84,7 @@ def setting_of(method: str, variant: str, profile: str, tolerance: float = 0.1) 
     if isinstance(policy, ConstantPolicy):
         settings = replace(settings, iterations=min(settings.iterations, CONSERVATIVE_ITERATIONS))
     if variant == "as_coded":
-        return searching(Wanted(constraint, policy, tolerance), Searching(settings))
+        return searching(Wanted(constraint, _coded(policy), tolerance), Searching(settings))
     sampling = Sampling()
     tightening = sampling.tightening if constraint.looks_at == "episode" else 0.0
     sees, weights = _PUBLISHED[variant]
@@ -94,6 +96,13 @@ def setting_of(method: str, variant: str, profile: str, tolerance: float = 0.1) 
 def searching(wanted: Wanted, how: Searching) -> Setting:
     """Return the settings of a search on the loan problem."""
     return Setting(World("longfair/LoanMDP-v0"), wanted, how, Exactly(measure="searched-lending"))
+
+
+def _coded(policy: PolicyNetwork | ConstantPolicy) -> PolicyNetwork | ConstantPolicy:
+    """Return a kind of policy as the code has it: of its networks both outputs are rounded."""
+    if isinstance(policy, ConstantPolicy):
+        return policy
+    return SoftmaxNetwork(policy.hidden, policy.race_blind)
 
 
 _PUBLISHED = {
@@ -161,7 +170,7 @@ def _ingredients(profile: str) -> tuple[Arm, ...]:
             "as coded, but elites weigh as much as their profit",
         ),
         "discounted-gap": (
-            published.method,
+            replace(wanted, constraint=published.method.constraint),
             how,
             "as coded, but loans of the constraint are discounted",
         ),

@@ -12,7 +12,9 @@ import pandas as pd
 from longfair.agents.fair_mdp.baselines import ConstantPolicy
 from longfair.agents.fair_mdp.cross_entropy import FloatArray, Generation, Scores, search
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
+from longfair.agents.fair_mdp.softmax_network import SoftmaxNetwork
 from longfair.envs.loan_mdp.exact import EVERYBODY, Outcome, evaluate, roll_out
+from longfair.envs.loan_mdp.two_outputs import evaluate_outputs
 from longfair.papers.fairmdp.loans import loan_problem
 from longfair.papers.fairmdp.measured import mean_quantities, mean_rates, placed, table
 from longfair.papers.fairmdp.searching import Sampling, Searching, Wanted
@@ -79,9 +81,11 @@ class Scorer:
         return Scores(self.wanted.seen(outcome), constraint.violation(compared))
 
     def exact(self, parameters: FloatArray) -> Outcome:
-        """Return the outcome of policies by backward recursion."""
-        problem = loan_problem()
-        return evaluate(problem, self.wanted.policy.chances(problem, parameters))
+        """Return the outcome of policies by backward recursion, as coded over both outputs."""
+        problem, policy = loan_problem(), self.wanted.policy
+        if isinstance(policy, SoftmaxNetwork):
+            return evaluate_outputs(problem, policy.outputs(problem, parameters))
+        return evaluate(problem, policy.chances(problem, parameters))
 
     def estimated(self, parameters: FloatArray, sampling: Sampling, who: int) -> Outcome:
         """Return the average of the episodes that Theorem 4.2 asks for."""

@@ -54,6 +54,7 @@ class Wanted:
 
     constraint: Constraint
     policy: PolicyNetwork | ConstantPolicy = field(default_factory=PolicyNetwork)
+    """A `SoftmaxNetwork` is evaluated by the recursion of the code."""
     tolerance: NonNegative = 0.1
     sees: Annotated[str, OneOf("reward", "profit")] = "reward"
     """What is as large as possible: the reward with the 2 per step of the code, or the bank's
