@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ class Gaussians:
     """Draws outside are repeated until they are inside."""
 
     @classmethod
-    def standard(cls, size: int) -> Gaussians:
+    def standard(cls, size: int) -> Self:
         """Return mean 0 and deviation 1 for every parameter, with which the code begins."""
         return cls(np.zeros(size), np.ones(size))
 
