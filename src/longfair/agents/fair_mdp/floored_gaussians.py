@@ -18,7 +18,7 @@ class FlooredGaussians(Gaussians):
 
     Notes
     -----
-    Implementation details, with their source (`constrainedCEM.py` of the code):
+    Implementation details, with their source (``constrainedCEM.py`` of the code):
 
     1. A negative variance :math:`v`, which rounding can leave, is *added* to its second moment,
        and so is 1e-5. The variance becomes :math:`2 v + 10^{-5}`.

@@ -29,10 +29,10 @@ class SoftmaxNetwork(PolicyNetwork):
        :math:`e^{o_a - \max o} / \sum_{a'} e^{o_{a'} - \max o}`, by the inverse of the sum (the
        code's library). The larger of the two exponentials is 1, and a smaller one below the
        normal numbers of single precision is 0.
-    2. The recursion over an episode takes both (`evaluate_policy` of the code, which is
+    2. The recursion over an episode takes both (``evaluate_policy`` of the code, which is
        `longfair.envs.loan_mdp.two_outputs` here).
     3. Who acts looks at the first alone: it lends where a uniform number is above the weight of a
-       denial (`get_action` of the code).
+       denial (``get_action`` of the code).
     4. The search begins with standard Gaussians whose second moments have a floor (code).
     """
 
