@@ -149,7 +149,7 @@ def test_the_log_has_every_kind_of_massaging() -> None:
 
 
 def test_terms_of_the_advantage_are_the_authors(replayed: dict[str, Any]) -> None:
-    """In the last step of an episode the short-term gap is the new one's, and the change its own."""
+    """An episode's last step has the next one's short-term gap, and its own change."""
     groups, ends = np.zeros((STEPS, COPIES, 2)), replayed["ends"]
     told = {name: replayed[name] for name in GAPS}
     rollout = Rollout(replayed["reward"], groups, groups, np.roll(ends, 1, 0), ends, 0.99, told)

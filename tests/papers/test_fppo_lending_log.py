@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from longfair.agents.learning.actor import Actor
-from longfair.agents.ppo.f_ppo import FPPOL, GAPS, gap_seen
+from longfair.agents.ppo.f_ppo import GAPS, gap_seen
 from longfair.agents.ppo.massaging.lending import NEEDS
 from longfair.agents.ppo.strategy import Moment, Rollout, intervened
 from longfair.metrics.distances import sorted_count_distance
