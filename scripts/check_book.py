@@ -1,7 +1,8 @@
 """Check a built book without a browser.
 
 Every page of `_toc.yml` exists; no page takes a script, style, image, font or frame from outside;
-every image says in words what it shows; every link inside the book leads somewhere.
+every image says in words what it shows; every link inside the book leads somewhere; no page shows
+where in memory an object was, which is other in every build.
 
 Usage: python scripts/check_book.py [FOLDER]
 """
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = re.compile(r"^(https?:)?//", re.IGNORECASE)
 STYLE_OUTSIDE = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?:https?:)?//", re.IGNORECASE)
 LOADED_LINKS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "prefetch"}
+ADDRESS = re.compile(r"[\w.]+ object at 0x[0-9a-f]+")
 BOARD = "claim-board"
 """Anchor of the table whose page keeps after the # what a reader chose."""
 
@@ -37,6 +39,7 @@ class Page(HTMLParser):
     images: list[tuple[str, str]] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
+    addresses: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Set the parser up."""
@@ -54,6 +57,10 @@ class Page(HTMLParser):
             self.assets.append(values["src"])
         if tag == "img":
             self.images.append((values.get("src", ""), values.get("alt", "").strip()))
+
+    def handle_data(self, data: str) -> None:
+        """Note objects that are shown by their address."""
+        self.addresses += ADDRESS.findall(data)
 
 
 def toc_pages(toc: object) -> Iterator[str]:
@@ -95,6 +102,12 @@ def wordless_images(name: str, page: Page) -> Iterator[str]:
         # Sphinx falls back to the file name, which describes nothing.
         if not text or text.endswith((".png", ".svg", ".jpg", ".jpeg", ".gif")):
             yield f"{name}: image {source} has no alternative text"
+
+
+def shown_addresses(name: str, page: Page) -> Iterator[str]:
+    """Report the objects that a page shows by where they were in memory."""
+    for address in page.addresses:
+        yield f"{name}: shows {address}: give its class a __repr__"
 
 
 def leads_somewhere(fragment: str, page: Page) -> bool:
@@ -165,6 +178,7 @@ def check(toc: Path, folder: Path) -> tuple[int, list[str]]:
     for name, page in pages.items():
         problems += outside_assets(name, page)
         problems += wordless_images(name, page)
+        problems += shown_addresses(name, page)
         problems += broken_links(folder, name, pages)
     problems += outside_styles(folder)
     return sum(name in pages for name in promised), problems

@@ -27,7 +27,8 @@ PAGES = ROOT / "_build" / "html"
 WHOLE = "whole.html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 ONLY_ON_SCREEN = (
-    ".headerlink, .copybtn, .prev-next-footer, longfair-world > script, details.above-input"
+    ".headerlink, .copybtn, .prev-next-footer, longfair-world > script, "
+    ".tag_hide-input > details.above-input, .tag_hide-cell > details .cell_input"
 )
 TABLES_OF_EVERYTHING = frozenset({"book/claims", "book/earlier_board", "book/status"})
 """Pages that are not printed; links to them lead to their files."""
@@ -49,7 +50,9 @@ def moved(link: str, page: str, pages: frozenset[str]) -> str:
         return link
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page), parts.path))
     target = page if not parts.path else path.removesuffix(".html")
-    return f"#{mark(target, parts.fragment)}" if target in pages else path
+    # What has an equals sign is a choice on the board of claims.
+    anchor = "" if "=" in parts.fragment else parts.fragment
+    return f"#{mark(target, anchor)}" if target in pages else path
 
 
 def chapter(markup: str, page: str, pages: frozenset[str]) -> Tag:

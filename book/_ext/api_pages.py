@@ -148,9 +148,9 @@ def room(name: str) -> str:
     inside = [entry for entry in entries().values() if entry.module.startswith(f"longfair.{name}.")]
     exported = [entry for entry in inside if entry.own_page]
     rest = [entry for entry in inside if not entry.own_page]
-    parts = framed("dropdown", f"{len(rest)} names that only a module offers", offered(name, rest))
     first = offered(name, exported) if exported else "Its packages export nothing.\n"
-    return "\n".join([first, *parts, ""])
+    title = f"{len(rest)} names that only a module offers"
+    return f"{first}\n:::::{{dropdown}} {title}\n\n{offered(name, rest)}\n:::::\n"
 
 
 def offered(room: str, own: Sequence[Entry]) -> str:
@@ -165,13 +165,7 @@ def offered(room: str, own: Sequence[Entry]) -> str:
         if names:
             rows.append([f"{purpose.rstrip('.')}<br>{short}", names])
     written = table(["What it is for, and its module", "Names"], rows)
-    return "\n".join(framed("container", "longfair-reference", written))
-
-
-def framed(directive: str, argument: str, inside: str) -> list[str]:
-    """Put text into a directive; a fold has more colons, because it holds others."""
-    fence = ":" * (5 if directive == "dropdown" else 4)
-    return [f"{fence}{{{directive}}} {argument}", "", inside, fence]
+    return f"::::{{container}} longfair-reference\n\n{written}\n::::"
 
 
 def link(page: str, text: str) -> str:

@@ -315,8 +315,8 @@ executed((0.45, 0.5, 0.55), band, "as_coded", seed=0, copies=32).round(3)
 # lifts one of them and opens a gap, so it is refused, and the next one too. Whoever will default
 # changes neither rate. That is a tie, and the code flips ties.
 #
-# From such loans a policy could learn that lending does not pay. Is that what happened? The first
-# three runs were made again with the same draws, and logged rollout by rollout:
+# From such loans a policy could learn that lending does not pay. But ten runs that flip no tie do
+# not show that fewer end so (`fppo-ties-lending`). Three runs were logged with the same draws:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 logged.show(
@@ -485,9 +485,9 @@ loans.say(
 # repairs the present at every step can forbid the very loans from which fairness could grow. Runs
 # without massaging go on lending.
 #
-# **What would change our mind?** A schedule that opens the band later, or a rule that does not flip
-# ties, and runs that still end so. *As published* has the second, among other changes, so its runs
-# cannot say which change keeps a bank lending.
+# **What would change our mind?** A schedule that opens the band later, and runs that still end so.
+# We first took the ties for the cause; runs that flip none end so, too. *As published* changes
+# several things, so its runs cannot say which one matters.
 
 # %% [markdown]
 # ## Exercises

@@ -139,6 +139,10 @@ class OneOf:
     def __init__(self, *names: str) -> None:
         self.names = names
 
+    def __repr__(self) -> str:
+        """Write it as code: signatures in the book show it."""
+        return f"OneOf({', '.join(map(repr, self.names))})"
+
 
 Count = Annotated[int, Range(1)]
 """A whole number of at least 1."""

@@ -23,7 +23,10 @@ SETTLED = """async () => {
   // Asked again and again: the promise of a change of colour can stay open where nothing is drawn.
   const coming = () => [...document.images].some(one => !one.complete && one.loading !== "lazy")
     || document.getAnimations().some(one => one.playState === "running"
-      && one.effect.getComputedTiming().endTime < Infinity);
+      && one.effect.getComputedTiming().endTime < Infinity)
+    // The theme looks anew what scrolls a moment after the window has changed its size.
+    || [...document.querySelectorAll('.output[tabindex="-1"]')].some(part =>
+      part.scrollWidth > part.clientWidth);
   for (let waited = 0; waited < 200 && coming(); waited++)
     await new Promise(done => setTimeout(done, 50));
 }"""

@@ -58,6 +58,7 @@ def test_good_page_passes(site: Path) -> None:
     ("page", "complaint"),
     [
         ('<script src="https://example.org/a.js"></script>', "from outside"),
+        ("<p>&lt;a.Range object at 0x7f3a&gt;</p>", "shows a.Range object at 0x7f3a"),
         ('<script src="//example.org/a.js"></script>', "from outside"),
         ('<link rel="stylesheet" href="https://example.org/a.css">', "from outside"),
         ('<link rel="preconnect" href="https://example.org">', "from outside"),

@@ -14,7 +14,10 @@ NAMES = frozenset({"book/index", "notebooks/a/b"})
 PAGE = """<html><head><link rel="stylesheet" href="../_static/a.css"></head><body><nav>side</nav>
 <article><h1 id="top">Title<a class="headerlink" href="#top">#</a></h1>
 <details><summary>more</summary>folded</details>
-<details class="hide above-input"><summary>code</summary>figure()</details>
+<div class="tag_hide-input"><details class="hide above-input"><summary>code</summary>figure()
+</details></div>
+<div class="tag_hide-cell"><details class="hide above-input"><summary>Figure</summary>
+<div class="cell_input">figure()</div>drawn</details></div>
 <a id="out" href="../notebooks/a/b.html#fig">there</a> <a href="#top">up</a>
 <a href="data:text/csv;base64,AA==">data</a>
 <img src="../_images/x.png" alt="x"></article></body>"""
@@ -27,6 +30,7 @@ PAGE = """<html><head><link rel="stylesheet" href="../_static/a.css"></head><bod
         ("../notebooks/a/b.html", "#notebooks-a-b"),
         ("../notebooks/a/b.html#fig", "#notebooks-a-b--fig"),
         ("#here", "#book-index--here"),
+        ("index.html#paper=ELBERT&verdict=checked", "#book-index"),
         ("../_images/x.png", "_images/x.png"),
         ("https://example.org/a", "https://example.org/a"),
     ],
@@ -41,8 +45,9 @@ def test_a_chapter_is_unfolded_and_its_places_are_its_own() -> None:
     article = chapter(PAGE, "book/index", NAMES)
     assert article["id"] == mark("book/index") == "book-index"
     assert article.select_one("h1")["id"] == "book-index--top"
-    assert [part.has_attr("open") for part in article.select("details")] == [True]
+    assert [part.has_attr("open") for part in article.select("details")] == [True] * 2
     assert "figure()" not in article.get_text()
+    assert "drawn" in article.get_text()
     assert not article.select(".headerlink")
     assert [link["href"] for link in article.select("a")] == [
         "#notebooks-a-b--fig", "#book-index--top", "data:text/csv;base64,AA==",

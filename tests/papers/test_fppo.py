@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from longfair.agents.cpo import CPOSettings
-from longfair.papers.fppo import CHECKS, EXPERIMENTS, measures
+from longfair.papers.fppo import CHECKS, EXPERIMENTS, attention, measures
 from longfair.papers.fppo import checks as fppo_checks
 from longfair.papers.fppo.checks import INITIAL, REPAY, bounds_and_gaps
 from longfair.papers.fppo.learning import TrunkPPO
@@ -122,6 +122,26 @@ def test_the_same_seed_gives_the_same_run() -> None:
     arm = next(a for a in experiment("epidemic").arms["smoke"] if a.name == "f-ppo.as_coded")
     setting = replace(arm.config, learning=replace(arm.config.learning, total_steps=150))
     pd.testing.assert_frame_equal(arm.work(setting, 3), arm.work(setting, 3))
+
+
+@pytest.mark.parametrize(
+    ("world", "same"), [("lending", set()), ("attention", {"ppo"}), ("epidemic", set())]
+)
+def test_variants_share_the_runs_of_a_method_to_which_they_are_the_same(
+    world: str, same: set[str]
+) -> None:
+    arms = {arm.name: arm for arm in experiment(world).arms["paper"]}
+    methods = [name.partition(".")[0] for name in arms if name.endswith(".as_published")]
+    pairs = {name: [arms[f"{name}.{variant}"].config for variant in VARIANTS] for name in methods}
+    assert {name for name, (coded, published) in pairs.items() if coded == published} == same
+
+
+def test_in_attention_the_world_of_either_variant_gives_ppo_the_same_bits() -> None:
+    arm = next(a for a in experiment("attention").arms["smoke"] if a.name == "ppo.as_published")
+    told = {name: attention.world(as_coded) for name, as_coded in VARIANTS.items()}
+    assert told["as_coded"] != told["as_published"]
+    tables = [arm.work(replace(arm.config, world=world), 0) for world in told.values()]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
 def test_cpo_is_judged_beside_the_others_in_attention() -> None:

@@ -150,6 +150,20 @@ def test_a_run_of_two_profiles_is_executed_once(store: Store, diary: Path) -> No
         assert same_as == f"toy/lending/smoke/{method}.{variant}.000"
 
 
+def test_a_run_of_two_variants_is_executed_once(store: Store, diary: Path) -> None:
+    toy = toy_experiment(diary=str(diary))
+    arm = toy.arms["smoke"][0]
+    arms = (replace(arm, variant="as_coded"), replace(arm, variant="as_published"))
+    both = replace(toy, arms=toy.arms | {"smoke": arms})
+    first, second = plan(both, "smoke", seeds=1)
+    in_threads([first], store)
+    assert not in_threads([first, second], store).finished
+    assert len(list(diary.iterdir())) == 1
+    told = store.provenance(experiment=toy.id).set_index("variant")["same_as"]
+    assert pd.isna(told["as_coded"])
+    assert told["as_published"] == first.name
+
+
 def test_a_changed_setting_is_computed_again(store: Store) -> None:
     in_threads(plan(toy_experiment(), "smoke", seeds=1), store)
     changed = plan(toy_experiment(seconds=0.001), "smoke", seeds=1)
@@ -601,31 +615,55 @@ def test_killed_in_the_middle_nothing_finished_is_lost(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_request_to_stop_that_python_swallows_is_heard_all_the_same(
-    store: Store, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_first_request_to_stop_waits_until_a_run_is_stored_and_a_second_does_not(
+    store: Store, number: signal.Signals, times: int
+) -> None:
+    after = []
+
+    class Impatient(Reporter):
+        def finished(self, run: Run, seconds: float) -> None:
+            for _ in range(times):
+                signal.raise_signal(number)
+            after.append(run)
+
+    runs = plan(toy_experiment(), "smoke", seeds=4)
+    # A shell starts what runs in the background with some signals ignored, these tests among it.
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            in_threads(runs, store, Impatient())
+    finally:
+        signal.signal(number, before)
+    assert caught.value.args == (number,)
+    assert len(after) == (times == 1)
+    assert 1 <= len(finished_files(store)) < len(runs)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_request_to_stop_is_heard_while_an_object_is_destroyed(
+    store: Store, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Destroyed:
         """Python only reports what is raised while an object is destroyed."""
 
         def __del__(self) -> None:
-            signal.raise_signal(number)
+            for _ in range(times):
+                signal.raise_signal(signal.SIGTERM)
 
     class Unlucky(Reporter):
         def finished(self, run: Run, seconds: float) -> None:
             Destroyed()
 
-    runs = plan(toy_experiment(), "smoke", seeds=4)
     swallowed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
-    # A shell starts what runs in the background with some signals ignored, these tests among it.
-    before = signal.signal(number, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            in_threads(runs, store, Unlucky())
+            in_threads(plan(toy_experiment(), "smoke", seeds=4), store, Unlucky())
     finally:
-        signal.signal(number, before)
-    assert swallowed
-    assert 1 <= len(finished_files(store)) < len(runs)
+        signal.signal(signal.SIGTERM, before)
+    assert bool(swallowed) == (times == 2)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])

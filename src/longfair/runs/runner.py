@@ -215,7 +215,7 @@ class _Session:
         self.reporter.start(list(self.queue), len(self.summary.kept), pool.capacity)
         try:
             while self.queue or self.suspects or self.elsewhere or self.flights:
-                stops.raise_again()
+                stops.check()
                 self._launch_all(pool)
                 self._collect(pool)
             interrupted = False
@@ -273,7 +273,7 @@ class _Session:
         return state.status == "fresh"
 
     def _is_taken_over(self, run: Run) -> bool:
-        """Store what another experiment or profile has of the very same run, if there is any."""
+        """Store what is there of the very same run under another name, if there is any."""
         twin = self.store.twin(run)
         if twin is not None:
             self.store.write(run, *twin)
@@ -424,8 +424,9 @@ class Stopped(KeyboardInterrupt):
 class _Stops:
     """Requests to stop that arrived as signals.
 
-    A request is raised where the main thread happens to be. Python swallows what is raised while
-    it destroys an object, so the request is kept, too, and asked for again.
+    The first is only kept, and the loop over runs asks for it every moment: a run that just ended
+    is stored, and Python does not lose a request that it would have to raise while it destroys an
+    object. Whoever asks again stops at once.
     """
 
     def __init__(self) -> None:
@@ -433,18 +434,19 @@ class _Stops:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
-        self.first = self.first or number
-        raise Stopped(number)
+        if self.first is not None:
+            raise Stopped(self.first)
+        self.first = number
 
-    def raise_again(self) -> None:
-        """Raise a request whose exception got lost."""
+    def check(self) -> None:
+        """Stop if that was asked for."""
         if self.first is not None:
             raise Stopped(self.first)
 
 
 @contextlib.contextmanager
 def _signals_as_interrupt() -> Iterator[_Stops]:
-    """Turn a request to terminate, or a closed terminal, into what Ctrl-C raises.
+    """Take a request to terminate, and a closed terminal, as what Ctrl-C asks for.
 
     A signal that this process was told to ignore, as ``nohup`` does, stays ignored. Only the main
     thread may set a signal handler; elsewhere nothing changes.

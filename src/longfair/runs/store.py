@@ -239,11 +239,12 @@ class Store:
         return State("stale", "; ".join(key.differences(then)) or "other key")
 
     def twin(self, run: Run) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        """Find the result of the very same run in another experiment or profile.
+        """Find the result of the very same run under another name.
 
         Experiments overlap: the usual value of a setting that is varied is a method of the main
-        comparison. Profiles overlap where the book has the authors' settings. The same key means
-        the same settings, seed, revisions and versions.
+        comparison. Profiles overlap where the book has the authors' settings, and variants where
+        they differ in nothing that a method sees. The same key means the same settings, seed,
+        revisions and versions.
 
         Parameters
         ----------
@@ -257,7 +258,7 @@ class Store:
             there is no such result.
         """
         for entry in self.index.with_key(run_key(run).digest):
-            if not entry.path.startswith(f"{run.experiment}/{run.profile}/"):
+            if entry.path != f"{run.name}{ENDING}":
                 with contextlib.suppress(DamagedResultError):
                     table, provenance = files.read(self.root / entry.path)
                     same_as = entry.path.removesuffix(ENDING)

@@ -104,11 +104,16 @@ class CaseStudy:
         """Return the settings under which a profile trains a method.
 
         As published, a method that massages is also evaluated with massaging, as the text has it.
+        A method that is told nothing has one setting for both variants where its worlds differ in
+        nothing else: its runs are the same runs.
         """
         massaged = variant == "as_published" and isinstance(method, self.massaged)
         worlds = {**self.worlds, **self.regularised} if isinstance(method, FPPOL) else self.worlds
+        world, coded = worlds[variant], worlds["as_coded"]
+        if variant == "as_published" and not method.needs and world.shown == coded.shown:
+            world = coded
         return Setting(
-            worlds[variant],
+            world,
             method,
             replace(self.learning[profile], massaged_at_evaluation=massaged),
             self.evaluating[profile],
