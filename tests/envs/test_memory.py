@@ -174,6 +174,13 @@ def test_a_memory_that_did_not_occur_is_updated_as_a_step_from_it_would() -> Non
     np.testing.assert_array_equal(updated - others, np.repeat(received[:, None], 8, axis=1))
 
 
+@pytest.mark.parametrize("encoding", ["bits", "counts"])
+def test_no_memory_is_encoded_as_none(encoding: Any) -> None:
+    env = FullMemory(doughnut.DoughnutVectorEnv.make(1, preset="tabular"), encoding=encoding)
+    width = env.encode(np.zeros((1, 3), np.int64)).shape[1]
+    assert env.encode(np.zeros((0, 3), np.int64)).shape == (0, width)
+
+
 def test_copies_that_are_restarted_forget_and_the_others_do_not() -> None:
     params = doughnut.DoughnutParams((1.0, 1.0), episode_length=3)
     inner = doughnut.DoughnutVectorEnv(2, params, AutoresetMode.DISABLED)

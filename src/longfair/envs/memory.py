@@ -100,7 +100,7 @@ class AllocationMemory(AppendedMemory):
         if self._table is None:
             return memory.astype(np.float32)
         bits: Float32Array = self._table.take(memory, axis=0)
-        return bits.reshape(*memory.shape[:-1], -1)
+        return bits.reshape(*memory.shape[:-1], memory.shape[-1] * self._table.shape[1])
 
     def _forget(self, copies: slice | NDArray[np.bool_], observation: Any) -> None:
         self.memory[copies] = 0

@@ -20,6 +20,7 @@ Implementation details, with their source
    a count has reached the number of doughnuts, in lexicographic order, after the real one (code).
 2. The table starts at zero (code).
 3. Ties, which are values within 1e-5 of the largest, are broken at random (code).
+   Targets have the largest value (paper); the code's have that of the action so chosen.
 4. Exploration is kept apart for every state and memory. It starts at 1 and is multiplied by 0.95
    while it is above 0.2: at every visit (paper), or only when it led to a random choice (code).
 5. The step size is 0.1 and the discount 0.99 (code). Step sizes that decay, as Theorem 5.7 wants

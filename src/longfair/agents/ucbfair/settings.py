@@ -66,7 +66,8 @@ class LUCBFairSettings:
     remaining_cap: bool = True
     """Whether values are capped by the number of steps left, not by the whole horizon."""
     shared_draws: bool = False
-    """Whether all steps of an episode draw their action with the same random numbers."""
+    """Whether all steps of a training episode draw their action with the same random numbers;
+    `longfair.agents.ucbfair.learner.LUCBFair.predict` draws anew."""
     sample: Count = 3000
     """Transitions that a pooled regression looks at."""
 
