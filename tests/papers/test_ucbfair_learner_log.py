@@ -45,13 +45,17 @@ class LoggedStarts:
 
 
 class LoggedDraws:
-    """The draws of the log: for every step a number within the cell, and a place in the cell."""
+    """The draws of the log, one after the other."""
 
-    def __init__(self, draws: FloatArray) -> None:
-        self._left = iter(draws)
+    def __init__(self, uniform: FloatArray, exponentials: FloatArray | None = None) -> None:
+        self._uniform = iter(uniform)
+        self._exponentials = iter([] if exponentials is None else exponentials)
 
     def random(self, shape: tuple[int, ...]) -> FloatArray:
-        return next(self._left).reshape(shape)
+        return next(self._uniform).reshape(shape)
+
+    def exponential(self, size: tuple[int, ...]) -> FloatArray:
+        return next(self._exponentials).reshape(size)
 
 
 class ReleasedFeatures:
@@ -104,12 +108,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=SETTINGS)
 def replay(request: pytest.FixtureRequest) -> Replay:
-    """Let our learner play and learn the logged episodes.
-
-    Here one draw chooses the cell in the order of the cells, so shared draws cannot give the
-    logged cells: in the script as many numbers are drawn as there are cells. So every step has a
-    draw of its own; `test_all_steps_of_an_episode_share_their_draws` looks at what is shared.
-    """
+    """Let our learner play and learn the logged episodes."""
     tag = request.param
     log = {k.removeprefix(f"{tag}_"): v for k, v in LOG.items() if k.startswith(f"{tag}_")}
     episodes, horizon = log["cells"].shape
@@ -119,13 +118,11 @@ def replay(request: pytest.FixtureRequest) -> Replay:
     # A copy begins anew when its episode ends, and once more when the learner asks for it.
     twice = np.repeat(np.append(log["starts"], log["starts"][-1:], axis=0), 2, axis=0)
     env.unwrapped._np_random = LoggedStarts(twice[1:])
-    settings = LUCBFairSettings.as_coded(episodes=episodes, shared_draws=False, **SETTINGS[tag])
+    settings = LUCBFairSettings.as_coded(episodes=episodes, **SETTINGS[tag])
     agent = LUCBFair(ElapsedTime(env), settings, ReleasedFeatures())
     agent._unused_seed = None
-    places = np.repeat(log["position"][:, None], horizon, axis=1)
-    agent._rng = LoggedDraws(  # type: ignore[assignment]  # stands in for one
-        np.concatenate([log["middle"][..., None], places], axis=-1).astype(np.float64)
-    )
+    places, numbers = (log[name].astype(np.float64) for name in ("position", "exponentials"))
+    agent._draws.rng = LoggedDraws(places, numbers)  # type: ignore[assignment]  # stands in for one
     played: list[Episodes] = []
     fitted: list[Estimates] = []
     chances: list[FloatArray] = []
@@ -170,7 +167,7 @@ def test_the_script_s_numbers_are_those_of_the_preset(replay: Replay) -> None:
 
 
 def test_chosen_cells_and_thresholds_are_the_script_s(replay: Replay) -> None:
-    """A draw in the middle of the logged cell's share of the chances finds this cell."""
+    """A number for every cell, and a place in it, are drawn once for all steps of an episode."""
     actions = np.array([episode.actions[:, 0] for episode in replay.played])
     cells = np.rint(actions * 5 - 0.5).astype(int)
     np.testing.assert_array_equal(cells[..., 0] * 5 + cells[..., 1], replay.log["cells"])
@@ -188,33 +185,6 @@ def test_states_rewards_and_fairness_are_the_script_s(replay: Replay) -> None:
     signals = of_episodes(replay, "signals")
     np.testing.assert_allclose(signals[..., 0], replay.log["r"], **SINGLE)
     np.testing.assert_allclose(signals[..., 1], replay.log["g"], **SINGLE)
-
-
-def test_all_steps_of_an_episode_share_their_draws(replay: Replay) -> None:
-    """So do ours as coded. How a draw becomes a cell differs.
-
-    The script draws a number for every cell, exponential, and takes the cell whose chance over its
-    number is the largest. Ours draws one number, and takes the cell in whose share of the chances
-    it lies. In both every step alone follows the chances.
-    """
-    log = replay.log
-    cells = log["cells"].astype(int)
-    places = log["actions"] - log["centres"][cells] - 0.2 * (log["position"][:, None] - 0.5)
-    np.testing.assert_allclose(places, 0, atol=2e-7)
-    likely = replay.chances / log["exponentials"][:, None]
-    np.testing.assert_array_equal(likely.argmax(axis=2), cells)
-
-
-@pytest.mark.parametrize("replay", ["script"], indirect=True)
-def test_the_script_more_often_stays_in_its_cell(replay: Replay) -> None:
-    """From step to step of an episode, where the chances are nearly equal, as with its numbers."""
-    cells, rows = replay.log["cells"], np.concatenate(replay.chances)
-    draws = np.random.default_rng(0).random((100, len(cells), 1, 3)).repeat(cells.shape[1], axis=2)
-    own = np.array([replay.agent._drawn(rows, draw.reshape(-1, 3)) for draw in draws])
-    own = own.reshape(len(draws), *cells.shape, 2)
-    stays = np.isclose(own[:, :, 1:], own[:, :, :-1], rtol=0, atol=1e-9).all(axis=3).mean()
-    assert 0.87 < stays < 0.93
-    assert (cells[:, 1:] == cells[:, :-1]).mean() > 0.95
 
 
 # Values, regressions, price ----------------------------------------------------------------------

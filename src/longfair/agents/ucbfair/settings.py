@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from longfair.agents.policies.notions import Notion
+from longfair.agents.ucbfair.draws import SharedDraws
 from longfair.settings import (
     Count,
     NonNegative,
@@ -66,14 +67,17 @@ class LUCBFairSettings:
     remaining_cap: bool = True
     """Whether values are capped by the number of steps left, not by the whole horizon."""
     shared_draws: bool = False
-    """Whether all steps of a training episode draw their action with the same random numbers;
-    `longfair.agents.ucbfair.learner.LUCBFair.predict` draws anew."""
+    """Whether all steps of an episode draw their action with the same random numbers."""
     sample: Count = 3000
     """Transitions that a pooled regression looks at."""
 
     def __post_init__(self) -> None:
         """Check the settings."""
         validate(self)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what else decides numbers, for a run's key."""
+        return (SharedDraws,) if self.shared_draws else ()
 
     @classmethod
     def calibrated(cls, **changes: Any) -> LUCBFairSettings:
