@@ -278,6 +278,7 @@ class _Session:
         twin = self.store.twin(run)
         if twin is not None:
             self.store.write(run, *twin)
+            self._sweep(run)
         return twin is not None
 
     def _collect(self, pool: Pool) -> None:
