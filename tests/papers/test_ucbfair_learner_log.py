@@ -126,7 +126,8 @@ def replay(request: pytest.FixtureRequest) -> Replay:
     played: list[Episodes] = []
     fitted: list[Estimates] = []
     chances: list[FloatArray] = []
-    take, decide = agent._memory.add, agent._memory.policy
+    memory: Any = agent._memory
+    take, decide = memory.add, memory.policy
 
     def taken(new: Episodes) -> None:
         fitted.append(Estimates(*(part.copy() for part in agent.estimates)))
@@ -134,15 +135,15 @@ def replay(request: pytest.FixtureRequest) -> Replay:
         take(new)
 
     def decided(*given: Any) -> tuple[FloatArray, FloatArray]:
-        found = decide(*given)
+        found: tuple[FloatArray, FloatArray] = decide(*given)
         chances.append(found[0][0])
         return found
 
     # Both listen, and change nothing.
-    agent._memory.add = taken  # type: ignore[method-assign]
-    agent._memory.policy = decided  # type: ignore[method-assign]
+    memory.add = taken
+    memory.policy = decided
     agent.learn(episodes * horizon)
-    agent._memory.policy = decide  # type: ignore[method-assign]
+    memory.policy = decide
     return Replay(log, agent, played, fitted, np.reshape(chances, (episodes, horizon, -1)))
 
 

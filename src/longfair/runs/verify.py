@@ -406,7 +406,7 @@ def compared(
         Arms that have results, as from `stored_arms`. Their smoke runs are probed, too.
     """
     comparison = Comparison([], [], sorted(set(before) ^ set(after)), [], [])
-    with_results = {_in_profile(name, "smoke") for name in stored}
+    with_results = {_smoke_run(name) for name in stored}
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
         if (then.settings, then.revisions) != (now.settings, now.revisions):
@@ -420,10 +420,10 @@ def compared(
     return comparison
 
 
-def _in_profile(name: str, profile: str) -> str:
-    """Return the name of the same arm in another profile."""
+def _smoke_run(name: str) -> str:
+    """Return the name of the same arm in the smoke profile."""
     experiment, _, arm = name.rsplit("/", 2)
-    return f"{experiment}/{profile}/{arm}"
+    return f"{experiment}/smoke/{arm}"
 
 
 def probed(arm: Arm, name: str) -> Any:
