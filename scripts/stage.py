@@ -84,7 +84,8 @@ def _execute_beside(stage: Stage) -> tuple[float, int]:
     with subprocess.Popen(stage.command, stdout=piped, stderr=subprocess.STDOUT) as process:
         for line in process.stdout or ():
             text = line.decode("utf-8", errors="replace").rstrip()
-            print(f"{stage.name}: {text}", flush=True)
+            # In one piece: other stages write, too, and an end that follows apart may come late.
+            print(f"{stage.name}: {text}\n", end="", flush=True)
     return time.monotonic() - begun, process.returncode
 
 

@@ -389,8 +389,8 @@ sites.say(massaging_in_training(sites, 16 * 2048))
 # - *Floor.* The code keeps rates at or above zero, which the text does not say.
 # - *Weight and tolerance.* The text has none. Both variants use the code's, 0.15 and 0.1.
 # - *Massaging.* The text asks that the probabilities of the two sites be close. The code asks that
-#   the Gaussian density of the two drawn numbers change by little. Our runs as coded also replace
-#   the newest row of the window. The code replaces the oldest: these runs have to be repeated.
+#   the Gaussian density of the two drawn numbers change by little. Among equally fair moves the
+#   last digit of a floating-point number decides there.
 # - *Short-term gap.* Trained on the last 300 steps, plotted since the start.
 # - *Constrained policy optimisation.* The text lists it among the agents made by hand. The code
 #   trains it, with more than seven times the steps of the others, and lets it act by its mean.

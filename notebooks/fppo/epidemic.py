@@ -348,8 +348,7 @@ people.say(massaging_in_training(people, first * 2048, 2))
 # - *Long-term gap.* A distance between distributions in the text, between numbers of people in the
 #   code. Communities of different size are apart by it even if they are equally ill.
 # - *The last step.* The code takes the short-term gap of an episode's last step for 0 and leaves
-#   the change of the long-term gap. In our runs both count as 0 there, and a last step that narrows
-#   the gap has no bonus.
+#   the change of the long-term gap. So a last step that narrows the gap has a bonus.
 # - *Max.* The most ill neighbours in the text, the most neighbours in the code.
 # - *Massaging.* The text replaces an action by one that is about as likely. The code looks at the
 #   probability of the action alone, so an unlikely action may be replaced by a likely one.

@@ -462,7 +462,7 @@ loans.say(
 #   bonus, and a tolerance of 0.005.
 # - *Massaging.* The text looks for a fairer decision among those about as likely. The code flips
 #   ties as well, and knows whether the applicant will repay. As published we take expectations
-#   given the scores, since a bank cannot know more.
+#   given the scores.
 # - *Scaling.* The code scales advantage and terms to [0, 1] within each minibatch before it weighs
 #   them, so a weight weighs a range. The text adds them as they are, and does not say whether the
 #   advantage is standardised before; here it is not, so the terms count as they are beside cash.
@@ -529,8 +529,7 @@ for name, adds in {"would repay": [[1.0, 0.0]], "will default": [[0.0, 0.0]]}.it
 executed((0.45, 0.5, 0.55), band, "as_published", seed=0, copies=32).round(3)
 
 # %% [markdown]
-# It lends to nobody, which is as fair, and loses nothing. But it learns nothing either while it is
-# undecided.
+# It lends to nobody, which is as fair, and loses nothing. Nor does it learn while undecided.
 #
 # ```{solution-end}
 # ```

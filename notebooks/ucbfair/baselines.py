@@ -332,7 +332,8 @@ print(checks.same_flow_box().detail)
 print(checks.accept_everybody().detail)
 
 # %% [markdown]
-# - The weight $\omega$ is one half in the paper's first version, and is taken from there.
+# - The weight $\omega$ is one half in the paper's first version, and is taken from there. In the
+#   released scripts it is 1 or 0, so that the loss or the gap does not count.
 
 # %% [markdown]
 # ## What it means

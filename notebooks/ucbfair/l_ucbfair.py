@@ -490,7 +490,10 @@ print(f"best reward of a fair policy: {best:.3f} of {example().horizon}; price {
 # - The released script has the bound of the price at 0. That switches the constraint off.
 # - It keeps the targets of its regressions as they were when a step was made. In the text they are
 #   worked out anew with every policy, which is what makes values spread backwards.
-# - All steps of an episode share their random draws.
+# - All steps of an episode share their random draws: what has been done is often done again. Ours
+#   with the script's numbers do so in training and when they are judged.
+# - Episodes that the script's agent played are replayed by ours to rounding
+#   (`tests/papers/authors_logs`).
 # - Only the script is public, not its simulator. Its loss counts rightly refused people, too, and
 #   an episode has 15 steps. We put both into our population:
 

@@ -353,7 +353,8 @@ gaussian.show(
 )
 
 # %% [markdown]
-# - It shows the agent 130 numbers that follow from the two rates, and not the time.
+# - It shows the agent 130 numbers that follow from the two rates, and not the time. Its steps and
+#   updates are replayed by ours to rounding (`tests/papers/authors_logs`).
 # - It has its own learning rate, batch size and start of learning. As coded takes all of these; its
 #   runs are with Adult scores, where the released script has them.
 # - It keeps the policy with the best mean return of three episodes. Our runs keep the last one, as

@@ -134,7 +134,7 @@ def replayed(method: str) -> Replay:
                 agent._tables,
                 moment - done,
                 training,  # type: ignore[arg-type]  # stands in for two generators
-                evaluation,  # type: ignore[arg-type]
+                evaluation,  # type: ignore[arg-type]  # as above
                 scores,
             )
             tables[moment], done = agent.values[0].copy(), moment

@@ -134,6 +134,8 @@ def test_variants_share_the_runs_of_a_method_to_which_they_are_the_same(
     methods = [name.partition(".")[0] for name in arms if name.endswith(".as_published")]
     pairs = {name: [arms[f"{name}.{variant}"].config for variant in VARIANTS] for name in methods}
     assert {name for name, (coded, published) in pairs.items() if coded == published} == same
+    for setting in (one for pair in pairs.values() for one in pair):
+        assert [wrapper.only_tells for wrapper in setting.world.wrappers][-1]
 
 
 def test_in_attention_the_world_of_either_variant_gives_ppo_the_same_bits() -> None:

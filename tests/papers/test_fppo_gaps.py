@@ -86,6 +86,9 @@ def test_lending_counts_the_last_applicants(
     counts = np.stack([pairs[max(0, t + 1 - window) : t + 1].sum(axis=0) for t in range(STEPS)])
     long = recount(counts)
     changes = np.diff(long, axis=0, prepend=0.0)
+    if as_coded:
+        # The last step ended the episode, and the authors' code has forgotten its change.
+        changes[-1] = 0.0
     assert of_all(infos, "long_term_gap_change") == pytest.approx(changes)
 
 
@@ -136,8 +139,7 @@ def test_attention_counts_units_and_incidents(as_coded: bool) -> None:
     held = incidents[20:30].sum(axis=0)
     gap = np.abs(held - held.mean(axis=1, keepdims=True)).max(axis=1) / held.max(axis=1)
     assert of_all(infos, "long_term_gap_change")[:30].sum(axis=0) == pytest.approx(gap)
-    beside = units[20:29] if as_coded else units[21:30]
-    assert infos[30]["window_units"] == pytest.approx(beside.sum(axis=0))
+    assert infos[30]["window_units"] == pytest.approx(units[21:30].sum(axis=0))
     assert infos[30]["steps_before"].tolist() == [30] * COPIES
     # The next episode has begun.
     assert not infos[-1]["window_units"].any()

@@ -104,19 +104,23 @@ def two_states(
 def test_other_bits_at_the_same_revision_are_named_and_prove_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    two_states(monkeypatch, {"same": "bits", "other": "bits"}, {"same": "bits", "other": "others"})
+    two_states(
+        monkeypatch,
+        {"e/book/same": "bits", "e/book/other": "bits"},
+        {"e/book/same": "bits", "e/book/other": "others"},
+    )
     outcome = verification.against("HEAD", Store(tmp_path))
-    assert outcome.different == ["other"]
+    assert outcome.different == ["e/book/other"]
     assert not (tmp_path / "ledger.jsonl").exists()
 
 
 def test_a_proof_leaves_out_what_gave_no_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = {"sound": "bits", "broken": "error: no space", "long": None}
+    answers = {"e/book/sound": "bits", "e/book/broken": "error: no space", "e/book/long": None}
     two_states(monkeypatch, answers, answers)
     outcome = verification.against("HEAD", Store(tmp_path))
     assert outcome.different == []
-    assert outcome.failed == {"broken": "error: no space"}
+    assert outcome.failed == {"e/book/broken": "error: no space"}
     written = (tmp_path / "ledger.jsonl").read_text(encoding="utf-8")
     assert json.loads(written)["probes"] == 1

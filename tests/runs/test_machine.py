@@ -109,8 +109,8 @@ def test_what_runs_and_pages_write_makes_no_tree_dirty(tmp_path: Path) -> None:
 
     inside = tmp_path / "src"
     written = [tmp_path / "results" / "MANIFEST", tmp_path / "notebooks" / "paper" / "page.ipynb"]
-    for file in (*written, inside / "code.py"):
-        file.parent.mkdir(parents=True)
+    for file in (*written, inside / "code.py", tmp_path / "results" / "run.parquet"):
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("first\n")
     git("init")
     git("add", ".")
@@ -119,5 +119,9 @@ def test_what_runs_and_pages_write_makes_no_tree_dirty(tmp_path: Path) -> None:
     for file in written:
         file.write_text("second\n")
     assert commit_of(inside).dirty is False
+    (tmp_path / "results" / "run.parquet").write_text("second\n")
+    assert commit_of(inside).dirty is True
+    assert commit_of(inside, apart_from=["results"]).dirty is False
     (inside / "code.py").write_text("second\n")
+    assert commit_of(inside, apart_from=["results"]).dirty is True
     assert commit_of(inside).dirty is True

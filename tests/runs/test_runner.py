@@ -52,8 +52,8 @@ def with_trouble(trouble: str) -> list[Run]:
     """One run in trouble between two that are well."""
     arms = (
         Arm("before", "as_coded", ToySettings(), toy_work),
-        Arm("troubled", "as_coded", ToySettings(trouble=trouble), toy_work),
-        Arm("after", "as_coded", ToySettings(), toy_work),
+        Arm("troubled", "as_coded", ToySettings(bias=0.2, trouble=trouble), toy_work),
+        Arm("after", "as_coded", ToySettings(bias=0.3), toy_work),
     )
     one = {"smoke": 1}
     return plan(Experiment("toy/trouble", "Trouble", {"smoke": arms}, one, one), "smoke")

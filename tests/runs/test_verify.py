@@ -280,8 +280,9 @@ def test_arms_are_sorted_by_what_must_be_proven() -> None:
         "e/book/edited": Described("s", "{}", {"a": 1}),
         "e/paper/edited": Described("s", "{}", {"a": 1}),
         "e/smoke/edited": Described("s", "{}", {"a": 1}),
-        "raised": Described("s", "{}", {"a": 1}),
-        "e/book/declared first": Described("s", "{}", {"a": 1}),
+        "e/smoke/without results": Described("s", "{}", {"a": 1}),
+        "e/book/raised": Described("s", "{}", {"a": 1}),
+        "e/book/another part": Described("s", "{}", {"a": 1}),
         "other settings": Described("s", "{}", {"a": 1}),
         "gone": Described("s", "{}", {"a": 1}),
     }
@@ -290,18 +291,19 @@ def test_arms_are_sorted_by_what_must_be_proven() -> None:
         "e/book/edited": before["e/book/edited"]._replace(source="t"),
         "e/paper/edited": before["e/paper/edited"]._replace(source="t"),
         "e/smoke/edited": before["e/smoke/edited"]._replace(source="t"),
-        "raised": Described("t", "{}", {"a": 2}),
-        "e/book/declared first": Described("t", "{}", {"a": 1, "b": 1}),
+        "e/smoke/without results": before["e/smoke/without results"]._replace(source="t"),
+        "e/book/raised": Described("t", "{}", {"a": 2}),
+        "e/book/another part": Described("t", "{}", {"a": 1, "b": 1}),
         "other settings": before["other settings"]._replace(settings="[]"),
         "new": before["gone"],
     }
-    stored = {"e/book/edited", "e/book/declared first", "raised"}
+    stored = {"e/book/edited", "e/book/another part", "e/book/raised"}
     assert verify.compared(before, after, stored) == verify.Comparison(
         untouched=["same"],
-        declared=["other settings", "raised"],
+        declared=["e/book/another part", "e/book/raised", "other settings"],
         new=["gone", "new"],
-        to_probe=["e/book/declared first", "e/book/edited", "e/smoke/edited"],
-        at_rest=["e/paper/edited"],
+        to_probe=["e/book/edited", "e/smoke/edited"],
+        at_rest=["e/paper/edited", "e/smoke/without results"],
     )
 
 

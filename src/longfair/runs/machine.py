@@ -14,7 +14,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -189,13 +189,16 @@ def _versions_of_the_compiler() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("llvmlite", "numba")}
 
 
-def commit_of(directory: Path) -> Commit:
+def commit_of(directory: Path, *, apart_from: Sequence[str] = ()) -> Commit:
     """Commit of the repository that contains a directory.
 
     Parameters
     ----------
     directory
         Any directory.
+    apart_from
+        Files and folders, from the repository's root, whose changes do not count, beside the
+        manifest of results and executed notebooks.
 
     Returns
     -------
@@ -205,7 +208,9 @@ def commit_of(directory: Path) -> Commit:
     name = git(directory, "rev-parse", "HEAD")
     if name is None:
         return Commit(None, None)
-    written = (":(top,exclude)results/MANIFEST", ":(top,exclude)notebooks/*.ipynb")
+    written = (
+        f":(top,exclude){path}" for path in ("results/MANIFEST", "notebooks/*.ipynb", *apart_from)
+    )
     changes = git(directory, "status", "--porcelain", "--untracked-files=no", "--", ":/", *written)
     return Commit(name, bool(changes))
 

@@ -166,7 +166,8 @@ class _Session:
         self.suspects: deque[Run] = deque()
         self.elsewhere: list[Run] = []
         self.flights: dict[Future[Any], _Flight] = {}
-        self.commit = commit_of(Path(longfair.__file__).resolve().parent)
+        # A run that is made anew replaces a result that the commit has; no run reads results.
+        self.commit = commit_of(Path(longfair.__file__).resolve().parent, apart_from=["results"])
 
     def examine(self, runs: Sequence[Run]) -> None:
         """Set aside what is no result, and queue the runs that have no fresh one."""
@@ -277,6 +278,7 @@ class _Session:
         twin = self.store.twin(run)
         if twin is not None:
             self.store.write(run, *twin)
+            self._sweep(run)
         return twin is not None
 
     def _collect(self, pool: Pool) -> None:

@@ -375,7 +375,7 @@ class Comparison(NamedTuple):
     to_probe: list[str]
     """Arms whose code changed although they declare the same: to be proven."""
     at_rest: list[str]
-    """The same with longer settings than smoke, and no stored result that could go stale."""
+    """The same, but there is no stored result that could go stale."""
 
 
 def described(experiments: Mapping[str, Experiment]) -> dict[str, Described]:
@@ -403,22 +403,27 @@ def compared(
     before, after
         Both states, as from `described`.
     stored
-        Arms that have results, as from `stored_arms`. The smoke runs stand for the others.
+        Arms that have results, as from `stored_arms`. Their smoke runs are probed, too.
     """
     comparison = Comparison([], [], sorted(set(before) ^ set(after)), [], [])
+    with_results = {_smoke_run(name) for name in stored}
     for name in sorted(set(before) & set(after)):
         then, now = before[name], after[name]
-        # A part that declares its first revision must prove its bits.
-        raised = any(now.revisions.get(part) != one for part, one in then.revisions.items())
-        if then.settings != now.settings or raised:
+        if (then.settings, then.revisions) != (now.settings, now.revisions):
             comparison.declared.append(name)
         elif then.source == now.source:
             comparison.untouched.append(name)
-        elif name in stored or name.split("/")[-2] == "smoke":
+        elif name in stored or name in with_results:
             comparison.to_probe.append(name)
         else:
             comparison.at_rest.append(name)
     return comparison
+
+
+def _smoke_run(name: str) -> str:
+    """Return the name of the same arm in the smoke profile."""
+    experiment, _, arm = name.rsplit("/", 2)
+    return f"{experiment}/smoke/{arm}"
 
 
 def probed(arm: Arm, name: str) -> Any:

@@ -18,6 +18,7 @@ from longfair.agents.ucbfair import (
     LUCBFairSettings,
     RadialFeatures,
 )
+from longfair.agents.ucbfair.draws import SharedDraws
 from longfair.agents.ucbfair.memory import ANEW, MEMORIES, Episodes, Memory
 from longfair.agents.ucbfair.offline_features import OfflineLearning, fit, random_play
 from longfair.envs.elapsed import ElapsedTime
@@ -243,12 +244,28 @@ def test_values_of_a_state_are_those_behind_its_policy() -> None:
     assert (values <= 4).all()  # four of six steps are left
 
 
-def test_shared_draws_repeat_within_an_episode() -> None:
+def test_shared_draws_repeat_within_an_episode_in_use_as_in_training() -> None:
     """With no preference among cells, the same draw gives the same action at every step."""
     for shared in (False, True):
         agent = learner(copies=1, sharpness=1e-9, shared_draws=shared)
-        actions = agent._play().actions[:, 0]
-        assert (np.ptp(actions, axis=0) == 0).all() == shared
+        trained = agent._play().actions[:, 0]
+        times = np.arange(agent.horizon) / agent.horizon
+        used = [agent.predict(np.array([[0.4, 0.6, time]]))[0][0] for time in times]
+        for actions in (trained, used):
+            assert (np.ptp(actions, axis=0) == 0).all() == shared
+        again = agent.predict(np.array([[0.4, 0.6, 0.0]]))[0][0]
+        assert not np.array_equal(again, used[0])
+        assert agent.predict(np.full((3, 3), 0.5))[0].shape == (3, 2)
+
+
+def test_shared_draws_follow_the_chances_at_every_step() -> None:
+    chances = np.repeat([[0.1, 0.2, 0.3, 0.4]], 20_000, axis=0)
+    draws = SharedDraws(Cells(2), np.random.default_rng(0))
+    for step in range(2):
+        actions = draws.actions(step, chances[:, ::-1] if step else chances)
+        cells = (actions > 0.5) @ [2, 1]
+        found = np.bincount(cells, minlength=4) / len(cells)
+        np.testing.assert_allclose(found, [0.1, 0.2, 0.3, 0.4][:: -1 if step else 1], atol=0.012)
 
 
 # Presets -----------------------------------------------------------------------------------------

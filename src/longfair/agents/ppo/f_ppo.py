@@ -61,10 +61,8 @@ class FPPOL(Strategy):
     2. As coded A, P and Q are scaled to [0, 1] per minibatch, weighted, summed and standardised.
        As published the raw sum is standardised once, as PPO does with any advantage; the paper
        does not say whether A is standardised before.
-    3. As coded the last step of an episode counts as d = g = 0, because the code looks after the
-       environment has reset itself. In epidemic control the reset forgets d alone, so that the
-       code's g is that of the step, and a bonus where the step narrows the gap. Here g is 0 there,
-       too.
+    3. As coded the last step of an episode counts as d = 0, because the code looks after the
+       environment has reset itself. What g is there the environment's gaps say.
     4. Critics learn the unregularised returns (code).
     """
 
@@ -79,15 +77,11 @@ class FPPOL(Strategy):
 
     def plan(self, rollout: Rollout) -> Plan:
         """Keep the two terms of every step."""
-        gap, change = self.seen(rollout)
+        gap, change = gap_seen(rollout, self.as_coded), rollout.info["long_term_gap_change"]
         unfair = gap > self.tolerance
         penalty = np.where(unfair, np.minimum(0.0, -change), 0.0)
         bonus = np.where(unfair, 0.0, np.maximum(0.0, -change))
         return super().plan(rollout)._replace(features=np.stack([penalty, bonus], axis=2))
-
-    def seen(self, rollout: Rollout) -> tuple[FloatArray, FloatArray]:
-        """Return the gap and the change, (T, N) each, that the terms are made of; see `seen`."""
-        return seen(rollout, self.as_coded)
 
     def advantage(self, advantages: Tensor, features: Tensor, plan: Plan) -> Tensor:
         """Add the terms and standardise."""
@@ -125,7 +119,7 @@ class WindowedAPPO(Strategy):
 
     def plan(self, rollout: Rollout) -> Plan:
         """Keep the two terms of every step."""
-        after, _ = seen(rollout, self.as_coded)
+        after = gap_seen(rollout, self.as_coded)
         before = rollout.info["short_term_gap_before"]
         looked_at = after if self.as_coded else before
         terms = level_and_increase(before, after, looked_at, self.tolerance)
@@ -137,11 +131,7 @@ class WindowedAPPO(Strategy):
         return with_terms(advantages, features, weights, self.as_coded)
 
 
-def seen(rollout: Rollout, as_coded: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the short-term gap after every step and the change of the long-term gap, (T, N) each.
-
-    As coded both are 0 at the end of an episode.
-    """
-    counted = ~rollout.ends if as_coded else np.ones_like(rollout.ends)
-    gap, change = rollout.info["short_term_gap"], rollout.info["long_term_gap_change"]
-    return gap * counted, change * counted
+def gap_seen(rollout: Rollout, as_coded: bool) -> FloatArray:
+    """Return the short-term gap (T, N) after every step; as coded it is 0 at an episode's end."""
+    gap: FloatArray = rollout.info["short_term_gap"]
+    return np.where(rollout.ends, 0.0, gap) if as_coded else gap

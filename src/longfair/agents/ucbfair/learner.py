@@ -38,6 +38,7 @@ from longfair.agents.learning.spaces import Batch, require_restarts
 from longfair.agents.policies.notions import NOTIONS
 from longfair.agents.register import Style, register
 from longfair.agents.ucbfair.cells import Cells
+from longfair.agents.ucbfair.draws import OwnDraws, SharedDraws
 from longfair.agents.ucbfair.features import (
     Features,
     RadialFeatures,
@@ -125,7 +126,8 @@ class LUCBFair(saving.Saved):
             self.settings, self.features, self.cells, self.horizon
         )
         own, world = np.random.SeedSequence(seed).spawn(2)
-        self._rng = np.random.default_rng(own)
+        kind = SharedDraws if self.settings.shared_draws else OwnDraws
+        self._draws = kind(self.cells, np.random.default_rng(own))
         self._unused_seed: int | None = int(world.generate_state(1)[0])
 
     @property
@@ -205,12 +207,12 @@ class LUCBFair(saving.Saved):
         chances, _ = self._policy_at(step, seen[:, :2])
         if deterministic:
             return self.cells.centres[chances.argmax(axis=1)], None
-        return self._drawn(chances, self._rng.random((len(seen), 3))), None
+        return self._draws.actions(step, chances), None
 
     @validated
     def set_random_seed(self, seed: Seed | None = None) -> None:
         """Start the agent's own draws anew."""
-        self._rng = np.random.default_rng(seed)
+        self._draws.rng = np.random.default_rng(seed)
 
     def policy_at(self, step: int, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return chances of the cells (N, M) and values (2, N) of states (N, S) at a step.
@@ -228,27 +230,19 @@ class LUCBFair(saving.Saved):
     def _policy_at(self, step: int, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._memory.policy(step, self._memory.at_centres(states), self.price)
 
-    def _drawn(self, chances: FloatArray, draws: FloatArray) -> FloatArray:
-        """Return actions (N, A), given uniform draws (N, 1 + A)."""
-        below = np.cumsum(chances, axis=1)[:, :-1] <= draws[:, :1]
-        return self.cells.within(below.sum(axis=1), draws[:, 1:])
-
     def _play(self) -> Episodes:
         """Play one episode in every copy."""
         observation, _ = self.env.reset(seed=self._unused_seed)
         self._unused_seed = None
         copies = self.env.num_envs
         notion = NOTIONS[self.settings.notion]
-        draws = self._rng.random((self.horizon, copies, 3))
-        if self.settings.shared_draws:
-            draws[:] = draws[0]
         states = np.empty((self.horizon + 1, copies, 2))
         actions = np.empty((self.horizon, copies, 2))
         signals, promised = np.empty((2, self.horizon, 2, copies))
         for step in range(self.horizon):
             states[step] = observation[:, :2]
             chances, promised[step] = self._policy_at(step, states[step])
-            actions[step] = self._drawn(chances, draws[step])
+            actions[step] = self._draws.actions(step, chances)
             observation, reward, _, truncated, info = self.env.step(actions[step])
             signals[step] = reward, 1.0 - info["disparity"][:, notion]
         assert truncated.all()

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from longfair.agents.policies.notions import Notion
+from longfair.agents.ucbfair.draws import SharedDraws
 from longfair.settings import (
     Count,
     NonNegative,
@@ -73,6 +74,10 @@ class LUCBFairSettings:
     def __post_init__(self) -> None:
         """Check the settings."""
         validate(self)
+
+    def parts(self) -> tuple[Any, ...]:
+        """Return what else decides numbers, for a run's key."""
+        return (SharedDraws,) if self.shared_draws else ()
 
     @classmethod
     def calibrated(cls, **changes: Any) -> LUCBFairSettings:

@@ -3,7 +3,8 @@
 All three wrappers add for the step just made, (N,) each:
 
 - `short_term_gap`, `short_term_gap_before`: how unequally the groups were treated of late;
-- `long_term_gap_change`: by how much the step changed the gap between the groups' states.
+- `long_term_gap_change`: by how much the step changed the gap between the groups' states. As coded
+  it is 0 for the last step of an episode, but for the epidemic.
 
 And for the present moment what the massaging of their environment reads. A gap is 0 at the start of
 an episode, where nothing has happened yet, but for the long-term gap of the epidemic.
@@ -47,6 +48,11 @@ class Gaps(VectorWrapper[Any, Any, Any, Any]):
     revision: ClassVar[int] = 1
     only_tells: ClassVar[bool] = True
     environment: ClassVar[type[Any]]
+    last_change_counts: ClassVar[bool] = False
+    """Whether the authors' code knows by how much an episode's last step changed the long-term gap.
+
+    It looks after the environment has started anew, and forgets the change then, or does not.
+    """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool) -> None:
         super().__init__(checked("env", env, Batch))
@@ -92,11 +98,14 @@ class Gaps(VectorWrapper[Any, Any, Any, Any]):
         info["short_term_gap"], info["short_term_gap_before"] = short, self._short
         info["long_term_gap_change"] = long - self._long
         self._short, self._long = short.copy(), long
+        ended = terminated | truncated
+        if self.as_coded and not self.last_change_counts:
+            info["long_term_gap_change"][ended] = 0.0
         restarted = self._boundaries.restarted()
         if restarted is not None:
             for fact in ("short_term_gap", "short_term_gap_before", "long_term_gap_change"):
                 info[fact][restarted] = 0.0
-        begun = self._boundaries.step(terminated | truncated, info)
+        begun = self._boundaries.step(ended, info)
         if begun is not None:
             self._begin(begun, info)
         return observation, reward, terminated, truncated, info | self._known(observation, info)
@@ -213,8 +222,7 @@ class AttentionGaps(Gaps):
     long-term gap that of a site's incidents from their mean, relative to the most incidents.
 
     For massaging: `steps_before` (N,), and `window_units` (N, G), the units of the window beside
-    those of the step to come. As coded the step to come replaces the newest row of the window and
-    not the oldest. That was our reading of the authors' code; run again, it replaces the oldest.
+    those of the step to come, which replaces the oldest row.
 
     Parameters
     ----------
@@ -223,7 +231,7 @@ class AttentionGaps(Gaps):
     window
         Steps remembered.
     as_coded
-        As said above.
+        As for `Gaps`.
     """
 
     environment = AttentionVectorEnv
@@ -237,18 +245,15 @@ class AttentionGaps(Gaps):
         shape = env.num_envs, len(params.initial_rate)
         self._units, self._incidents = (Window(window, shape, np.float64) for _ in range(2))
         self._rest = Window(max(window - 1, 1), shape, np.float64)
-        self._keep_rest = window > 1 and not as_coded
-        self._newest = np.zeros(shape)
+        self._keep_rest = window > 1
         self._steps = np.zeros(env.num_envs, np.int64)
 
     def _forget(self, copies: Any) -> None:
         for window in (self._units, self._incidents, self._rest):
             window.forget(copies)
-        self._newest[copies] = 0.0
         self._steps[copies] = 0
 
     def _remember(self, info: dict[str, Any]) -> None:
-        self._newest = info["allocation"].copy()
         self._units.add(info["allocation"])
         self._incidents.add(info["demand"])
         if self._keep_rest:
@@ -264,8 +269,7 @@ class AttentionGaps(Gaps):
         return gaps
 
     def _known(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
-        rest = self._units.total - self._newest if self.as_coded else self._rest.total.copy()
-        return {"window_units": rest, "steps_before": self._steps.copy()}
+        return {"window_units": self._rest.total.copy(), "steps_before": self._steps.copy()}
 
 
 class EpidemicGaps(Gaps):
@@ -288,6 +292,7 @@ class EpidemicGaps(Gaps):
     """
 
     environment = EpidemicVectorEnv
+    last_change_counts = True
 
     def __init__(self, env: VectorEnv[Any, Any, Any], as_coded: bool = False) -> None:
         super().__init__(env, as_coded)

@@ -50,16 +50,15 @@ class AttentionFPPO(FPPOL):
     Implementation details, with their source:
 
     1. The info `window_units` holds the units of the window that stay beside the new allocation.
-       As coded `AttentionGaps` has the newest row replaced, and nothing happens in the first step.
-       The code itself, run again, replaces the oldest.
+       As coded nothing happens in the first step.
     2. The allocation that the environment makes of the new logits need not be the one whose gap
        was looked at (code).
-    3. Of equally fair moves the first counts, by r and then by k. In the code the last digit of a
-       floating-point number decides among them, and at times moves a unit that gains nothing.
+    3. Of equally fair moves the first counts, by r and then by k. As coded the gaps are shares in
+       floating point, whose last digit decides among them and at times moves a unit for nothing.
     """
 
     name: ClassVar[str] = "f-ppo-attention"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
     told_by: ClassVar[str] = TOLD_BY.format("AttentionGaps")
     units: Count = 6

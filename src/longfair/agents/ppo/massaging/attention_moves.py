@@ -47,7 +47,7 @@ def massaged(
         shares = np.exp(drawn - total)
         given = handed_out(shares, units)
         held = window[copy] + given
-        fairest = unevenness(held)
+        fairest = unevenness(held, as_coded)
         for giving in range(len(drawn)):
             if given[giving] < 1 or shares[giving] <= LEAST:
                 continue
@@ -57,7 +57,7 @@ def massaged(
                     continue
                 held[giving] -= 1.0
                 held[taking] += 1.0
-                gap = unevenness(held)
+                gap = unevenness(held, as_coded)
                 held[giving] += 1.0
                 held[taking] -= 1.0
                 if gap >= fairest:
@@ -88,9 +88,19 @@ def density(logit: float, mean: float, deviation: float) -> float:
 
 
 @njit(cache=True)
-def unevenness(units: FloatArray) -> float:
-    """Return K times the largest deviation of any site's units (K,) from the mean; exact."""
+def unevenness(units: FloatArray, as_coded: bool) -> float:
+    """Return the largest deviation of any site's units (K,) from the mean, in some unit.
+
+    As coded those are shares, where equal deviations can differ in the last digit. Otherwise they
+    are whole numbers: K times the deviation.
+    """
     total, largest = units.sum(), 0.0
+    if as_coded:
+        shares = units / total
+        mean = shares.sum() / len(shares)
+        for share in shares:
+            largest = max(largest, abs(share - mean))
+        return largest
     for held in units:
         largest = max(largest, abs(len(units) * held - total))
     return largest

@@ -52,7 +52,7 @@ class EpidemicFPPO(FPPOL):
     """
 
     name: ClassVar[str] = "f-ppo-epidemic"
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
     told_by: ClassVar[str] = TOLD_BY.format("EpidemicGaps")
     threshold: NonNegative = 0.01
