@@ -180,11 +180,6 @@ class World:
                 env = wrapper.around(env)
         return env
 
-    @property
-    def shown(self) -> tuple[Wrapper, ...]:
-        """The wrappers that change what agents see, and do not only tell something in `info`."""
-        return tuple(wrapper for wrapper in self.wrappers if not wrapper.only_tells)
-
     def parts(self) -> tuple[Any, ...]:
         """Return what decides numbers here, for a run's key."""
         return (self.environment_class(),)

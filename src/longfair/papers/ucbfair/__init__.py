@@ -1,6 +1,6 @@
 """L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
 
-from longfair.papers.ucbfair import adult_worlds, beyond, box, experiments, portraits
+from longfair.papers.ucbfair import adult_worlds, beyond, box, experiments, portraits, script_weight
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
@@ -15,6 +15,7 @@ CHECKS = {
 EXPERIMENTS = (
     *experiments.EXPERIMENTS,
     *box.EXPERIMENTS,
+    *script_weight.EXPERIMENTS,
     *adult_worlds.EXPERIMENTS,
     *portraits.EXPERIMENTS,
     *beyond.EXPERIMENTS,

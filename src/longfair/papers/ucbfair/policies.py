@@ -26,10 +26,15 @@ def short_sighted(
     notion: str = "demographic-parity",
     search: str = "grid",
     knots: int = 31,
+    fairness_weight: float | None = None,
 ) -> Any:
-    """Minimise the cost of the present step, as one of the paper's four baselines does."""
+    """Minimise the cost of the present step, as one of the paper's four baselines does.
+
+    The gap has the weight of the paper's first version, unless another one is given.
+    """
     named = BASELINES[baseline]
-    cost = Cost(named.fairness_weight, notion, named.worst_group)
+    weight = named.fairness_weight if fairness_weight is None else fairness_weight
+    cost = Cost(weight, notion, named.worst_group)
     return ShortSighted(PopulationModel(params(world)), cost, search, knots)
 
 
