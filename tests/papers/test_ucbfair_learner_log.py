@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 import pytest
+from logged_starts import LoggedStarts
 from numpy.typing import NDArray
 
 from longfair.agents.ucbfair.features import LearnedFeatures
@@ -32,16 +33,6 @@ FITTED = {"rtol": 5e-6, "atol": 5e-6}
 """Several steps of it, one after the other: a network, sums over episodes, and an inverse."""
 PARAMS = PopulationParams(true_negative_weight=1.0)
 """Gaussian features and the loss of the released script."""
-
-
-class LoggedStarts:
-    """The starts of the log, one after the other."""
-
-    def __init__(self, starts: FloatArray) -> None:
-        self._left = iter(starts)
-
-    def uniform(self, low: float, high: float, shape: tuple[int, ...]) -> FloatArray:
-        return next(self._left).reshape(shape)
 
 
 class LoggedDraws:

@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from logged_starts import LoggedStarts
 from numpy.typing import NDArray
 
 from longfair.agents.ucbfair.td3 import RTD3, WeightedReward
@@ -28,16 +29,6 @@ SINGLE = {"rtol": 1e-6, "atol": 1e-6}
 """Rounding to single precision, in which the authors' simulator and networks work."""
 UPDATED = {"rtol": 1e-5, "atol": 1e-6}
 """The same after as many as 80 updates."""
-
-
-class LoggedStarts:
-    """The starts of the log, one after the other."""
-
-    def __init__(self) -> None:
-        self._left = iter(LOG["starts"])
-
-    def uniform(self, low: float, high: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        return next(self._left).reshape(shape)
 
 
 class LoggedNoise:
@@ -91,7 +82,7 @@ def replay() -> Replay:
     params = replace(PopulationParams.adult(), episode_length=LENGTH)
     settings = RTD3Settings.as_coded(learning_starts=STARTS, hidden=(8, 6))
     env = FeatureHistograms(gymnasium.make_vec("longfair/Population-v0", num_envs=1, params=params))
-    env.unwrapped._np_random = LoggedStarts()
+    env.unwrapped._np_random = LoggedStarts(LOG["starts"])
     agent = RTD3.around(BatchVecEnv(WeightedReward(env, settings)), settings)
     assert list(agent.policy.state_dict()) == LOG["names"].tolist()
     filled(agent, LOG["before"])
