@@ -39,7 +39,8 @@ REASONS = {
     SOFTENED: "The paper says too little for a run of ours to contradict it.",
     SETTINGS: "It was judged on runs with our settings, and is judged on runs with the authors'.",
     FEW: "There are fewer such runs than the rule asks for, so nothing is decided.",
-    SHORT: "Our runs are shorter than the claim's, and such runs cannot refute it.",
+    SHORT: "Our runs are shorter than the claim's. Such runs cannot refute it, or show that nothing "
+    "changes.",
     TEXT: "*As published* contained something that only the code has, or a number that neither "
     "has; its runs are new.",
     NOT_RUN: "*As published* contained something that only the code has, or a number that neither "
@@ -50,7 +51,7 @@ REASONS = {
 }
 """Why a word can have changed, in the order in which a table names them."""
 
-_CUT_SHORT = re.compile(r"steps of [\d,]+ cannot (refute|say no)")
+_CUT_SHORT = re.compile(r"steps of [\d,]+ cannot (refute|say no|show that)")
 _SOFTENED = "contradicted was possible"
 _LITERAL = "as published, searches weighed elites"
 _NOT_ABOUT_THE_RULE = (

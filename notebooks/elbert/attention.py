@@ -445,7 +445,8 @@ harder.differences(
 )
 
 # %% [markdown]
-# What makes the difference is the discount, or the about ten times heavier weight that it brings.
+# What makes the difference is the discount, or the about ten times heavier weight that it brings;
+# which of the two was not tried here.
 # The [ablations](ablations.ipynb) have the same form with plain sums. It earns as much as G-PPO
 # after as many steps, none of its ten runs loses a site, and it has a small part of G-PPO's bias.
 # Discounted totals look at the first hundred steps of an episode, when all sites are still nearly
@@ -624,7 +625,7 @@ folded(
 # %% [markdown]
 # ### Our settings beside the authors'
 #
-# The profile `paper` follows the authors' scripts in every number. If our settings do no harm, the
+# The profile `paper` trains as the authors' scripts do. If our settings do no harm, the
 # intervals of both meet.
 
 # %% tags=["nbval-check-output", "hide-input"]

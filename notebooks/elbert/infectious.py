@@ -615,7 +615,7 @@ folded(
 # %% [markdown]
 # ### Our settings beside the authors'
 #
-# The profile `paper` follows the authors' scripts in every number. There is one run of each method
+# The profile `paper` trains as the authors' scripts do. There is one run of each method
 # with it, because each takes more than an hour of a core. A single run has no interval, but one can
 # ask whether it could be one of ours. Here are the lowest and the highest of our runs beside it:
 

@@ -483,8 +483,8 @@ memory.say(
 # sees on which side it is and corrects itself, though some of its runs end slightly above the edge,
 # too. What would change our mind:
 #
-# - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, every
-#   episode is fair, as the paper says.
+# - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, more banks
+#   would be fair in every episode.
 # - **A tighter analysis.** A bound that counts parameters and not situations could explain why a
 #   hundred episodes are enough.
 # - **Longer training of the learners by gradients.** Most of their curves still rise at the end.

@@ -460,7 +460,8 @@ runs.say(
 
 # %% [markdown]
 # The memory and FairQCM's larger minibatches each bring a clear gain, as published and as coded.
-# With the same memory imagining brings nothing over training.
+# With Min's memory and large minibatches imagining costs points over training; with small ones
+# nothing can be told.
 # With Full's memory it costs points.
 #
 # ## Real-valued credit

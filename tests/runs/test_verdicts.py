@@ -781,6 +781,18 @@ def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, w
     assert other.word == "reproduced"
 
 
+@pytest.mark.parametrize(("horizon", "word"), [(1000, "inconclusive"), (100, "reproduced")])
+def test_runs_that_end_early_cannot_show_that_nothing_changes(horizon: int, word: str) -> None:
+    rule = AboutEqualRule(BIAS, "fair", ("greedy",), "all", margin=0.2)
+    claim = replace(claim_of(rule), horizon=horizon)
+    results = pd.concat([rows("fair", 0.4 + SPREAD), rows("greedy", 0.5 + SPREAD)])
+    (verdict,) = judge(claim, with_settings(results, "ours"), profile="book")
+    assert verdict.word == word
+    assert ("of 1,000 cannot show that nothing changes" in verdict.detail) == (horizon == 1000)
+    (theirs,) = judge(claim, with_settings(results, "authors"), profile="book")
+    assert theirs.word == "reproduced"
+
+
 def test_a_judged_policy_without_training_has_the_steps_of_those_beside_it() -> None:
     """Else a rule turned round, *nobody is no lower than the learner*, knows no horizon."""
     claim = replace(claim_of(HighestRule(BIAS, "nobody", ("fair",), "all")), horizon=1000)

@@ -10,7 +10,7 @@ Three things come before every rule. One whose methods have no results is *not a
 fewer seeds than the claim needs, and never fewer than five, counting the seeds that all its methods
 share, is *inconclusive*, whatever its interval. One whose runs have not the authors' settings and
 end before the claim's horizon is at worst *inconclusive*, because they cannot refute a claim about
-the end of training.
+the end of training. Nor can they show that methods end alike.
 
 One thing comes after: where runs are of two kinds, a word about their mean stands only if more than
 half of them, each taken alone, are on its side.

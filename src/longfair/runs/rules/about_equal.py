@@ -25,7 +25,8 @@ class AboutEqualRule(PairedRule):
 
     - *reproduced*: the interval lies within ``[-m, m]``, ends included;
     - *contradicted*: the interval has no point in common with ``[-m, m]``;
-    - *inconclusive*: anything else. So a wide interval is never taken for equality.
+    - *inconclusive*: anything else. So a wide interval is never taken for equality. Runs of ours
+      that end before the claim's horizon are, too: the less is trained, the more alike all are.
     """
 
     margin: float
@@ -54,6 +55,7 @@ class AboutEqualRule(PairedRule):
                 self._found(case, shared, other, shared.method - array),
                 self.method,
                 self.word,
+                alike=True,
             )
             for other, array in shared.others.items()
         ]

@@ -12,7 +12,7 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity, Rule, plain
-from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, IN_FAVOUR, Word, answer, sentence
+from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, CANNOT_SHOW, IN_FAVOUR, Word, answer, sentence
 from longfair.runs.statistics import (
     Effect,
     Estimate,
@@ -147,7 +147,11 @@ class Case:
         return found
 
     def decided(
-        self, finding: Finding, method: str, word_of: Callable[[float, float], Word]
+        self,
+        finding: Finding,
+        method: str,
+        word_of: Callable[[float, float], Word],
+        alike: bool = False,
     ) -> Verdict:
         """Return the verdict on a number, whose word needs an interval from enough seeds.
 
@@ -159,6 +163,8 @@ class Case:
             The judged method.
         word_of
             Word for the two ends of an interval.
+        alike
+            Whether it is claimed that two methods are alike, which too little training makes true.
         """
         used = tuple(sorted(int(seed) for seed in finding.seeds))
         needed = max(self.blank.claim.seeds, FEWEST)
@@ -177,10 +183,10 @@ class Case:
             few = self._few_agree(word, finding, word_of)
             if few is not None:
                 word, enough, detail = "inconclusive", None, f"{detail}; {few}"
-            if word in AGAINST and self._is_short(steps):
-                word, enough = "inconclusive", None
+            if self._is_short(steps) and (word in AGAINST or (alike and word in IN_FAVOUR)):
                 of = f"{steps:,} steps of {self.blank.claim.horizon:,}"
-                detail = f"{detail}; {of} {CANNOT_REFUTE}"
+                detail = f"{detail}; {of} {CANNOT_REFUTE if word in AGAINST else CANNOT_SHOW}"
+                word, enough = "inconclusive", None
         return replace(
             self.blank,
             word=word,

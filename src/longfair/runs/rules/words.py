@@ -61,6 +61,9 @@ IN_FAVOUR: tuple[Word, ...] = ("reproduced", "direction only")
 CANNOT_REFUTE = "cannot refute"
 """What is said of runs that end before the moment a claim is about."""
 
+CANNOT_SHOW = "cannot show that nothing changes"
+"""The same where they are claimed to be alike: the less is trained, the more alike they are."""
+
 
 def weakest(words: Sequence[Word]) -> Word:
     """Return the verdict of a conjunction."""
