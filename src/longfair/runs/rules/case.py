@@ -12,7 +12,15 @@ import numpy as np
 from longfair.errors import UsageError
 from longfair.runs.outcomes import Arm, Outcomes
 from longfair.runs.rules.rule import Quantity, Rule, plain
-from longfair.runs.rules.words import AGAINST, CANNOT_REFUTE, CANNOT_SHOW, IN_FAVOUR, Word, answer, sentence
+from longfair.runs.rules.words import (
+    AGAINST,
+    CANNOT_REFUTE,
+    CANNOT_SHOW,
+    IN_FAVOUR,
+    Word,
+    answer,
+    sentence,
+)
 from longfair.runs.statistics import (
     Effect,
     Estimate,
