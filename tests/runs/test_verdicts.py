@@ -31,7 +31,7 @@ from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.smoothing import Smoothing
 from longfair.runs.store import Store, no_results
-from longfair.runs.verdicts import Verdict, judge, judge_all
+from longfair.runs.verdicts import Verdict, judge, judge_all, judge_by_settings
 
 BIAS = Quantity({"": "bias"})
 SPREAD = np.array([-0.012, -0.006, 0.0, 0.006, 0.012])
@@ -760,6 +760,36 @@ def test_fewer_than_five_runs_decide_nothing() -> None:
     verdict = verdict_of(lowest(), fair, greedy, seeds=2)
     assert verdict.word == "inconclusive"
     assert "4 seeds of the 5 needed" in verdict.detail
+
+
+class Pool:
+    def __init__(self, *tables: pd.DataFrame) -> None:
+        self.table = pd.concat(tables)
+
+    def pools(self, profile: str | None) -> dict[str, Pool]:
+        return {"paper": Pool(self.theirs), "book": self}
+
+    @property
+    def theirs(self) -> pd.DataFrame:
+        return self.table[self.table["settings"] == "authors"]
+
+    def results(self, store: object, methods: Sequence[str]) -> pd.DataFrame:
+        return self.table[self.table["method"].isin(methods)]
+
+
+def test_what_lacks_a_method_is_not_told_beside_the_same_number_that_lacks_none() -> None:
+    rule = AllRule((lowest(), LowestRule(BIAS, "fair", ("late",), "all")))
+    fair = with_settings(rows("fair", 0.5 + SPREAD), "authors")
+    greedy = with_settings(rows("greedy", 0.1 + SPREAD), "authors")
+    late = with_settings(rows("late", 0.9 + SPREAD), "ours")
+
+    def told(*tables: pd.DataFrame) -> list[tuple[str, str]]:
+        of: Any = {"toy/lending": Pool(*tables)}
+        (verdicts,) = judge_by_settings([claim_of(rule)], of, of, {}).values()
+        return [(verdict.settings, verdict.word) for verdict in verdicts]
+
+    assert told(fair, greedy) == [("authors", "contradicted")]
+    assert told(fair, greedy, late) == [("ours", "contradicted")]
 
 
 @pytest.mark.parametrize(("horizon", "word"), [(1000, "inconclusive"), (100, "contradicted")])

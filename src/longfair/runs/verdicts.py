@@ -311,6 +311,7 @@ def _by_settings(
 ) -> list[Verdict]:
     """Judge on every pool of runs; keep what was attempted, and what differs from the first.
 
+    A verdict that lacks a method and rests on the same number as one that lacks none is left out.
     Where nothing was attempted, the pool that lacks the fewest methods tells which.
     """
     found = [_judged(claim, outcomes, profile, checks) for profile, outcomes in pools]
@@ -318,6 +319,8 @@ def _by_settings(
     for first, *others in zip(*found, strict=True):
         rows = [first, *(other for other in others if other.settings != first.settings)]
         attempted = [row for row in rows if row.word != "not attempted"]
+        whole = [row.estimate for row in attempted if not row.missing]
+        attempted = [row for row in attempted if not (row.missing and row.estimate in whole)]
         kept += attempted or [min((first, *others), key=lambda row: len(row.missing))]
     return kept
 
