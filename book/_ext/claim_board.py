@@ -156,16 +156,17 @@ def _words(rows: Sequence[Row]) -> str:
     of_variant: dict[str, set[tuple[str, bool]]] = {}
     for row in first:
         of_variant.setdefault(row["variant"], set()).add((row["answer"], row["fragile"]))
-    about: dict[tuple[str, bool], dict[str, None]] = {}
+    about: dict[tuple[str, str, bool], dict[str, None]] = {}
     for row in first:
         measure = by_measure(row["measure"]) if len(of_variant[row["variant"]]) > 1 else ""
-        whose = row["whose"] if row["settings"] not in ("", "authors") else ""
-        which = plain(", ".join(filter(None, (row["variant"], measure, whose))))
-        about.setdefault((row["answer"], row["fragile"]), {})[which] = None
+        whose = f"{row['whose']}: " if row["settings"] not in ("", "authors") else ""
+        which = plain(", ".join(filter(None, (row["variant"], measure))))
+        about.setdefault((whose, row["answer"], row["fragile"]), {})[which] = None
     return " ".join(
-        f'<span class="claim-word">{badge(word, word + " (fragile)" * fragile)} '
+        f'<span class="claim-word">{html.escape(whose)}'
+        f"{badge(word, word + ' (fragile)' * fragile)} "
         f'<small class="aside">{html.escape("; ".join(which))}</small></span>'
-        for (word, fragile), which in about.items()
+        for (whose, word, fragile), which in about.items()
     )
 
 

@@ -39,7 +39,7 @@ REASONS = {
     SOFTENED: "The paper says too little for a run of ours to contradict it.",
     SETTINGS: "It was judged on runs with our settings, and is judged on runs with the authors'.",
     FEW: "There are fewer such runs than the rule asks for, so nothing is decided.",
-    SHORT: "Our runs are shorter than the claim's. Such runs cannot refute it, or show that nothing "
+    SHORT: "Our runs are shorter than the claim's. They cannot refute it, or show that nothing "
     "changes.",
     TEXT: "*As published* contained something that only the code has, or a number that neither "
     "has; its runs are new.",
