@@ -389,7 +389,8 @@ sites.say(massaging_in_training(sites, 16 * 2048))
 # - *Long-term gap in training.* The text has a 1-Wasserstein distance and leaves open between what.
 #   Both variants use the code's gap.
 # - *Floor.* The code keeps rates at or above zero, which the text does not say.
-# - *Weight and tolerance.* The text has none. Both variants use the code's, 0.15 and 0.1.
+# - *Weight and tolerance.* The text has none. Both variants use the code's, 0.15 and 0.1, which as
+#   published is our choice.
 # - *Massaging.* The text asks that the probabilities of the two sites be close. The code asks that
 #   the Gaussian density of the two drawn numbers change by little. Among equally fair moves the
 #   last digit of a floating-point number decides there.

@@ -93,8 +93,8 @@ people.say(
         page,
         {
             "F-PPO's long-term gap the smallest": ("fppo-4b", "as_coded", "figure"),
-            "half of PPO's short-term gap": ("fppo-4a-f-ppo", "as_coded", ""),
-            "health between PPO's and A-PPO's": ("fppo-4c", "as_coded", ""),
+            "a smaller short-term gap than PPO's and *Max*'s": ("fppo-4a-improves", "as_coded", ""),
+            "A-PPO with the fewest healthy": ("fppo-4c-a-ppo", "as_coded", ""),
         },
     )
     + ".",
