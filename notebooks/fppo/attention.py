@@ -404,13 +404,13 @@ sites.say(massaging_in_training(sites, 16 * 2048))
 # ## What it means
 #
 # As coded F-PPO earns about what PPO earns, as in the paper's figure. In the figure's gap the two
-# cannot be told apart. By the text's distance F-PPO's sites are a little more alike, at more incidents. A
-# long-term gap in incidents can be small because all rates are low, so it should be read beside
-# that distance. A-PPO's long-term gap is by the figure more than twice that of either, as in the
-# paper. Whether its shares are more equal than PPO's over most of an episode cannot be told
-# (`fppo-g-attention`), so neither can whether it has fairness in the short term in exchange. And a
-# learner should be compared with a rule of one number that was searched for the same reward; the
-# paper has none, and this one earns more than either.
+# cannot be told apart. By the text's distance F-PPO's sites are a little more alike, at more
+# incidents. A long-term gap in incidents can be small because all rates are low, so it should be
+# read beside that distance. A-PPO's long-term gap is by the figure more than twice that of either,
+# as in the paper. Whether its shares are more equal than PPO's over most of an episode cannot be
+# told (`fppo-g-attention`), so neither can whether it has fairness in the short term in exchange.
+# And a learner should be compared with a rule of one number that was searched for the same reward;
+# the paper has none, and this one earns more than either.
 #
 # **What would change our mind?** A learner whose reward is above that rule's by more than the
 # intervals, at no larger gaps, in ten runs.
