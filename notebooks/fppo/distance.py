@@ -318,8 +318,8 @@ each_other(page, "epidemic")
 # - Epidemic: Euclidean distance of the counts of health states in training, transport between 200
 #   such vectors in the figure.
 #
-# Every claim of the paper about a long-term gap is judged by the figure's measure and by the
-# text's.
+# Nearly every claim of the paper about a long-term gap is judged by the figure's measure and by the
+# text's; what only describes a plotted curve is judged by the figure's.
 
 # %% [markdown]
 # ## What it means

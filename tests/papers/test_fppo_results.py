@@ -63,10 +63,25 @@ def test_the_papers_numbers_stand_beside_the_runs() -> None:
     assert isinstance(table, pd.DataFrame)
     assert table.loc["F-PPO", "end cash"] == "10,001 (10,000 to 11,500)"
     assert table.loc["F-PPO", "end cash, paper"] == "11,630, outside"
-    inside = fppo.beside_figure(TWO_KINDS, {"end_cash": {"f-ppo": 11_500.0}}, {"end_cash": 0})
-    assert isinstance(inside, pd.DataFrame)
-    assert inside.loc["F-PPO", "end cash, paper"] == "11,500"
     assert table.loc["A-PPO", "end cash"] == "(not stored)"
+
+
+@pytest.mark.parametrize(("read", "told"), [
+    (11_500.0, "11,500"),
+    (11_510.0, "11,510"),
+    (11_511.0, "11,511, outside"),
+    (9_989.0, "9,989, outside"),
+])  # fmt: skip
+def test_a_number_is_outside_by_more_than_the_error_of_reading(read: float, told: str) -> None:
+    table = fppo.beside_figure(TWO_KINDS, {"end_cash": {"f-ppo": read}}, {"end_cash": 0})
+    assert isinstance(table, pd.DataFrame)
+    assert table.loc["F-PPO", "end cash, paper"] == told
+
+
+def test_every_number_read_off_a_figure_has_its_error() -> None:
+    read = {"lending": fppo.FIGURE_1, "attention": fppo.FIGURE_3, "epidemic": fppo.FIGURE_4}
+    for world, numbers in read.items():
+        assert fppo.READING_ERRORS[f"fppo/{world}"].keys() == numbers.keys()
 
 
 def in_attention(rows: list[tuple[str, str, int, str, int, str, float]]) -> Runs:

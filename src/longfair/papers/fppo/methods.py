@@ -17,6 +17,14 @@ VARIANTS = {"as_coded": True, "as_published": False}
 """Variant, and whether it is the code's."""
 
 
+CHOSEN_HERE = ("a-ppo.as_published",)
+"""Arms whose runs have our settings in every world.
+
+The text names no weights of A-PPO. Those of the code belong to terms that are scaled first; as
+published they weigh raw terms, which is our choice.
+"""
+
+
 def authors(what: Any) -> dict[str, Any]:
     """Return what both profiles with the authors' settings have; the book needs no cheaper ones."""
     return {"book": what, "paper": what}
@@ -68,6 +76,8 @@ class CaseStudy:
     """F-PPO as coded, trained in another world: its name, the world and a description."""
     changed: Changes = no_changes
     """What else is trained with one thing changed, given the case study and a profile."""
+    chosen_here: tuple[str, ...] = CHOSEN_HERE
+    """Arms whose weights the text leaves open; see `Experiment.chosen_here`."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
@@ -158,4 +168,5 @@ class CaseStudy:
             arms={profile: self.arms(profile) for profile in self.seeds},
             seeds=self.seeds,
             horizon={profile: self.learning[profile].total_steps for profile in self.seeds},
+            chosen_here=self.chosen_here,
         )
