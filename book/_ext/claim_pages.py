@@ -147,8 +147,11 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield row["whose"] or nothing
     found = row["estimate"]
     number = nothing if found is None else with_interval(found, row["interval"])
-    measured = f'<br><small class="aside">{html.escape(row["measured"])}</small>'
-    yield f'<span class="number">{number}</span>' + measured * bool(row["measured"])
+    asides = [row["measured"], "nothing is random: one value" if row.get("one_value") else ""]
+    told = "".join(
+        f'<br><small class="aside">{html.escape(text)}</small>' for text in asides if text
+    )
+    yield f'<span class="number">{number}</span>{told}'
     instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"
     yield instances if row["instances"] else str(row["seeds"])
     yield f"{row['steps']:,}" if row["steps"] else nothing

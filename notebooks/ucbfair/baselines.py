@@ -200,7 +200,8 @@ adult.say(
 # A violation of parity may come from thresholds that cannot go lower, from the bins of the score,
 # or from a search that stops early. By Figure 1b a policy with a fairness term violates parity more
 # with time. The text does not say which of the two its panel shows. Its sentence is judged for
-# Myopic-Fair, where it can hold, and asked for Maxmin-Fair as well.
+# Myopic-Fair, where it can hold, and asked for Maxmin-Fair as well. Because what is not known
+# decides it, its word is at best *inconclusive*.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 fair = ("myopic-fair", "myopic-fair-gd", "maxmin-fair", "maxmin-fair-gd")

@@ -52,7 +52,7 @@ CLAIMS = [
     *(f"ucbfair-{name}-learned" for name in ("c8", "c9", "c11", "c13")),
     *(f"ucbfair-{name}-theorem" for name in ("c8", "c9", "c10", "c11", "c13")),
     *(f"ucbfair-{name}" for name in ("c8-end", "c11-high-l-ucbfair", "c8-worlds", "c9-worlds")),
-    *(f"ucbfair-{name}" for name in ("c9-sweep", "c9-script", "batch")),
+    *(f"ucbfair-{name}" for name in ("c9-sweep", "c9-script", "batch", "c11-close-l-ucbfair")),
 ]
 page = Page(profile, "ucbfair/sweep", look=POPULATION, claims=CLAIMS)
 gaussian = page.of("ucbfair/synthetic")

@@ -41,9 +41,9 @@ from longfair.papers.ucbfair.results import (
 )
 
 CLAIMS = [
-    *(f"ucbfair-{name}-r-td3" for name in ("c10", "c11", "c11-high", "near-optimal")),
+    *(f"ucbfair-{name}-r-td3" for name in ("c10", "c11", "c11-high", "c11-close")),
     *(f"ucbfair-{name}" for name in ("c12", "c10-r-td3-parity", "beats-a-constant-r-td3")),
-    "ucbfair-gradient-steps",
+    *("ucbfair-near-optimal-r-td3", "ucbfair-gradient-steps"),
     *(f"ucbfair-weight-{goal}" for goal in ("parity", "parity-loss", "equal", "equal-loss")),
     *(f"ucbfair-beyond-{name}" for name in ("ppo", "elbert-po", "parity")),
 ]

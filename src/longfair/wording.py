@@ -87,6 +87,8 @@ def counted(number: int, noun: str) -> str:
 def certainty(row: Row) -> list[str]:
     """Say whether runs are of two kinds, how often one is better, what wider intervals say.
 
+    Where nothing is random only that is said, because there is one value and no interval.
+
     Parameters
     ----------
     row
@@ -98,6 +100,8 @@ def certainty(row: Row) -> list[str]:
         Phrases in this order, those that apply: two kinds of runs, seeds on which a compared method
         is better, the word at 99 and 99.9 %, what would decide an *inconclusive*.
     """
+    if row.get("one_value"):
+        return ["nothing is random: one value"]
     told = (
         "runs of two kinds" if row.get("two_kinds") else "",
         _better(row),

@@ -278,6 +278,12 @@ def test_a_word_says_how_far_it_stays(at_99: str, at_999: str, words: str) -> No
     assert "99" not in repr(claim_box([unsure]))
 
 
+def test_one_value_has_no_level() -> None:
+    row = TRAINED | {"one_value": True, "interval": None, "better": [0.9, 0.55, 1.0]}
+    assert "2,000 steps, nothing is random: one value" in repr(claim_box([row]))
+    assert "better in" not in repr(claim_box([row]))
+
+
 def test_what_was_not_attempted_rests_on_nothing() -> None:
     nothing = {"estimate": None, "measured": "", "interval": None, "seeds": 0, "instances": 0}
     row = TRAINED | nothing | worded("not attempted")

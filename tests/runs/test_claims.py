@@ -194,6 +194,10 @@ def test_a_paper_may_report_a_number_of_one_measure_only(tmp_path: Path) -> None
         ),
         ({"kind": "exact", "check": "halves", "shows": "half"}, ExactRule("halves", "half")),
         (
+            {"kind": "exact", "check": "halves", "settings": "ours"},
+            ExactRule("halves", settings="ours"),
+        ),
+        (
             {
                 "kind": "all",
                 "rules": [{"kind": "exact", "check": "a"}, {"kind": "exact", "check": "b"}],

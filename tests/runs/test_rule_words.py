@@ -81,6 +81,12 @@ WORDS = [
         "the mean end bias of fair is at least 0 (if not: not reproduced at worst as told)",
     ),
     (
+        LEVEL
+        | {"kind": "bound", "low": 0, "at_best": "inconclusive", "at_worst": "not reproduced"},
+        "the mean end bias of fair is at least 0 (if so: inconclusive at best) (if not: not "
+        "reproduced at worst)",
+    ),
+    (
         HIGHEST | {"others": ["a"], "guard": {"metric": "bias", "others": ["b"]}},
         "reward of fair is above that of a, while bias of fair is no lower than that of b",
     ),

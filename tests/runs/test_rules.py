@@ -161,8 +161,36 @@ def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
     for wrong in ({"as_told": "not reproduced"}, {"as_coded": "bad"}, "bad", {}, None, [1]):
         with pytest.raises(UsageError, match="at_worst"):
             claims_with(tmp_path, **rule, at_worst=wrong)
-    both = replace(claim, rule=replace(claim.rule, worst={"as_told": "not reproduced"}))
+    both = replace(claim, rule=replace(claim.rule, limits={"as_told": "not reproduced"}))
     assert word_of(both, *worse) == "contradicted"
+
+
+def test_a_claim_that_open_settings_decide_is_never_reproduced(tmp_path: Path) -> None:
+    rule = {"kind": "highest", "others": ["greedy"]}
+    (strict,) = claims_with(tmp_path, **rule, at_best="inconclusive")
+    worse = ("fair", [0.1, 0.11] * 3), ("greedy", [0.2, 0.21] * 3)
+    better = ("fair", [0.3, 0.31] * 3), ("greedy", [0.2, 0.21] * 3)
+    assert [word_of(strict, *worse), word_of(strict, *better)] == ["contradicted", "inconclusive"]
+    (both,) = claims_with(tmp_path, **rule, at_best="inconclusive", at_worst="not reproduced")
+    assert [word_of(both, *worse), word_of(both, *better)] == ["not reproduced", "inconclusive"]
+    assert word_of(strict, ("greedy", [0.2, 0.21] * 3)) == "not attempted"
+
+
+def test_a_word_at_best_says_why(tmp_path: Path) -> None:
+    methods = {"fair": [0.3, 0.31], "greedy": [0.2, 0.21]}
+    results = pd.concat([bias_of(name, *values * 3) for name, values in methods.items()])
+    (claim,) = claims_with(tmp_path, kind="highest", others=["greedy"], at_best="inconclusive")
+    (verdict,) = judge(claim, results, profile="book")
+    assert verdict.detail.endswith("cannot be told, since what the paper leaves open decides it")
+
+
+def test_settings_may_decide_in_one_variant_alone(tmp_path: Path) -> None:
+    rule = {"kind": "highest", "others": ["greedy"]}
+    better = ("fair", [0.3, 0.31] * 3), ("greedy", [0.2, 0.21] * 3)
+    (claim,) = claims_with(tmp_path, **rule, at_best={"as_coded": "direction only"})
+    assert word_of(claim, *better) == "direction only"
+    with pytest.raises(UsageError, match="at_best"):
+        claims_with(tmp_path, **rule, at_best={"as_told": "direction only"})
 
 
 def test_a_gain_over_several_says_that_its_interval_is_of_no_pair(tmp_path: Path) -> None:

@@ -557,6 +557,13 @@ def test_an_exact_claim_is_judged_by_its_check() -> None:
     assert exact(AllRule((ExactRule("halves"), ExactRule("thirds")))).word == "contradicted"
 
 
+def test_a_check_with_settings_of_ours_says_so() -> None:
+    verdict = exact(ExactRule("thirds", settings="ours"))
+    assert (verdict.whose, verdict.word) == ("our settings", "contradicted")
+    assert verdict.detail == "our settings: it is not a third"
+    assert exact(ExactRule("thirds")).whose == ""
+
+
 def test_unknown_checks_and_numbers_name_the_near_miss() -> None:
     with pytest.raises(UsageError, match="unknown check 'halve': did you mean 'halves'"):
         exact(ExactRule("halve"))
@@ -939,6 +946,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "answer": "reproduced",
         "fragile": False,
         "two_kinds": False,
+        "one_value": False,
         "verdict_99": "reproduced",
         "verdict_999": verdict.word_999,
         "answer_99": "reproduced",
@@ -980,6 +988,21 @@ def test_a_word_that_hangs_on_the_kind_of_interval_is_fragile() -> None:
     hanging = verdict_of(BoundRule(BIAS, "fair", high=between), rows("fair", SKEWED))
     assert (hanging.word, hanging.fragile) == ("inconclusive", True)
     assert hanging.as_json()["fragile"] is True
+
+
+def test_where_nothing_is_random_there_is_one_value_and_no_interval() -> None:
+    rule = AllRule((BoundRule(BIAS, "fair", low=0.3), BoundRule(BIAS, "greedy", low=0.2)))
+    fair, greedy = rows("fair", [0.4] * 5, step=0), rows("greedy", [0.25] * 5, step=0)
+    verdict = verdict_of(rule, fair, greedy)
+    assert (verdict.word, verdict.one_value, verdict.interval) == ("reproduced", True, None)
+    assert (verdict.word_999, verdict.error) == (None, None)
+    assert [part.interval for part in verdict.parts] == [None, None]
+    assert "bias of fair is 0.4, claimed at least 0.3" in verdict.detail
+    for other in (rows("greedy", [0.25] * 5), rows("greedy", [0.25] * 4 + [0.3], step=0)):
+        random = verdict_of(rule, fair, other)
+        assert (random.one_value, random.parts[0].interval) == (False, (0.4, 0.4))
+    alone = verdict_of(BoundRule(BIAS, "fair", low=0.3), rows("fair", [0.4], step=0))
+    assert not alone.one_value
 
 
 def test_runs_of_two_kinds_make_a_mean_fragile() -> None:

@@ -117,6 +117,16 @@ class Arm:
         stale = self.numbers.get("stale")
         return 0 if stale is None else len(set(self.numbers["seed"][stale.astype(bool)]))
 
+    @cached_property
+    def nothing_random(self) -> bool:
+        """Whether its method learns nothing and all of its runs gave the same numbers."""
+        if self.steps or len(set(self.numbers["seed"])) < 2:
+            return False
+        which = [column.codes for column in self.columns.values()]
+        values = pd.Series(self.numbers["value"]).groupby([*which, self.numbers["step"]])
+        lowest, highest = values.min(), values.max()
+        return bool((lowest.eq(highest) | (lowest.isna() & highest.isna())).all())
+
     def by_seed(self, quantity: Quantity, metric: str) -> pd.Series[float]:
         """Return one number per seed, in ascending order of the seeds.
 

@@ -9,6 +9,7 @@ only ours, the verdict says so in its first words.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -79,6 +80,9 @@ class Verdict:
         behind a mean are of two kinds.
     stale
         How many of the runs are stale: settings, a revision or a version changed since.
+    one_value
+        Whether nothing is random: no method of the rule learns or draws, so all runs are the same,
+        and there is one value in place of an interval.
     parts
         Verdicts of the parts of a conjunction; empty otherwise.
     """
@@ -106,6 +110,7 @@ class Verdict:
     error: float | None = None
     fragile: bool = False
     stale: int = 0
+    one_value: bool = False
     parts: tuple[Verdict, ...] = ()
 
     @property
@@ -154,6 +159,7 @@ class Verdict:
             "answer": self.answer,
             "fragile": self.fragile,
             "two_kinds": self.two_kinds,
+            "one_value": self.one_value,
             "verdict_99": self.word_99,
             "verdict_999": self.word_999,
             "answer_99": self.word_99 and answer(self.word_99, claim.asked),
@@ -350,10 +356,28 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
     verdict = blank.claim.rule.judge(case, blank.claim.id)
     if verdict.word == "not attempted":
         return replace(verdict, settings="", stale=0)
-    if arms:
+    if arms and all(arm.nothing_random for arm in arms):
+        verdict = _of_one_value(verdict)
+    elif arms:
         verdict = _doubted(verdict, case)
     after = f"; {verdict.stale} of the runs are stale" if verdict.stale else ""
     return replace(verdict, detail=f"{verdict.first}{verdict.detail}{after}")
+
+
+_NO_WIDTH = re.compile(r" \[([^][,]+), \1\]")
+"""An interval of no width, as sentences have it."""
+
+
+def _of_one_value(verdict: Verdict) -> Verdict:
+    """Leave out intervals where nothing is random: they have no width, and no other level has."""
+    return replace(
+        verdict,
+        interval=None,
+        better=None,
+        one_value=True,
+        detail=_NO_WIDTH.sub("", verdict.detail),
+        parts=tuple(map(_of_one_value, verdict.parts)),
+    )
 
 
 ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)

@@ -18,6 +18,9 @@ half of them, each taken alone, are on its side.
 A rule may have a **guard**: another rule, about what the effect must not cost. While it is not
 reproduced, the word is at most *direction only*; see `longfair.runs.rules.rule.Guarded`.
 
+A rule may have a **limit** on its word, ``at_worst`` or ``at_best``, where the paper leaves open
+what decides it; see `longfair.runs.rules.rule.AtWorst` and `longfair.runs.rules.rule.AtBest`.
+
 A method is looked up in the variant that is judged, then in the variant ``reference`` of methods
 that learn nothing. ``method:variant`` in a rule pins the variant.
 """

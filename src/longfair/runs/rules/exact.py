@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from longfair.errors import UsageError, near_misses
 from longfair.runs.rules.case import Case
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class ExactRule(Rule):
     """``kind: exact``. A named check passes. ``shows`` names the computed number to print.
 
+    ``settings: ours`` says that it computes with settings of ours, such as a population that stands
+    in for the authors'; without it, none decide.
+
     A check either passes (*checked*, on the instances that it looked at) or does not
     (*contradicted*, or *not reproduced* where the check says that the paper leaves open what it
     computed).
@@ -25,11 +28,16 @@ class ExactRule(Rule):
 
     check: str
     shows: str | None = None
+    settings: Literal["ours", ""] = ""
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
         """Read the rule."""
-        return cls(fields.name("check"), fields.text("shows") if fields.has("shows") else None)
+        return cls(
+            fields.name("check"),
+            fields.text("shows") if fields.has("shows") else None,
+            "ours" if fields.choice("settings", ("ours", ""), "") == "ours" else "",
+        )
 
     @property
     def checks(self) -> tuple[str, ...]:
@@ -54,6 +62,7 @@ class ExactRule(Rule):
             )
         return replace(
             case.blank,
+            settings=self.settings,
             word="checked" if result.passed else result.otherwise,
             instances=result.instances,
             estimate=None if self.shows is None else float(result.computed[self.shows]),

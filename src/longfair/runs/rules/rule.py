@@ -297,22 +297,25 @@ class Guarded(Compound):
 
 
 @dataclass(frozen=True)
-class AtWorst(Compound):
-    """A rule whose word is never worse than another one, by the key ``at_worst``.
+class Limited(Compound):
+    """A rule whose word is never beyond another one, on one side."""
 
-    A sentence about settings, or a threshold, that the paper does not name cannot be contradicted
-    by one of ours. The key holds one word, or one for each variant in which this is so.
-    """
+    key: ClassVar[str]
+    """The key of the limit in a file of claims."""
+    case_of: ClassVar[str]
+    """When the limit matters: what stands before it in the rule's words."""
+    reason: ClassVar[str]
+    """Why there is a limit, at the end of the sentence about what was found."""
 
     rule: Rule
-    worst: Mapping[str, Word]
+    limits: Mapping[str, Word]
     """By variant; under an empty name for all variants."""
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
         """Read the word or the words, and as the rule what is left."""
-        worst = fields.worst()
-        return cls(fields.rule(), worst)
+        limits = fields.limits(cls.key)
+        return cls(fields.rule(), limits)
 
     @property
     def parts(self) -> tuple[Rule, ...]:
@@ -324,23 +327,58 @@ class AtWorst(Compound):
         yield from self.rule.leaves(measure, found)
 
     def words(self, measure: str) -> str:
-        """Say what the rule asks, and how bad its word can be."""
-        words = (f"{word} at worst {variant}".rstrip() for variant, word in self.worst.items())
-        return f"{self.rule.words(measure)} (if not: {listed(tuple(words))})"
+        """Say what the rule asks, and how bad or how good its word can be."""
+        limit = plain(self.key)
+        words = (f"{word} {limit} {variant}".rstrip() for variant, word in self.limits.items())
+        return f"{self.rule.words(measure)} (if {self.case_of}: {listed(tuple(words))})"
+
+    @abstractmethod
+    def chosen(self, word: Word, limit: Word) -> Word:
+        """Choose between the rule's word and the limit."""
 
     def judge(self, case: Case, name: str) -> Verdict:
-        """Judge by the rule, and lift a word that is too bad; without runs there is none."""
+        """Judge by the rule, and change a word beyond the limit; without runs there is none."""
         verdict = self.rule.judge(case, name)
         if verdict.word == "not attempted":
             return verdict
-        worst = self.worst.get(case.blank.variant, self.worst.get("", verdict.word))
-        if FROM_WEAK_TO_STRONG.index(verdict.word) >= FROM_WEAK_TO_STRONG.index(worst):
-            return verdict
-        lifted = replace(verdict, word=worst)
-        if lifted.answer == verdict.answer:
-            return lifted
-        reason = f"at worst {lifted.answer}, since the paper says too little to contradict it"
-        return replace(lifted, detail=f"{verdict.detail}; {reason}")
+        limit = self.limits.get(case.blank.variant, self.limits.get("", verdict.word))
+        changed = replace(verdict, word=self.chosen(verdict.word, limit))
+        if changed.answer == verdict.answer:
+            return changed
+        told = f"{plain(self.key)} {changed.answer}, {self.reason}"
+        return replace(changed, detail=f"{verdict.detail}; {told}")
+
+
+class AtWorst(Limited):
+    """A rule whose word is never worse than another one, by the key ``at_worst``.
+
+    A sentence about settings, or a threshold, that the paper does not name cannot be contradicted
+    by one of ours. The key holds one word, or one for each variant in which this is so.
+    """
+
+    key: ClassVar[str] = "at_worst"
+    case_of: ClassVar[str] = "not"
+    reason: ClassVar[str] = "since the paper says too little to contradict it"
+
+    def chosen(self, word: Word, limit: Word) -> Word:
+        """Choose the stronger word."""
+        return max(word, limit, key=FROM_WEAK_TO_STRONG.index)
+
+
+class AtBest(Limited):
+    """A rule whose word is never better than another one, by the key ``at_best``.
+
+    Where what the paper leaves open decides the word, one choice of ours under which its sentence
+    holds does not reproduce it. The key holds what that of `AtWorst` does. A rule may have both.
+    """
+
+    key: ClassVar[str] = "at_best"
+    case_of: ClassVar[str] = "so"
+    reason: ClassVar[str] = "since what the paper leaves open decides it"
+
+    def chosen(self, word: Word, limit: Word) -> Word:
+        """Choose the weaker word."""
+        return min(word, limit, key=FROM_WEAK_TO_STRONG.index)
 
 
 class RuleFields(Fields):
@@ -377,9 +415,11 @@ class RuleFields(Fields):
 
     def rule(self) -> Rule:
         """Read the rule of the kind that is given."""
-        for key, wrapper in (("at_worst", AtWorst), ("guard", Guarded)):
-            if self.has(key):
-                return wrapper.read(self)
+        for limited in (AtWorst, AtBest):
+            if self.has(limited.key):
+                return limited.read(self)
+        if self.has("guard"):
+            return Guarded.read(self)
         kind = self.choice("kind", tuple(_KINDS))
         rule = _KINDS[kind].read(self)
         self.finish()
@@ -391,15 +431,15 @@ class RuleFields(Fields):
         about = self.measures, self.reported, self.about_metrics, self.variants
         return RuleFields(content, where, *about).rule()
 
-    def worst(self) -> dict[str, Word]:
-        """Read ``at_worst``: a word for all variants, or one for each of some."""
-        given = self.take("at_worst")
+    def limits(self, key: str) -> dict[str, Word]:
+        """Read ``at_worst`` or ``at_best``: a word for all variants, or one for each of some."""
+        given = self.take(key)
         found: dict[str, Word] = given if isinstance(given, dict) else {"": given}
         known = {*self.variants} if found is given else {""}
         words = all(word in FROM_WEAK_TO_STRONG for word in found.values())
         if not found or not found.keys() <= known or not words:
             wanted = f"one of {list(FROM_WEAK_TO_STRONG)}, or one for each of {list(self.variants)}"
-            raise self.wrong("at_worst", given, wanted)
+            raise self.wrong(key, given, wanted)
         return found
 
     def method(self) -> str:
