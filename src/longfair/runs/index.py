@@ -17,7 +17,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longfair.runs.files import ENDING, DamagedResultError, bytes_of, examined, unreadable
+from longfair.runs.files import (
+    ENDING,
+    DamagedResultError,
+    bytes_of,
+    damaged,
+    examined,
+    printable,
+    unreadable,
+)
 from longfair.runs.machine import class_of
 
 FILE = ".index.sqlite"
@@ -99,8 +107,12 @@ class Index:
         fresh: dict[Entry, str] = {}
         found = []
         for path in result_files(self.root, folder):
-            name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
-            stamp = stamp_of(path) or "none"
+            spelled = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            name, stamp = printable(spelled), stamp_of(path) or "none"
+            if name != spelled:
+                problem = str(damaged(self.root / name, "its name is not in UTF-8"))
+                found.append(Entry(name, stamp, "", problem=problem))
+                continue
             entry = known.pop(name, None)
             if (
                 entry is None
@@ -144,7 +156,7 @@ class Index:
         """
         for folder in _folders(self.root):
             name = folder.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
-            question, stamp = f"folder {name}", stamp_of(folder)
+            question, stamp = f"folder {printable(name)}", stamp_of(folder)
             if self.answer(question) != stamp:
                 self.entries(name)
                 self.remember({question: stamp})
@@ -182,6 +194,7 @@ class Index:
     # The database -------------------------------------------------------------------------------
 
     def _known(self, folder: str) -> dict[str, Entry]:
+        folder = printable(folder)
         rows = self._all(
             f"select {_COLUMNS} from files where path >= ? and path < ?",
             f"{folder}/" if folder else "",

@@ -27,7 +27,7 @@ import pyarrow as pa
 from longfair.errors import FaultError, UsageError
 from longfair.runs import check_memory, files, ledger, manifest
 from longfair.runs.experiment import Arm, Experiment, Run
-from longfair.runs.files import ENDING
+from longfair.runs.files import ENDING, printable
 from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine, unknown_commits
@@ -69,7 +69,8 @@ def problems(store: Store) -> Iterator[str]:
             f"{store.root / name} has more than one line in the manifest, of which the last "
             "counts: 'longfair verify --write' leaves one"
         )
-    elsewhere = {path.relative_to(store.root).as_posix() for path in store.root.rglob(f"*{ENDING}")}
+    everywhere = store.root.rglob(f"*{ENDING}")
+    elsewhere = {printable(path.relative_to(store.root).as_posix()) for path in everywhere}
     for name, line, problem in _held(store):
         elsewhere.discard(name)
         path = store.root / name
