@@ -239,7 +239,7 @@ def _require_form(provenance: Any, path: Path) -> None:
         raise damaged(path, "its provenance is not a mapping")
     there = {name: form for name, form in _FORM_IF_THERE.items() if name in provenance}
     for name, types in (_FORM | there).items():
-        value = provenance.get(name)
+        value: Any = provenance.get(name)
         within = _FORM_WITHIN.get(name)
         if not _is_of(value, types) or (
             within and not all(_is_of(one, within) for one in value.values())

@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,8 +123,14 @@ class Index:
                 fresh[entry] = words
             found.append(entry)
         self.enter(fresh)
-        self._forget(known)
+        self.forget(known)
         return iter(found)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Forget what files say, so that they are read when they are asked for next."""
+        rows = [(name,) for name in names]
+        for table in ("files", "provenances"):
+            self._many(f"delete from {table} where path = ?", rows)
 
     def enter(self, fresh: Mapping[Entry, str]) -> None:
         """Enter what files say, and their provenances as JSON."""
@@ -201,10 +207,6 @@ class Index:
             f"{folder}/\U0010ffff" if folder else "\U0010ffff",
         )
         return {row[0]: Entry(*row) for row in rows}
-
-    def _forget(self, names: Mapping[str, Any]) -> None:
-        for table in ("files", "provenances"):
-            self._many(f"delete from {table} where path = ?", [(name,) for name in names])
 
     def _one(self, query: str, *values: str) -> tuple[Any, ...] | None:
         rows = self._all(query, *values)

@@ -459,13 +459,16 @@ def _identity(run: Run) -> dict[str, str | int]:
 def default_root() -> Path:
     """Folder of the store when none is given, see `Store`."""
     named = os.environ.get(ENVIRONMENT_VARIABLE)
-    if named:
-        return Path(named)
+    return Path(named) if named else repository_root() or Path("results")
+
+
+def repository_root() -> Path | None:
+    """Folder of the store that is committed with this code; None outside its repository."""
     for start in (Path.cwd(), Path(longfair.__file__).resolve().parent):
         for directory in (start, *start.parents):
             if _is_our_repository(directory):
                 return directory / "results"
-    return Path("results")
+    return None
 
 
 def _is_our_repository(directory: Path) -> bool:

@@ -75,6 +75,8 @@ def problems(store: Store) -> Iterator[str]:
         elsewhere.discard(name)
         path = store.root / name
         listed = lines.pop(name, None)
+        if listed is not None and listed != line and listed.file == line.file:
+            line, problem = _read_anew(store, name)
         if problem:
             yield problem
         elif listed is None:
@@ -108,6 +110,13 @@ def write_manifest(store: Store) -> int:
         lines[name] = line
     manifest.write(store.root, lines)
     return len(lines)
+
+
+def _read_anew(store: Store, name: str) -> tuple[manifest.Line, str]:
+    """Read a file whose bytes are those of the manifest: what the index says of it may be wrong."""
+    store.index.forget([name])
+    entry = store.index.entry(store.root / name)
+    return (manifest.Line(""), "") if entry is None else (manifest.line_of(entry), entry.problem)
 
 
 class _Held(NamedTuple):
