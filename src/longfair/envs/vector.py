@@ -136,6 +136,11 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         self._any_ended = True
         self._begun = False
 
+    @property
+    def episode_steps(self) -> NDArray[np.int64]:
+        """Shape (N,): steps that the present episode of every copy has had."""
+        return self._elapsed.copy()
+
     # How it is made -----------------------------------------------------------------------------
 
     @classmethod
