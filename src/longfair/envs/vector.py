@@ -22,6 +22,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
@@ -35,11 +36,6 @@ from longfair.settings import (
     shortened,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-
 
 Batch = Annotated[
     VectorEnv[Any, Any, Any], Give("a batch environment, as gymnasium.make_vec returns it")
