@@ -283,7 +283,7 @@ def single(length: int = 20) -> Any:
 def test_a_wrapper_that_skips_steps_is_refused(steps: int | None) -> None:
     for env in (Repeating(single()), DummyVecEnv([lambda: Repeating(single())] * 2)):
         with pytest.raises(UsageError, match=r"a step takes 2 steps .* skips or repeats steps"):
-            FairPPO(env=env, strategy=ElbertPO(1.0), n_steps=steps).learn(1)
+            FairPPO(env=env, strategy=ElbertPO(), n_steps=steps).learn(1)
 
 
 class Repeating(gymnasium.Wrapper[Any, Any, Any, Any]):
