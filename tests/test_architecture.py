@@ -14,7 +14,7 @@ import pytest
 import longfair
 
 ROOT = Path(longfair.__file__).parent
-SHARED = {"compiling", "errors", "settings", "wording"}
+SHARED = {"arrays", "compiling", "errors", "settings", "wording"}
 ARROWS: dict[str, set[str]] = {
     "cli": {"outside", "papers", "runs"},
     "__main__": {"cli"},
@@ -25,6 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "metrics": set(),
     "figures": set(),
     "runs": set(),
+    "arrays": set(),
     "compiling": set(),
     "errors": set(),
     "lazy": set(),

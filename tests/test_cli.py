@@ -324,6 +324,11 @@ def test_list_says_that_results_are_not_those_of_the_manifest(
         (["list", "--unknown"], "No such option: --unknown"),
         (["bench", "nope"], "No such command 'nope'"),
         (["verify", "--sample", "-1"], "Invalid value for '--sample'"),
+        (["verify", "--against", "HEAD", "--write"], "--write says nothing beside --against"),
+        (["verify", "--against", "HEAD", "--sample", "0"], "--sample says nothing beside --aga"),
+        (["verify", "--turn", "x"], "--turn says which runs to execute again: give --sample, too"),
+        (["verify", "--seconds", "5"], "--seconds says which runs to execute again"),
+        (["rerun", "toy-1", "--into", ""], "'' is not a folder: give a path, or leave the option"),
         (["verify", "--store", "nowhere"], "the store nowhere does not exist"),
     ],
 )

@@ -111,7 +111,6 @@ POLICIES: Examples = {
     "GaussianLogits": lambda: {"sites": 3},
     "threshold_policy": lambda: {"thresholds": (3, 7)},
     "constant_policy": lambda: {"chance": 0.5},
-    "myopic_policy": lambda: {"repay_probability": (0.1, 0.9)},
 }
 """Arguments that a policy needs; the number of `people` otherwise."""
 
@@ -207,7 +206,7 @@ def doors() -> dict[str, tuple[Door, Callable[[], Mapping[str, Any]]]]:
             found[f"{kind.__qualname__}.make_scalar"] = kind.make_scalar, dict
     found["WeightedReward"] = WeightedReward, ENVIRONMENTS["WeightedReward"]
     offered: list[Any] = classes_of(policies, Policy)
-    offered += [policies.threshold_policy, policies.constant_policy, policies.myopic_policy]
+    offered += [policies.threshold_policy, policies.constant_policy]
     for door in offered:
         found[door.__qualname__] = door, POLICIES.get(door.__qualname__, lambda: {"people": 3})
     for door, example in LEARNERS.items():

@@ -72,7 +72,7 @@ _COLOURS = {
 
 def _folder(text: str) -> Path:
     if not text or "\0" in text:
-        raise typer.BadParameter(f"{text!r} is not a folder: give a path, or leave --store away")
+        raise typer.BadParameter(f"{text!r} is not a folder: give a path, or leave the option away")
     return Path(text)
 
 
@@ -584,6 +584,7 @@ def bench_store(
 
 @app.command()
 def verify(
+    context: typer.Context,
     against: Annotated[
         str | None, typer.Option(help="A commit: prove that no number changed since.")
     ] = None,
@@ -606,6 +607,7 @@ def verify(
     Without options it checks every file, its digests and the manifest, and that every change of
     the code since the results is proven. Exit code 1 if anything is wrong.
     """
+    _require_used(context, against, sample)
     folder = _existing(store)
     if against is not None:
         raise typer.Exit(_verify_against(against, folder, everything))
@@ -617,6 +619,21 @@ def verify(
     if sample:
         sound &= _verify_sample(folder, sample, turn, seconds)
     raise typer.Exit(0 if sound else 1)
+
+
+def _require_used(context: typer.Context, against: str | None, sample: int) -> None:
+    """Refuse options of `verify` that the others would leave without an effect."""
+    names = ("write", "sample", "seconds", "turn")
+    sources = {name: context.get_parameter_source(name) for name in names}
+    given = [
+        f"--{name}"
+        for name, source in sources.items()
+        if source is not None and source.name != "DEFAULT"
+    ]
+    if against is not None and given:
+        raise UsageError(f"{given[0]} says nothing beside --against: leave one of them away")
+    if not sample and (idle := [name for name in given if name in ("--seconds", "--turn")]):
+        raise UsageError(f"{idle[0]} says which runs to execute again: give --sample, too")
 
 
 def _verify_store(folder: Store, everything: bool) -> bool:

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from longfair.agents.learning.schedules import Annealed
 from longfair.agents.ppo import ElbertPO, FairPPO, Strategy
@@ -257,3 +257,60 @@ def test_training_that_cuts_episodes_goes_on_with_all_its_actions_only() -> None
     for given in (None, model.executed()[1:]):
         with pytest.raises(UsageError, match="use whole_episodes=True"):
             model.training_state(given)
+
+
+class Spoilt(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Returns observations that are not finite, or an info without one of its arrays."""
+
+    def __init__(self, env: Any, lacks: str = "", spoils_at: int = -1) -> None:
+        super().__init__(env)
+        self.lacks, self.spoils_at, self.steps = lacks, spoils_at, 0
+
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.steps += 1
+        if self.steps == self.spoils_at:
+            observation = np.full_like(observation, np.nan)
+        kept = {name: value for name, value in info.items() if name != self.lacks}
+        return observation, reward, terminated, truncated, kept
+
+
+def single(length: int = 20) -> Any:
+    return gymnasium.make("longfair/Lending-v0", episode_length=length)
+
+
+@pytest.mark.parametrize("steps", [20, None, 40])
+def test_a_wrapper_that_skips_steps_is_refused(steps: int | None) -> None:
+    for env in (Repeating(single()), DummyVecEnv([lambda: Repeating(single())] * 2)):
+        with pytest.raises(UsageError, match=r"a step takes 2 steps .* skips or repeats steps"):
+            FairPPO(env=env, strategy=ElbertPO(), n_steps=steps).learn(1)
+
+
+class Repeating(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Takes every action twice, as `MaxAndSkipObservation` does with pictures."""
+
+    def step(self, action: Any) -> Any:
+        outcome = self.env.step(action)
+        return outcome if outcome[2] or outcome[3] else self.env.step(action)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_wrappers_that_skip_nothing_are_not_refused(whole: bool) -> None:
+    limited = gymnasium.wrappers.TimeLimit(single(), 7)
+    stacked = gymnasium.wrappers.FlattenObservation(single())
+    for env in (limited, stacked, lending(2, 5), VecMonitor(BatchVecEnv(lending(2, 5)))):
+        model = FairPPO(env=env, n_steps=None if whole else 3, whole_episodes=whole, n_epochs=1)
+        model.learn(3 * model.n_steps)
+
+
+def test_observations_that_are_not_finite_are_blamed_on_the_environment() -> None:
+    for at, told in ((3, "step 3 of the rollout"), (10, "at the rollout's end")):
+        model = FairPPO(env=Spoilt(single(), spoils_at=at), whole_episodes=False, n_steps=10)
+        with pytest.raises(UsageError, match=f"returned observation nan in copy 0, {told}"):
+            model.learn(10)
+
+
+@pytest.mark.parametrize("name", ["supply", "demand"])
+def test_a_lacking_info_is_named(name: str) -> None:
+    with pytest.raises(UsageError, match=f"the info of a step has no '{name}': every environment"):
+        FairPPO(env=Spoilt(single(), lacks=name)).learn(1)

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from longfair.errors import UsageError
 from longfair.metrics.benefit import long_term_benefit_rate
 from longfair.metrics.windows import (
-    windowed_distribution,
     windowed_gap,
     windowed_rates,
     windowed_share_deviation,
@@ -72,21 +71,6 @@ def test_share_deviation() -> None:
     assert_allclose(windowed_share_deviation(allocation, 3), [2 / 3, 1 / 3, 0, 1 / 3])
     assert_allclose(windowed_share_deviation(allocation, 1), np.full(4, 2 / 3))
     assert_array_equal(windowed_share_deviation(np.zeros((2, 3)), 1), [0, 0])
-
-
-def test_windowed_distribution() -> None:
-    counts = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
-    assert_allclose(windowed_distribution(counts, 2)[1:], [[0.5, 0.5, 0], [0, 1, 0]])
-
-
-def test_windowed_distribution_without_any_count() -> None:
-    counts = np.array([[0, 0], [0, 2]])
-    with pytest.raises(UsageError, match="1 windows hold no count; pass empty="):
-        windowed_distribution(counts, 1)
-    assert_allclose(windowed_distribution(counts, 1, empty=[0.5, 0.5]), [[0.5, 0.5], [0, 1]])
-    for wrong in ([1.0], [0.5, 0.6]):
-        with pytest.raises(UsageError, match="a distribution over 2 levels"):
-            windowed_distribution(counts, 1, empty=wrong)
 
 
 def test_bad_windows_are_named() -> None:

@@ -26,6 +26,7 @@ from longfair.papers.fairmdp.search_training import Scorer, final_rows, lending
 from longfair.papers.fairmdp.searching import Sampling
 from longfair.papers.protocol import train_and_evaluate, two_seeds
 from longfair.papers.setting import Setting
+from longfair.runs.experiment import Arm
 from longfair.runs.keys import revisions_of
 from longfair.runs.tables import checked
 
@@ -42,7 +43,7 @@ def with_settings(setting: Setting, **settings: float) -> Setting:
 
 
 @pytest.mark.parametrize("arm", FIGURE1.arms["smoke"], ids=lambda arm: arm.name)
-def test_every_method_gives_a_table_that_its_seed_decides(arm) -> None:  # type: ignore[no-untyped-def]
+def test_every_method_gives_a_table_that_its_seed_decides(arm: Arm) -> None:
     setting = with_settings(arm.config, population=5, elites=2, iterations=1)
     table = checked(train_and_evaluate(setting, 1), arm.name)
     pd.testing.assert_frame_equal(table, checked(train_and_evaluate(setting, 1), arm.name))

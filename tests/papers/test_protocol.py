@@ -70,7 +70,7 @@ def test_a_setting_names_all_parts_that_decide_numbers() -> None:
 
 def test_changes_of_parameters_reach_the_environment() -> None:
     world = World("longfair/Doughnut-v0", {"preset": "deep"}, {"smoothing": 0.25})
-    params = world.make(3, episode_length=7).unwrapped.params  # type: ignore[attr-defined]
+    params = world.make(3, episode_length=7).unwrapped.params  # type: ignore[attr-defined]  # ours
     assert (params.smoothing, params.episode_length) == (0.25, 7)
 
 

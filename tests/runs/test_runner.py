@@ -446,7 +446,7 @@ def test_workers_have_one_thread_and_the_environment_is_as_before_afterwards(
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    arm = Arm("counting", "as_coded", ToySettings(), threads_of_worker)  # type: ignore[arg-type]
+    arm = Arm("counting", "as_coded", ToySettings(), threads_of_worker)  # type: ignore[arg-type]  # any settings do
     one = {"smoke": 1}
     experiment = Experiment("toy/threads", "Threads", {"smoke": (arm,)}, one, one)
     summary = run_all(plan(experiment, "smoke"), store, workers=1)

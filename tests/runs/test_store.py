@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from longfair.runs.files import DamagedResultError, examined, read
 from longfair.runs.keys import run_key
 from longfair.runs.store import State, Store, default_root
 from longfair.runs.tables import SCHEMA
+from longfair.runs.verify import problems
 
 
 @pytest.fixture
@@ -222,6 +224,61 @@ def forge_the_settings(path: Path) -> None:
 
 def make_versions_a_list(path: Path) -> None:
     forge(path, versions=["numpy 1.0"])
+
+
+@pytest.mark.parametrize("name", [*files._FORM, *files._FORM_IF_THERE])
+def test_every_word_of_a_provenance_has_its_type(store: Store, name: str) -> None:
+    run = runs_of()[0]
+    path = write(store, run)
+    table, provenance = read(path)
+    types = (files._FORM | files._FORM_IF_THERE)[name]
+    wrong: list[Any] = [7, 0.5, True, "x", [1], {"a": [1]}, {"x": "y", "z": 1.5}, None]
+    for value in [one for one in wrong if type(one) not in types or isinstance(one, dict)]:
+        if name in {"config", "carried"} and isinstance(value, dict):
+            continue  # these hold anything
+        if name in {"core_seconds", "wall_seconds", "compile_seconds"} and value == 7:
+            continue
+        files.write(path, table, provenance | {name: value})
+        assert store.status(run) == "damaged"
+        (message,) = store.damaged()
+        assert f"its provenance has {name}=" in message or "its key does not" in message
+        assert len(message.splitlines()) == 1
+        with pytest.raises(DamagedResultError):
+            store.load(experiment="toy/lending")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_seconds_of_a_provenance_are_finite(store: Store, value: float) -> None:
+    path = write(store, runs_of()[0])
+    table = pq.read_table(path, partitioning=None)
+    words = json.dumps(read(path)[1] | {"core_seconds": value}).encode()
+    digests = json.loads(table.schema.metadata[b"longfair.digests"])
+    digests["provenance"] = hashlib.sha256(words).hexdigest()
+    metadata = {b"longfair": words, b"longfair.digests": json.dumps(digests).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    assert "core_seconds=" in store.damaged()[0]
+
+
+def test_a_name_that_is_not_in_utf_8_is_reported(store: Store) -> None:
+    path = write(store, runs_of()[0])
+    odd = os.fsdecode(os.fsencode(path.parent) + b"/\xff.as_coded.000.parquet")
+    Path(odd).write_bytes(path.read_bytes())
+    (message,) = store.damaged()
+    assert r"\xff.as_coded.000.parquet: its name is not in UTF-8" in message
+    assert message.isprintable()
+    with pytest.raises(DamagedResultError, match="not in UTF-8"):
+        store.load(experiment="toy/lending")
+    assert list(problems(store)) == [message]
+    assert store.strangers("toy/lending", "smoke") == [Path(odd)]
+    store.index.catch_up()
+    store.set_aside(Path(odd))
+    assert len(store.load(experiment="toy/lending")) == 3
+    folder = os.fsdecode(os.fsencode(store.root) + b"/toy/\xfe/smoke")
+    Path(folder).mkdir(parents=True)
+    path.rename(Path(folder) / path.name)
+    store.index.catch_up()
+    assert r"\xfe" in store.damaged()[0]
+    assert store.experiments() == [r"toy/\xfe"]
 
 
 def put_a_folder_in_its_place(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ import pytest
 from toy_experiment import ToySettings, halves, toy_experiment, toy_table, toy_work
 
 from longfair.errors import FaultError, UsageError
-from longfair.runs import check_memory, files, ledger, manifest, verify
+from longfair.runs import check_memory, files, index, ledger, manifest, verify
+from longfair.runs.claims import CheckResult
 from longfair.runs.experiment import Arm, Experiment, Run, plan, protocol
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
@@ -164,6 +166,41 @@ def test_what_checks_found_is_entered_and_named_once_when_changed(store: Store) 
     assert "checks.json is not what was written (halves)" in line
     with pytest.raises(FaultError, match="is not what was written"):
         verify.write_manifest(store)
+
+
+def test_a_store_of_ones_own_uses_what_the_repository_remembers(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_memory.write({"halves": halves}, store)
+    monkeypatch.setattr(check_memory, "repository_root", lambda: store.root)
+    own = Store(tmp_path / "own")
+    own.root.mkdir()
+    called: list[int] = []
+
+    def counted() -> CheckResult:
+        called.append(1)
+        return halves()
+
+    code = check_memory.codes_of({"halves": halves}, own)["halves"]
+    assert check_memory.remembered("halves", counted, code, own)() == halves()
+    assert not called
+    assert check_memory.remembered("halves", counted, "other code", own)() == halves()
+    assert called == [1]
+
+
+def test_a_forged_index_blames_no_sound_file(store: Store) -> None:
+    assert list(verify.problems(store)) == []
+    store.index.close()
+    with sqlite3.connect(store.root / index.FILE) as connection:
+        connection.execute("update files set key = 'forged', processor = 'none'")
+    again = Store(store.root)
+    assert list(verify.problems(again)) == []
+    assert again.status(plan(TOY, "smoke")[0]) == "fresh"
+    lines = manifest.read(store.root)
+    name = first_path(store).relative_to(store.root).as_posix()
+    manifest.write(store.root, lines | {name: lines[name]._replace(key="forged")})
+    (line,) = verify.problems(again)
+    assert "is not the file in the manifest" in line
 
 
 def test_files_that_differ_are_found_part_by_part(store: Store) -> None:

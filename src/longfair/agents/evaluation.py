@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 
 if TYPE_CHECKING:
     from longfair.agents.learning.actor import Actor
 
-FloatArray = NDArray[np.float64]
 Act = Callable[[Any, dict[str, Any]], Any]
 """Maps observations and the batch `info` that came with them to one action per copy."""
 

@@ -17,14 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from longfair.agents.ppo.elbert_po import advantage_weights
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics.benefit import benefit_rate, bias, soft_bias
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

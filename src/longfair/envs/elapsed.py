@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import Float32Array
 from longfair.envs.vector import Batch
-from longfair.envs.wrappers import AppendedMemory, Float32Array, episode_length_of
+from longfair.envs.wrappers import AppendedMemory, episode_length_of
 from longfair.settings import validated
 
 

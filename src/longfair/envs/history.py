@@ -18,9 +18,10 @@ from gymnasium.vector import VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import Float32Array
 from longfair.envs.epidemic import EpidemicVectorEnv
 from longfair.envs.vector import Batch
-from longfair.envs.wrappers import AppendedMemory, Boundaries, Float32Array, WindowRates
+from longfair.envs.wrappers import AppendedMemory, Boundaries, WindowRates
 from longfair.errors import UsageError
 from longfair.settings import Count, validated
 

@@ -29,13 +29,12 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import Float32Array, IntArray
 from longfair.envs.bits import bit_table
 from longfair.envs.vector import Batch
-from longfair.envs.wrappers import AppendedMemory, Float32Array, Recoded, episode_length_of
+from longfair.envs.wrappers import AppendedMemory, Recoded, episode_length_of
 from longfair.errors import UsageError
 from longfair.settings import Give, OneOf, validated
-
-IntArray = NDArray[np.int64]
 
 ENCODINGS = ("bits", "counts")
 

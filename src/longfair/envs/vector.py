@@ -22,6 +22,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.parameters import chosen_params
 from longfair.envs.scalar import ScalarFace
 from longfair.errors import UsageError, near_misses
@@ -35,11 +36,6 @@ from longfair.settings import (
     shortened,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-
 
 Batch = Annotated[
     VectorEnv[Any, Any, Any], Give("a batch environment, as gymnasium.make_vec returns it")
@@ -135,6 +131,11 @@ class FairVectorEnv(VectorEnv[Any, Any, Any]):
         self._ended = np.ones(num_envs, dtype=np.bool_)
         self._any_ended = True
         self._begun = False
+
+    @property
+    def episode_steps(self) -> NDArray[np.int64]:
+        """Shape (N,): steps that the present episode of every copy has had."""
+        return self._elapsed.copy()
 
     # How it is made -----------------------------------------------------------------------------
 

@@ -16,12 +16,12 @@ from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import Float32Array
 from longfair.compiling import njit
 from longfair.envs.vector import Batch
 from longfair.errors import UsageError
 from longfair.settings import Count, NonNegative, Range, validated
 
-Float32Array = NDArray[np.float32]
 WindowLength = Annotated[int, Range(1, 100_000)]
 """Steps or decisions remembered, each with a row of numbers."""
 Limit = Annotated[float, Range(infinite=True)]

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.figures.style import CARD, GREY, number
 
-FloatArray = NDArray[np.float64]
 Cut = tuple[float, float]
 """Where a left-out stretch begins and ends."""
 

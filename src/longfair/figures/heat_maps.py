@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from numpy.typing import NDArray
 
 from longfair.errors import UsageError
 from longfair.figures._frames import require
 from longfair.figures._panels import scale, square_panels
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import VERMILION, from_to, number, styled
-
-FloatArray = NDArray[np.float64]
 
 COLUMNS = ("panel", "right", "height", "value")
 

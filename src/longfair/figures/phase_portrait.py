@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.contour import QuadContourSet
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.figures._frames import require
 from longfair.figures._panels import scale, square_panels
 from longfair.figures.display import Figure, drawing
 from longfair.figures.style import BLACK, GREY, number, styled
-
-FloatArray = NDArray[np.float64]
 
 COLUMNS = ("panel", "rate_0", "rate_1", "change_0", "change_1", "shade")
 

@@ -46,7 +46,6 @@ from longfair.metrics.supply_demand import (
     equalised_odds,
 )
 from longfair.metrics.windows import (
-    windowed_distribution,
     windowed_gap,
     windowed_rates,
     windowed_share_deviation,
@@ -79,7 +78,6 @@ __all__ = [
     "squared_gap_sum",
     "step_gaps",
     "two_trajectories",
-    "windowed_distribution",
     "windowed_gap",
     "windowed_rates",
     "windowed_share_deviation",

@@ -173,45 +173,6 @@ def windowed_share_deviation(allocation: ArrayLike, window: int, *, axis: int = 
     return deviation
 
 
-def windowed_distribution(
-    counts: ArrayLike, window: int, *, axis: int = 0, empty: ArrayLike | None = None
-) -> FloatArray:
-    """Distribution over levels (credit scores, health states) within the last `window` steps.
-
-    Parameters
-    ----------
-    counts
-        Counts at every step, not negative, levels on the last axis.
-    window
-        Number of steps, at least 1.
-    axis
-        The time axis; not the last one.
-    empty
-        The distribution to report while the window holds no count; by default that is an error.
-
-    Returns
-    -------
-    numpy.ndarray
-        The shape of `counts`; sums to one over the last axis.
-
-    Raises
-    ------
-    UsageError
-        If a window is empty and `empty` is not given, `empty` does not fit, a count is negative,
-        or as `windowed_sum`.
-    """
-    held = windowed_sum(non_negative(counts, "counts"), window, axis=axis)
-    if empty is None:
-        blank = int((held.sum(axis=-1) <= 0.0).sum())
-        if blank:
-            raise UsageError(f"{blank} windows hold no count; pass empty= to say what they show")
-        return _shares(held, np.zeros(held.shape[-1]))
-    substitute = non_negative(empty, "empty")
-    if substitute.shape != held.shape[-1:] or not np.isclose(substitute.sum(), 1.0):
-        raise UsageError(f"empty must be a distribution over {held.shape[-1]} levels")
-    return _shares(held, substitute)
-
-
 def _shares(amounts: FloatArray, without: FloatArray) -> FloatArray:
     """Normalise over the last axis; rows without any amount become `without`."""
     total = amounts.sum(axis=-1, keepdims=True)

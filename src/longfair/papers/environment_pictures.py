@@ -16,7 +16,6 @@ import gymnasium
 import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
 
 from longfair.agents.evaluation import Act, acting
 from longfair.agents.policies import (
@@ -29,13 +28,12 @@ from longfair.agents.policies import (
     VaccinateNobody,
     threshold_policy,
 )
+from longfair.arrays import FloatArray
 from longfair.envs import environment_id
 from longfair.envs.epidemic import EpidemicParams
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_pool import LoanPoolParams
 from longfair.envs.population import PopulationParams
-
-FloatArray = NDArray[np.float64]
 
 SEED = 0
 MOMENTS = 100

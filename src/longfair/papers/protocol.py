@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError, near_misses
 from longfair.papers.setting import MEASURES, Evaluating, Setting, resolved
 from longfair.runs.experiment import protocol
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from longfair.runs.checkpoints import Checkpoint
 
-FloatArray = NDArray[np.float64]
 Act = Callable[[Any, dict[str, Any]], Any]
 
 # Seeds ------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 Some checks compute for a minute. What one found follows from the code that it reaches, so it is
 remembered with the digest of that code: in the index of the store, and for those who have just
-cloned the repository in a committed file, `FILE`. Every entry of the file has a digest of its own,
-so a number that was changed by hand is found. ``longfair rerun CLAIM`` computes a check again.
+cloned the repository, or keep a store of their own, in a committed file, `FILE`. Every entry of
+the file has a digest of its own, so a number that was changed by hand is found. ``longfair rerun
+CLAIM`` computes a check again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from longfair.errors import UsageError
@@ -18,7 +20,7 @@ from longfair.runs import manifest
 from longfair.runs.claims import Check, CheckResult
 from longfair.runs.keys import sha256
 from longfair.runs.sources import library_stamp, source_digest
-from longfair.runs.store import Store
+from longfair.runs.store import Store, repository_root
 
 FILE = "exact/checks.json"
 _SHAPE = [part.name for part in fields(CheckResult)]
@@ -46,12 +48,15 @@ def remembered(name: str, check: Check, code: str, store: Store) -> Check:
     code
         Digest of the code that it reaches.
     store
-        Whose index and file are asked.
+        Whose index and file are asked, and then the file of the repository.
     """
 
     def found() -> dict[str, Any]:
-        entry = _entries(store).get(name, {})
-        return dict(entry["found"]) if entry.get("code") == code else asdict(check())
+        for root in filter(None, (store.root, repository_root())):
+            entry = _entries(root).get(name, {})
+            if entry.get("code") == code:
+                return dict(entry["found"])
+        return asdict(check())
 
     question = sha256(f"check {name} {code} {_SHAPE}")
     return lambda: CheckResult(**store.index.remembered(question, found))
@@ -78,21 +83,21 @@ def write(checks: Mapping[str, Check], store: Store) -> int:
 def problem(store: Store) -> str:
     """Say of the file what is wrong with it, in one line; empty if nothing is."""
     try:
-        _entries(store)
+        _entries(store.root)
     except UsageError as error:
         return str(error)
     return ""
 
 
-def _entries(store: Store) -> dict[str, Any]:
-    """Read the file.
+def _entries(root: Path) -> dict[str, Any]:
+    """Read the file of a store.
 
     Raises
     ------
     UsageError
         If an entry is not what was written.
     """
-    path = store.root / FILE
+    path = root / FILE
     try:
         entries = dict(json.loads(path.read_text(encoding="utf-8")))
         for name, entry in entries.items():

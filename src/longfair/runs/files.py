@@ -10,6 +10,8 @@ import errno
 import hashlib
 import io
 import json
+import math
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,16 +25,34 @@ from longfair.errors import FaultError, UsageError
 from longfair.runs.keys import key_in
 from longfair.runs.tables import SCHEMA
 from longfair.runs.writing import put
+from longfair.settings import shortened
 
 ENDING = ".parquet"
 
 _PROVENANCE = b"longfair"
 _DIGESTS = b"longfair.digests"
-_FORM: dict[str, type | tuple[type, ...]] = {
-    "experiment": str, "profile": str, "method": str, "variant": str, "seed": int,
-    "key": str, "config": dict, "revisions": dict, "versions": dict,
-}  # fmt: skip
-"""What every provenance has, and of which type."""
+_TEXT, _WHOLE, _NUMBER = (str,), (int,), (int, float)
+_FORM: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("experiment", "profile", "method", "variant", "key"), _TEXT),
+    **dict.fromkeys(("config", "revisions", "versions"), (dict,)),
+    "seed": _WHOLE,
+}
+"""What every provenance has, and of which types."""
+
+_FORM_IF_THERE: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("processor", "features", "system", "python", "source"), _TEXT),
+    **dict.fromkeys(("finished", "longfair", "same_as"), _TEXT),
+    **dict.fromkeys(("kernels", "carried"), (dict,)),
+    **dict.fromkeys(("cores", "steps"), _WHOLE),
+    **dict.fromkeys(("core_seconds", "wall_seconds", "compile_seconds"), _NUMBER),
+    "steps_per_second": (*_NUMBER, type(None)),
+    "commit": (*_TEXT, type(None)),
+    "dirty": (bool, type(None)),
+}
+"""What a provenance may have, too."""
+
+_FORM_WITHIN = {"revisions": _WHOLE, "versions": _TEXT, "kernels": _TEXT}
+"""Types of what some of its mappings hold."""
 
 
 class DamagedResultError(FaultError):
@@ -217,9 +237,24 @@ def _checked_metadata(metadata: Mapping[bytes, bytes], path: Path) -> tuple[dict
 def _require_form(provenance: Any, path: Path) -> None:
     if not isinstance(provenance, dict):
         raise damaged(path, "its provenance is not a mapping")
-    for name, kind in _FORM.items():
-        if not isinstance(provenance.get(name), kind):
-            raise damaged(path, f"its provenance has {name}={provenance.get(name)!r}")
+    there = {name: form for name, form in _FORM_IF_THERE.items() if name in provenance}
+    for name, types in (_FORM | there).items():
+        value: Any = provenance.get(name)
+        within = _FORM_WITHIN.get(name)
+        if not _is_of(value, types) or (
+            within and not all(_is_of(one, within) for one in value.values())
+        ):
+            raise damaged(path, f"its provenance has {name}={shortened(value)}")
+
+
+def _is_of(value: Any, types: tuple[type, ...]) -> bool:
+    """Say whether a value has one of the types, a truth value being no number, and is finite."""
+    return type(value) in types and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def printable(name: str) -> str:
+    """Return a file's name as it can be printed and stored: bytes that are no UTF-8 escaped."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def text_of(path: Path) -> str:
@@ -239,8 +274,8 @@ def text_of(path: Path) -> str:
 def damaged(path: Path, reason: str) -> DamagedResultError:
     """Return the error for a file that cannot be trusted."""
     return DamagedResultError(
-        f"damaged result {path}: {reason}; 'longfair run' of its experiment and profile sets it "
-        "aside and computes it again"
+        f"damaged result {printable(str(path))}: {reason}; 'longfair run' of its experiment and "
+        "profile sets it aside and computes it again"
     )
 
 

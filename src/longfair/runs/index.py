@@ -13,11 +13,19 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longfair.runs.files import ENDING, DamagedResultError, bytes_of, examined, unreadable
+from longfair.runs.files import (
+    ENDING,
+    DamagedResultError,
+    bytes_of,
+    damaged,
+    examined,
+    printable,
+    unreadable,
+)
 from longfair.runs.machine import class_of
 
 FILE = ".index.sqlite"
@@ -99,8 +107,12 @@ class Index:
         fresh: dict[Entry, str] = {}
         found = []
         for path in result_files(self.root, folder):
-            name = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
-            stamp = stamp_of(path) or "none"
+            spelled = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            name, stamp = printable(spelled), stamp_of(path) or "none"
+            if name != spelled:
+                problem = str(damaged(self.root / name, "its name is not in UTF-8"))
+                found.append(Entry(name, stamp, "", problem=problem))
+                continue
             entry = known.pop(name, None)
             if (
                 entry is None
@@ -111,8 +123,14 @@ class Index:
                 fresh[entry] = words
             found.append(entry)
         self.enter(fresh)
-        self._forget(known)
+        self.forget(known)
         return iter(found)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Forget what files say, so that they are read when they are asked for next."""
+        rows = [(name,) for name in names]
+        for table in ("files", "provenances"):
+            self._many(f"delete from {table} where path = ?", rows)
 
     def enter(self, fresh: Mapping[Entry, str]) -> None:
         """Enter what files say, and their provenances as JSON."""
@@ -144,7 +162,7 @@ class Index:
         """
         for folder in _folders(self.root):
             name = folder.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
-            question, stamp = f"folder {name}", stamp_of(folder)
+            question, stamp = f"folder {printable(name)}", stamp_of(folder)
             if self.answer(question) != stamp:
                 self.entries(name)
                 self.remember({question: stamp})
@@ -182,16 +200,13 @@ class Index:
     # The database -------------------------------------------------------------------------------
 
     def _known(self, folder: str) -> dict[str, Entry]:
+        folder = printable(folder)
         rows = self._all(
             f"select {_COLUMNS} from files where path >= ? and path < ?",
             f"{folder}/" if folder else "",
             f"{folder}/\U0010ffff" if folder else "\U0010ffff",
         )
         return {row[0]: Entry(*row) for row in rows}
-
-    def _forget(self, names: Mapping[str, Any]) -> None:
-        for table in ("files", "provenances"):
-            self._many(f"delete from {table} where path = ?", [(name,) for name in names])
 
     def _one(self, query: str, *values: str) -> tuple[Any, ...] | None:
         rows = self._all(query, *values)

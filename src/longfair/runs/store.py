@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from longfair.errors import UsageError, near_misses
 from longfair.runs import files, manifest
 from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.experiment import Run, split_id
-from longfair.runs.files import ENDING, DamagedResultError
+from longfair.runs.files import ENDING, DamagedResultError, printable
 from longfair.runs.index import Entry, Index, result_files
 from longfair.runs.keys import recall_revisions, run_key
 from longfair.runs.sources import library_stamp
@@ -63,11 +63,10 @@ class State:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """One file of the store, as its path describes it."""
+class _Stored(NamedTuple):
+    """One result of the store, and the run that its path names."""
 
-    path: Path
+    entry: Entry
     experiment: str
     profile: str
     method: str
@@ -300,14 +299,14 @@ class Store:
             for found in result_files(self.root, folder)
             if _FILE_NAME.fullmatch(found.name) is None
             or not found.is_file()
-            or problems.get(f"{folder}/{found.name}")
+            or problems.get(f"{folder}/{printable(found.name)}")
         ]
 
     def experiments(self) -> list[str]:
         """Ids of the experiments that have at least one file, sorted."""
         folders = {os.path.dirname(entry.path) for entry in result_files(self.root)}
         found = (Path(folder).relative_to(self.root) for folder in folders)
-        return sorted({"/".join(path.parts[:2]) for path in found})
+        return sorted({printable("/".join(path.parts[:2])) for path in found})
 
     def load(
         self,
@@ -343,19 +342,16 @@ class Store:
         selected = self._select(experiment, profile, methods, variants)
         if not selected:
             return no_results()
-        sound = {
-            one.path: one.bytes_digest for one in self.index.entries(experiment) if not one.problem
-        }
-        names = [entry.path.relative_to(self.root).as_posix() for entry in selected]
+        for one in selected:
+            _require_sound(one.entry)
         tables = [
-            files.read_table(entry.path, sound.get(name, ""))
-            for entry, name in zip(selected, names, strict=True)
+            files.read_table(self.root / one.entry.path, one.entry.bytes_digest) for one in selected
         ]
         found = pa.concat_tables(tables)
         rows = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
         paper = split_id(experiment)[0]
         for position, name in enumerate(_LOADED):
-            values = [paper if name == "paper" else getattr(entry, name) for entry in selected]
+            values = [paper if name == "paper" else getattr(one, name) for one in selected]
             found = found.add_column(position, name, pa.array(values).take(pa.array(rows)))
         frame: pd.DataFrame = found.to_pandas()
         return frame
@@ -386,7 +382,9 @@ class Store:
         import pandas as pd
 
         selected = self._select(experiment, profile)
-        rows = [self._provenance(entry.path) for entry in selected]
+        for one in selected:
+            _require_sound(one.entry)
+        rows = [self.index.provenance(one.entry) for one in selected]
         table = pd.DataFrame(rows)
         if "same_as" not in table.columns:
             table["same_as"] = None
@@ -413,51 +411,44 @@ class Store:
         """One line per file of the store that cannot be trusted."""
         return [entry.problem for entry in self.entries(anew=True) if entry.problem]
 
-    def _provenance(self, path: Path) -> dict[str, Any]:
-        entry = self.index.entry(path)
-        if entry is None or entry.problem:
-            raise DamagedResultError(entry.problem if entry else f"{path} has disappeared")
-        return self.index.provenance(entry)
-
     def _select(
         self,
         experiment: str,
         profile: str | None,
         methods: Sequence[str] | None = None,
         variants: Sequence[str] | None = None,
-    ) -> list[_Entry]:
+    ) -> list[_Stored]:
         split_id(experiment)
-        entries = [
-            entry
-            for entry in self._entries(experiment)
-            if (profile is None or entry.profile == profile)
-            and (methods is None or entry.method in methods)
-            and (variants is None or entry.variant in variants)
+        selected = [
+            one
+            for one in self._stored(experiment)
+            if (profile is None or one.profile == profile)
+            and (methods is None or one.method in methods)
+            and (variants is None or one.variant in variants)
         ]
-        if not entries and experiment not in (stored := self.experiments()):
+        if not selected and experiment not in (stored := self.experiments()):
             raise UsageError(
                 f"the store {self.root} has no result of experiment {experiment!r}: "
                 f"{near_misses(experiment, stored)}; 'longfair run' computes results"
             )
-        return entries
+        return selected
 
-    def _entries(self, experiment: str = "") -> Iterator[_Entry]:
-        for found in result_files(self.root, experiment):
-            path = Path(found.path)
-            match = _FILE_NAME.fullmatch(path.name)
-            if match is None and _LIKE_A_RUN.fullmatch(path.name):
-                raise files.damaged(path, "the seed in its name is not written as the runner does")
-            if match is None:
-                continue
-            paper, name, profile = path.relative_to(self.root).parts[:3]
-            yield _Entry(
-                path=path,
-                experiment=f"{paper}/{name}",
-                profile=profile,
-                method=match["method"],
-                variant=match["variant"],
-                seed=int(match["seed"]),
-            )
+    def _stored(self, experiment: str) -> Iterator[_Stored]:
+        for entry in self.index.entries(experiment):
+            paper, name, profile, file = entry.path.split("/")
+            match = _FILE_NAME.fullmatch(file)
+            if match is None and _LIKE_A_RUN.fullmatch(file):
+                raise files.damaged(
+                    self.root / entry.path, "the seed in its name is not written as the runner does"
+                )
+            if match is not None:
+                arm = match["method"], match["variant"], int(match["seed"])
+                yield _Stored(entry, f"{paper}/{name}", profile, *arm)
+
+
+def _require_sound(entry: Entry) -> None:
+    if entry.problem:
+        raise DamagedResultError(entry.problem)
 
 
 def _identity(run: Run) -> dict[str, str | int]:
@@ -468,13 +459,16 @@ def _identity(run: Run) -> dict[str, str | int]:
 def default_root() -> Path:
     """Folder of the store when none is given, see `Store`."""
     named = os.environ.get(ENVIRONMENT_VARIABLE)
-    if named:
-        return Path(named)
+    return Path(named) if named else repository_root() or Path("results")
+
+
+def repository_root() -> Path | None:
+    """Folder of the store that is committed with this code; None outside its repository."""
     for start in (Path.cwd(), Path(longfair.__file__).resolve().parent):
         for directory in (start, *start.parents):
             if _is_our_repository(directory):
                 return directory / "results"
-    return Path("results")
+    return None
 
 
 def _is_our_repository(directory: Path) -> bool:

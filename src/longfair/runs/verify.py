@@ -27,7 +27,7 @@ import pyarrow as pa
 from longfair.errors import FaultError, UsageError
 from longfair.runs import check_memory, files, ledger, manifest
 from longfair.runs.experiment import Arm, Experiment, Run
-from longfair.runs.files import ENDING
+from longfair.runs.files import ENDING, printable
 from longfair.runs.index import Entry
 from longfair.runs.keys import canonical_json, revisions_of
 from longfair.runs.machine import class_of, this_machine, unknown_commits
@@ -69,11 +69,14 @@ def problems(store: Store) -> Iterator[str]:
             f"{store.root / name} has more than one line in the manifest, of which the last "
             "counts: 'longfair verify --write' leaves one"
         )
-    elsewhere = {path.relative_to(store.root).as_posix() for path in store.root.rglob(f"*{ENDING}")}
+    everywhere = store.root.rglob(f"*{ENDING}")
+    elsewhere = {printable(path.relative_to(store.root).as_posix()) for path in everywhere}
     for name, line, problem in _held(store):
         elsewhere.discard(name)
         path = store.root / name
         listed = lines.pop(name, None)
+        if listed is not None and listed != line and listed.file == line.file:
+            line, problem = _read_anew(store, name)
         if problem:
             yield problem
         elif listed is None:
@@ -107,6 +110,13 @@ def write_manifest(store: Store) -> int:
         lines[name] = line
     manifest.write(store.root, lines)
     return len(lines)
+
+
+def _read_anew(store: Store, name: str) -> tuple[manifest.Line, str]:
+    """Read a file whose bytes are those of the manifest: what the index says of it may be wrong."""
+    store.index.forget([name])
+    entry = store.index.entry(store.root / name)
+    return (manifest.Line(""), "") if entry is None else (manifest.line_of(entry), entry.problem)
 
 
 class _Held(NamedTuple):

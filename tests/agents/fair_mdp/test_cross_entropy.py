@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -134,7 +136,8 @@ def test_refuses_settings_without_meaning(settings: dict, message: str) -> None:
 
 
 def test_refuses_a_negative_tolerance_and_weights_that_are_not_positive() -> None:
+    nobody: Any = None  # no generator: nothing is drawn before it is refused
     with pytest.raises(UsageError, match=r"tolerance=-0\.1"):
-        next(search(lambda p: scores([], []), Gaussians.standard(1), -0.1, CrossEntropy(), None))  # type: ignore[arg-type]
+        next(search(lambda p: scores([], []), Gaussians.standard(1), -0.1, CrossEntropy(), nobody))
     with pytest.raises(UsageError, match="add an offset"):
         elite_weights(np.array([0.5, -0.1]), "linear")

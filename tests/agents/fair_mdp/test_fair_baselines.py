@@ -16,7 +16,7 @@ SHORT = LoanProblem.of(LoanModel(replace(LoanMDPParams.fico(), episode_length=6)
 PARAMS = LoanMDPParams.fico()
 
 
-def lend_above(mean: float):  # type: ignore[no-untyped-def]
+def lend_above(mean: float):  # type: ignore[no-untyped-def]  # a closure
     chances = []
     for group in SHORT.applicants:
         alpha, beta = group.beliefs.T

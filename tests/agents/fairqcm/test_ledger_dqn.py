@@ -147,11 +147,11 @@ def test_the_ledger_agent_with_the_published_settings_is_the_published_agent(pro
     ledger = DoughnutLedger() if doughnut else LoanLedger()
     rung = LedgerDQN(ElapsedTime(FullMemory(counts, encoding="counts")), ledger, recipe, seed=3)
     rung.online.copy_from(published.online)
-    rung.rng = OneStream(rung.rng, recipe.batch)  # type: ignore[assignment]
+    rung.rng = OneStream(rung.rng, recipe.batch)  # type: ignore[assignment]  # a recorder
     chosen: list[list[int]] = [[], []]
     for actions, learner in zip(chosen, (published, rung), strict=True):
         keep = learner._keep
-        learner._keep = lambda step, keep=keep, actions=actions: (  # type: ignore[method-assign]
+        learner._keep = lambda step, keep=keep, actions=actions: (  # type: ignore[method-assign]  # spied
             actions.append(int(step.actions[0])),
             keep(step),
         )

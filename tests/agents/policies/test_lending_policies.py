@@ -12,7 +12,6 @@ from longfair.agents.policies import (
     AcceptanceTable,
     EqualOpportunityOracle,
     constant_policy,
-    myopic_policy,
     threshold_policy,
 )
 from longfair.envs.lending import LendingParams
@@ -32,12 +31,6 @@ def test_thresholds_are_per_group() -> None:
     agent = threshold_policy((2, 1))
     decisions = [[agent.predict(observation(g, c))[0][0] for c in range(7)] for g in (0, 1)]
     assert decisions == [[0, 0, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1]]
-
-
-def test_myopic_lender_accepts_from_the_break_even_score() -> None:
-    np.testing.assert_array_equal(
-        myopic_policy(PARAMS.repay_probability).probability, threshold_policy((3, 3)).probability
-    )
 
 
 def test_constant_policy_accepts_its_share_and_rounds_when_deterministic() -> None:

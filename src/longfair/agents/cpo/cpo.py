@@ -55,11 +55,9 @@ from longfair.agents.learning.threads import one_thread
 from longfair.agents.ppo.f_ppo import ANY_GAPS, GAPS, WORLDS
 from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
+from longfair.arrays import Float32Array, FloatArray
 from longfair.errors import UsageError, near_misses
 from longfair.settings import Natural, validated
-
-FloatArray = NDArray[np.float64]
-Float32Array = NDArray[np.float32]
 
 
 class Report(NamedTuple):

@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from longfair.agents.cpo.networks import GaussianPolicy
-
-FloatArray = NDArray[np.float64]
+from longfair.arrays import FloatArray
 
 
 def fisher_product(

@@ -13,8 +13,6 @@ from torch import Tensor, nn
 from torch.distributions import Independent, Normal, kl_divergence
 from torch.nn.utils import parameters_to_vector
 
-FloatArray = NDArray[np.float64]
-
 
 class GaussianPolicy(nn.Module):
     """A diagonal Gaussian whose mean a network tells, and whose deviation is the same everywhere.

@@ -11,9 +11,7 @@ from torch import Tensor
 from torch.distributions import Independent, Normal
 
 from longfair.agents.cpo.networks import GaussianPolicy
-
-FloatArray = NDArray[np.float64]
-Float32Array = NDArray[np.float32]
+from longfair.arrays import Float32Array, FloatArray
 
 
 class Played(NamedTuple):

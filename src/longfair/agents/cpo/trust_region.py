@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
-FloatArray = NDArray[np.float64]
+from longfair.arrays import FloatArray
+
 Product = Callable[[FloatArray], FloatArray]
 """Multiplies a vector (P,) by the matrix H (P, P)."""
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from longfair.arrays import FloatArray, IntArray
 
 EVERYBODY, QUALIFIED = 0, 1
 """Over whom an average is taken: all applicants of a group, or those who start qualified."""

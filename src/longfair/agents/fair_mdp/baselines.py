@@ -21,14 +21,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.agents.fair_mdp.applicants import (
-    EVERYBODY,
-    QUALIFIED,
-    FloatArray,
-    LoanProblem,
-    Outcome,
-)
+from longfair.agents.fair_mdp.applicants import EVERYBODY, QUALIFIED, LoanProblem, Outcome
 from longfair.agents.fair_mdp.cross_entropy import Gaussians
+from longfair.arrays import FloatArray
 from longfair.settings import OneOf, validate
 
 WHO = {"dp": EVERYBODY, "eo": QUALIFIED}

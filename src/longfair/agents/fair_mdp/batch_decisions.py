@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, kron
 
-from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
+from longfair.agents.fair_mdp.model import SeparableMDP
 from longfair.agents.finite.problem import FiniteProblem
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Axes, Count, validated
 

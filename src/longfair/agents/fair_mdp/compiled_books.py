@@ -8,14 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from longfair.agents.fair_mdp.memory_q_learning import (
-    DENY,
-    LEND,
-    Applications,
-    IntArray,
-    Ledger,
-    Values,
-)
+from longfair.agents.fair_mdp.memory_q_learning import DENY, LEND, Applications, Ledger, Values
+from longfair.arrays import IntArray
 
 
 @njit(cache=True)

@@ -21,13 +21,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Count, NonNegative, OneOf, Range, Share, validate, validated
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Scores(NamedTuple):

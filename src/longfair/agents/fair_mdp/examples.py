@@ -13,8 +13,9 @@ from itertools import product
 import numpy as np
 from scipy.sparse import csr_array
 
-from longfair.agents.fair_mdp.model import FloatArray, SeparableMDP
+from longfair.agents.fair_mdp.model import SeparableMDP
 from longfair.agents.finite.problem import FiniteProblem, PolicyValue, deterministic, evaluate
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 
 MOST_POLICIES = 100_000

@@ -23,8 +23,9 @@ from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.vector import VectorEnv
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
@@ -37,10 +38,6 @@ from longfair.settings import (
     Share,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

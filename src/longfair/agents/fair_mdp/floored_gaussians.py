@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longfair.agents.fair_mdp.cross_entropy import FloatArray, Gaussians
+from longfair.agents.fair_mdp.cross_entropy import Gaussians
+from longfair.arrays import FloatArray
 
 FLOOR = 1e-5
 """What the code adds to a negative variance, and takes for the least standard deviation."""

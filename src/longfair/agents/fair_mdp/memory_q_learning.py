@@ -40,11 +40,11 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.applicants import LoanProblem
 from longfair.agents.learning import saving
 from longfair.agents.register import register
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
@@ -59,9 +59,6 @@ from longfair.settings import (
     validate,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 Memory = Literal["imagined", "real", "none"]
 """What an agent learns of the balance: every level from every step; the level that is; nothing."""

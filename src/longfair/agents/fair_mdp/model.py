@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import block_diag, csr_array
 
 from longfair.agents.finite.problem import (
@@ -40,11 +40,8 @@ from longfair.agents.finite.problem import (
     checked_rows,
     require_distribution,
 )
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def demographic_parity(mdp: SeparableMDP) -> FiniteProblem:
         continuation=csr_array(mdp.discount * mdp.transition),
         inflow=(1.0 - mdp.discount) * mdp.initial_distribution,
         reward=mdp.reward,
-        group_values=_per_member(mdp.individual_reward, mdp.group, mdp.group_share),
+        group_values=per_member(mdp.individual_reward, mdp.group, mdp.group_share),
     )
 
 
@@ -173,7 +170,7 @@ def equal_opportunity(mdp: SeparableMDP, qualified: ArrayLike) -> FiniteProblem:
             f"group {int(share.argmin())} has nobody who starts qualified: "
             "qualify a first state of every group"
         )
-    values = _per_member(mdp.individual_reward, mdp.group, share)
+    values = per_member(mdp.individual_reward, mdp.group, share)
     part = csr_array(mdp.discount * mdp.transition)
     return FiniteProblem(
         continuation=csr_array(block_diag([part, part], format="csr")),
@@ -183,7 +180,7 @@ def equal_opportunity(mdp: SeparableMDP, qualified: ArrayLike) -> FiniteProblem:
     )
 
 
-def _per_member(individual_reward: FloatArray, group: IntArray, share: FloatArray) -> FloatArray:
+def per_member(individual_reward: FloatArray, group: IntArray, share: FloatArray) -> FloatArray:
     """Divide individual rewards (S, A) by the probability of the group: (G, S, A)."""
     member = group == np.arange(len(share))[:, None]
     values: FloatArray = member[:, :, None] * individual_reward / share[:, None, None]

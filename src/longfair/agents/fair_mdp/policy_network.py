@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from longfair.agents.fair_mdp.applicants import Applicants, FloatArray, LoanProblem
+from longfair.agents.fair_mdp.applicants import Applicants, LoanProblem
 from longfair.agents.fair_mdp.cross_entropy import Gaussians
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import Count, validate
 

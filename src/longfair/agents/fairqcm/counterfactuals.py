@@ -20,12 +20,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.settings import Count, validate
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Occurrence(NamedTuple):

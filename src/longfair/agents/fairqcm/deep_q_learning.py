@@ -42,12 +42,13 @@ from torch import nn
 from longfair.agents.fairqcm.networks import ReluStack
 from longfair.agents.fairqcm.presets import Exploration
 from longfair.agents.fairqcm.recurrent_network import RecurrentStack
-from longfair.agents.fairqcm.replay import Float32Array, IntArray, Step
+from longfair.agents.fairqcm.replay import Step
 from longfair.agents.learning import saving
 from longfair.agents.learning.adam import Adam
 from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
 from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
+from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Natural, validated
 

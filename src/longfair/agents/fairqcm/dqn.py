@@ -17,16 +17,11 @@ from torch import nn
 from longfair.agents.fairqcm.deep_q_learning import DeepQLearning, Pace, View, sizes_of
 from longfair.agents.fairqcm.networks import ReluStack, orthogonal_start, relu_layers
 from longfair.agents.fairqcm.presets import Exploration, Learning
-from longfair.agents.fairqcm.replay import (
-    CounterfactualReplayBuffer,
-    Float32Array,
-    Imagination,
-    IntArray,
-    Step,
-)
+from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer, Imagination, Step
 from longfair.agents.learning.seeding import NetworkSeed
 from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
+from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
 from longfair.settings import validated
 

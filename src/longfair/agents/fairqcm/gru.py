@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Float32Array = NDArray[np.float32]
+from longfair.arrays import Float32Array
 
 
 class Run(NamedTuple):

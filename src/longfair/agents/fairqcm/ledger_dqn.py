@@ -23,20 +23,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from longfair.agents.fairqcm.deep_q_learning import DeepQLearning, Pace
-from longfair.agents.fairqcm.ledgers import (
-    LEDGERS,
-    BoolArray,
-    Float32Array,
-    IntArray,
-    Ledger,
-    Situation,
-)
+from longfair.agents.fairqcm.ledgers import LEDGERS, Ledger, Situation
 from longfair.agents.fairqcm.networks import ReluStack, ReluValues, orthogonal_start, relu_layers
 from longfair.agents.fairqcm.presets import Recipe
 from longfair.agents.fairqcm.replay import Step
 from longfair.agents.learning.seeding import NetworkSeed
 from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
+from longfair.arrays import BoolArray, Float32Array, IntArray
 from longfair.errors import UsageError
 from longfair.settings import validated
 

@@ -30,13 +30,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Count, Range, validate
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-Float32Array = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 
 _NAMES_OF_RULES = {"length": "episode_length"}
 """What environments call a number of a ledger, where they call it otherwise."""

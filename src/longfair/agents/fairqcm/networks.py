@@ -13,13 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from torch import nn
 
 from longfair.agents.learning.flat import FlatParameters
+from longfair.arrays import Float32Array, IntArray
 
-Float32Array = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 Layer = tuple[Float32Array, Float32Array]
 """Weight (after, before) and bias (after,)."""
 

@@ -42,18 +42,15 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from gymnasium import Env
 from gymnasium.vector import VectorEnv
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.learning import saving
 from longfair.agents.learning.observations import observations
 from longfair.agents.register import register
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Give, Natural, Only, Seed, validated
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 
 _SILENT = "a compiled loop reports nothing before it ends"
 

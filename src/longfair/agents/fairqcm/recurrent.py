@@ -18,10 +18,10 @@ from longfair.agents.fairqcm.dqn import FairDQN, first_of_two
 from longfair.agents.fairqcm.networks import relu_layers, unit_row_start
 from longfair.agents.fairqcm.presets import LEARNING, Exploration, Learning
 from longfair.agents.fairqcm.recurrent_network import RecurrentLayers, RecurrentStack
-from longfair.agents.fairqcm.replay import Float32Array, IntArray
 from longfair.agents.learning.seeding import NetworkSeed
 from longfair.agents.learning.spaces import Learned
 from longfair.agents.register import register
+from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Count, OneOf, validated
 

@@ -8,14 +8,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from longfair.agents.fairqcm import gru
-from longfair.agents.fairqcm.networks import (
-    Float32Array,
-    IntArray,
-    SharedParameters,
-    error_slope,
-    rectified,
-    relu_backward,
-)
+from longfair.agents.fairqcm.networks import SharedParameters, error_slope, rectified, relu_backward
+from longfair.arrays import Float32Array, IntArray
 
 
 class RecurrentLayers(nn.Module):

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.fairqcm.counterfactuals import Counterfactuals, Occurrence
+from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
-
-Float32Array = NDArray[np.float32]
-IntArray = NDArray[np.int64]
 
 
 class Memory(Protocol):

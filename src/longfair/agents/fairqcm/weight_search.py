@@ -22,9 +22,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from longfair.agents.fairqcm.ledgers import FloatArray, IntArray, Ledger
+from longfair.agents.fairqcm.ledgers import Ledger
 from longfair.agents.fairqcm.presets import WeightSearch
 from longfair.agents.learning.spaces import Batch
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Natural, Seed, validated
 

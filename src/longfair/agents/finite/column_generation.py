@@ -27,8 +27,6 @@ from longfair.agents.finite.dynamic_programs import best_actions
 from longfair.agents.finite.linear_program import optimum
 from longfair.agents.finite.problem import (
     FiniteProblem,
-    FloatArray,
-    IntArray,
     PolicyValue,
     deterministic,
     evaluate,
@@ -39,6 +37,7 @@ from longfair.agents.finite.solution import (
     NoFairPolicyError,
     solution,
 )
+from longfair.arrays import FloatArray, IntArray
 from longfair.settings import NonNegative, validated
 
 _ROUNDING = 1e-11

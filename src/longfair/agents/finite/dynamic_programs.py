@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from longfair.agents.finite.linear_systems import fixed_point, require_end
-from longfair.agents.finite.problem import (
-    FiniteProblem,
-    FloatArray,
-    IntArray,
-    deterministic,
-    policy_rows,
-)
+from longfair.agents.finite.problem import FiniteProblem, deterministic, policy_rows
+from longfair.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-12
 """Relative gains below this are rounding errors."""

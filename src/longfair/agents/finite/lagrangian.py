@@ -29,8 +29,6 @@ import numpy as np
 from longfair.agents.finite.dynamic_programs import best_actions
 from longfair.agents.finite.problem import (
     FiniteProblem,
-    FloatArray,
-    IntArray,
     PolicyValue,
     deterministic,
     evaluate,
@@ -41,6 +39,7 @@ from longfair.agents.finite.solution import (
     NoFairPolicyError,
     solution,
 )
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import NonNegative, Range, validated
 

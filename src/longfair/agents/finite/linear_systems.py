@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_FACTORISED = 5000
 """Systems with more unknowns are iterated: their factors could fill the memory."""

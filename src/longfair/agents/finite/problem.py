@@ -61,10 +61,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array, issparse
 
 from longfair.agents.finite.linear_systems import fixed_point, require_end
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Count, Discount, Probability, shortened, validated
 
@@ -73,8 +74,6 @@ if TYPE_CHECKING:
     from longfair.agents.finite.lagrangian import Frontier
     from longfair.agents.finite.solution import FairSolution
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 ROUNDING = 1e-9
 """By how much probabilities may miss one."""

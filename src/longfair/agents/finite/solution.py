@@ -6,14 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longfair.agents.finite.problem import (
-    FiniteProblem,
-    FloatArray,
-    IntArray,
-    PolicyValue,
-    occupancy,
-    value_of,
-)
+from longfair.agents.finite.problem import FiniteProblem, PolicyValue, occupancy, value_of
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
 
 SMALLEST_OCCUPANCY = 1e-9

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import softmax
 
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy, Gaussians, Scores, search
-from longfair.agents.finite.problem import FiniteProblem, FloatArray
+from longfair.agents.finite.problem import FiniteProblem
 from longfair.agents.finite.solution import FairSolution, NoFairPolicyError, solution
+from longfair.arrays import FloatArray
 from longfair.settings import NonNegative, validated
 
 

@@ -1,4 +1,4 @@
-r"""Adam, the one optimiser of all learning agents, on plain arrays.
+r"""Adam, the optimiser of learning agents, on plain arrays.
 
 .. math::
 
@@ -8,7 +8,9 @@ r"""Adam, the one optimiser of all learning agents, on plain arrays.
     \frac{m}{\sqrt{v} / \sqrt{1 - \beta_2^n} + \epsilon} .
 
 torch's own takes ten times as long for the few thousand parameters of these networks, most of it
-for bookkeeping. Tests hold it against torch's.
+for bookkeeping. Tests hold it against torch's. Two others use torch's: the features that L-UCBFair
+learns beforehand (`longfair.agents.ucbfair.offline_features`), and R-TD3, which is
+Stable-Baselines3's TD3.
 """
 
 from __future__ import annotations
@@ -18,12 +20,10 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from longfair.agents.learning.memory import rows_apart
+from longfair.arrays import Float32Array
 from longfair.errors import UsageError
-
-Float32Array = NDArray[np.float32]
 
 
 class Adam:

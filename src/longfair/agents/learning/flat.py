@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from longfair.agents.learning.memory import rows_apart
-
-Float32Array = NDArray[np.float32]
+from longfair.arrays import Float32Array
 
 
 class FlatParameters:

@@ -38,7 +38,6 @@ from longfair.agents.policies.lending import (
     AcceptanceTable,
     applicants,
     constant_policy,
-    myopic_policy,
     threshold_policy,
 )
 from longfair.agents.policies.policy import Policy
@@ -70,6 +69,5 @@ __all__ = [
     "VaccinationLottery",
     "applicants",
     "constant_policy",
-    "myopic_policy",
     "threshold_policy",
 ]

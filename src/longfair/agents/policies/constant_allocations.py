@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.metrics.benefit import benefit_rate, bias
 
-FloatArray = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 

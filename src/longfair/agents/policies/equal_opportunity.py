@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.policies.lending import applicants
 from longfair.agents.policies.policy import Policy
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Length,
@@ -29,8 +30,6 @@ from longfair.settings import (
     require_distribution,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
 
 
 class EqualOpportunityOracle(Policy):

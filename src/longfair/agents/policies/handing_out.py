@@ -16,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.policies.policy import Policy
+from longfair.arrays import BoolArray, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Count, Length, Natural, Range, Seed, validated
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class AllocationPolicy(Policy):

@@ -14,7 +14,6 @@ from longfair.settings import (
     Count,
     Length,
     Natural,
-    NonNegative,
     Probability,
     Range,
     Seed,
@@ -83,16 +82,3 @@ def constant_policy(
 ) -> AcceptanceTable:
     """Accept everybody with the same probability."""
     return AcceptanceTable(np.full((groups, scores), chance), seed)
-
-
-@validated
-def myopic_policy(
-    repay_probability: Annotated[Sequence[Probability], Length(1)],
-    groups: Count = 2,
-    gain: NonNegative = 1.0,
-    loss: NonNegative = 1.0,
-) -> AcceptanceTable:
-    """Accept whoever brings an expected profit now, whatever it does to the scores later."""
-    repay = np.asarray(repay_probability)
-    profitable = repay * gain - (1.0 - repay) * loss >= 0
-    return AcceptanceTable(np.tile(profitable, (groups, 1)))

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from longfair.agents.learning.adam import Adam
 from longfair.agents.policies.notions import NOTIONS, Notion
 from longfair.agents.policies.policy import Policy
+from longfair.arrays import FloatArray
 from longfair.settings import (
     Count,
     Length,
@@ -37,8 +38,6 @@ from longfair.settings import (
     validate,
     validated,
 )
-
-FloatArray = NDArray[np.float64]
 
 _BLOCK = 2_000_000
 """Pairs of state and action looked at together; more would leave the processor's cache and memory.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from longfair.agents.ppo.strategy import FloatArray, standardised
+from longfair.agents.ppo.strategy import standardised
+from longfair.arrays import FloatArray
 
 if TYPE_CHECKING:
     from torch import Tensor

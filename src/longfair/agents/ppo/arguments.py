@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import gymnasium
+import numpy as np
 from gymnasium import Env
 from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
@@ -175,6 +177,42 @@ def rollout_steps(env: VecEnv | None, n_steps: int | None, whole_episodes: bool)
             "leave n_steps away, or say whole_episodes=False"
         )
     return n_steps
+
+
+def episode_steps(env: VecEnv) -> NDArray[np.int64] | None:
+    """Return the steps of the episodes that go on in the first copies (M,); None if not told."""
+    steps = register.attribute(env, "episode_steps", None)
+    return None if steps is None else np.array(steps, np.int64)
+
+
+def require_single_steps(
+    env: VecEnv, before: NDArray[np.int64] | None, dones: NDArray[np.bool_]
+) -> None:
+    """Refuse wrappers that take several steps in one: all but one would lose supply and demand.
+
+    Parameters
+    ----------
+    env
+        After one step.
+    before
+        What `episode_steps` was before it.
+    dones
+        (N,): whose episode ended with it.
+
+    Raises
+    ------
+    UsageError
+        If it was not one step of the environment below all wrappers.
+    """
+    after = episode_steps(env)
+    if before is None or after is None:
+        return
+    taken = (after - before)[~dones[: len(after)]]
+    if (taken != 1).any():
+        raise UsageError(
+            f"a step takes {taken[taken != 1][0]} steps of the environment below its wrappers, and "
+            "supply and demand are told of one: leave away the wrapper that skips or repeats steps"
+        )
 
 
 def require_minibatches(samples: int, batch_size: int) -> None:

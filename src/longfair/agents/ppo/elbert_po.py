@@ -24,14 +24,13 @@ from numpy.typing import NDArray
 
 from longfair.agents.ppo.strategy import Plan, Rollout, Strategy, standardised, supply_and_demand
 from longfair.agents.register import FAIR_PPO, Style, register
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics.benefit import squared_bias_gradient
 from longfair.settings import NonNegative, OneOf, Positive
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-FloatArray = NDArray[np.float64]
 
 
 @register(

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from longfair.agents.ppo.advantage_terms import level_and_increase, with_terms
-from longfair.agents.ppo.strategy import FloatArray, Plan, Rollout, Strategy
+from longfair.agents.ppo.strategy import Plan, Rollout, Strategy
 from longfair.agents.register import FAIR_PPO, register
+from longfair.arrays import FloatArray
 from longfair.settings import NonNegative
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, Unpack
@@ -31,9 +31,11 @@ from longfair.agents.ppo.arguments import (
     Inherited,
     Layers,
     Rate,
+    episode_steps,
     require_environment,
     require_minibatches,
     require_rates,
+    require_single_steps,
     rollout_steps,
     vectorised,
 )
@@ -178,7 +180,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         self._restore_environment(env)
         callback.on_rollout_start()
         if self.whole_episodes:
-            self._last_obs = env.reset()  # type: ignore[assignment]
+            self._last_obs = env.reset()  # type: ignore[assignment]  # declared as None before it
             self._last_episode_starts = np.ones(env.num_envs, dtype=bool)
         if self.whole_episodes or self._info is None or self.num_timesteps == 0:
             self._info = _info_of_reset(env, self.strategy)
@@ -186,6 +188,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         rollout = self.num_timesteps // (n_rollout_steps * env.num_envs)
         bounds = self.action_space if isinstance(self.action_space, spaces.Box) else None
         finals: list[tuple[int, NDArray[np.bool_], NDArray[Any]]] = []
+        steps_before = episode_steps(env)
         for step in range(n_rollout_steps):
             observation: Any = self._last_obs
             output = actor.output(observation)
@@ -204,7 +207,10 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             rollout_buffer.record(observation, actions, rewards, starts, supply, demand, self._info)
             if self.bootstrap_truncated and dones.any():
                 finals.append((step, *_truncated_finals(infos, dones, observation)))
-            self._last_obs, self._last_episode_starts = new_observation, dones  # type: ignore[assignment]
+            self._last_obs = new_observation  # type: ignore[assignment]  # never a tuple here
+            self._last_episode_starts = dones
+            if step == 0:
+                require_single_steps(env, steps_before, dones)
         self._check_finite(rollout_buffer)
         self._compute_advantages(rollout_buffer, finals)
         callback.update_locals(locals())
@@ -213,6 +219,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         return True
 
     def _check_finite(self, buffer: SignalRolloutBuffer) -> None:
+        _require_finite("observation", buffer.observations)
+        _require_finite("observation", np.asarray(self._last_obs)[None], "at the rollout's end")
         _require_finite("reward", buffer.rewards)
         signals = {"supply": buffer.supply, "demand": buffer.demand}
         for name, array in (signals | buffer.info).items():
@@ -661,8 +669,8 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         state, self._environment_state = self._environment_state, None
         if isinstance(state, np.ndarray):
             for actions in state:
-                # Both are declared as None before the first reset, and narrower than what comes.
-                self._last_obs, _, self._last_episode_starts, infos = env.step(actions)  # type: ignore[assignment]
+                observation, _, self._last_episode_starts, infos = env.step(actions)
+                self._last_obs = observation  # type: ignore[assignment]  # never a tuple here
                 self._info = needed(infos, self.strategy, self.strategy.needs)
         elif state is not None:
             saving.restore_generator(_generator_of(env), state)
@@ -714,7 +722,7 @@ def needed(infos: Any, strategy: Strategy, names: tuple[str, ...]) -> dict[str, 
             raise not_told(strategy, name, given)
     if arrays is not None:
         return {name: np.array(arrays[name]) for name in names}
-    return {name: np.stack([info[name] for info in infos]) for name in names}
+    return {name: _stacked(infos, name) for name in names}
 
 
 def _info_of_reset(env: VecEnv, strategy: Strategy) -> dict[str, NDArray[Any]]:
@@ -743,11 +751,33 @@ def group_signals(infos: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
     Reads the batch arrays where the environment keeps them (`infos.arrays`), and stacks the
     dictionaries of single environments otherwise.
+
+    Raises
+    ------
+    UsageError
+        If the infos lack one of them.
     """
     arrays = getattr(infos, "arrays", None)
-    if arrays is not None:
-        return arrays["supply"], arrays["demand"]
-    return np.stack([i["supply"] for i in infos]), np.stack([i["demand"] for i in infos])
+    if arrays is None:
+        return _stacked(infos, "supply"), _stacked(infos, "demand")
+    for name in ("supply", "demand"):
+        if name not in arrays:
+            raise _lacking(name)
+    return arrays["supply"], arrays["demand"]
+
+
+def _stacked(infos: Sequence[Mapping[str, Any]], name: str) -> NDArray[Any]:
+    """Return what the infos of all copies have under a name (N, ...)."""
+    if not all(name in info for info in infos):
+        raise _lacking(name)
+    return np.stack([info[name] for info in infos])
+
+
+def _lacking(name: str) -> UsageError:
+    return UsageError(
+        f"the info of a step has no {name!r}: every environment of longfair gives it, so leave "
+        "away the wrapper that drops it, or have an environment of your own give it in every step"
+    )
 
 
 def _truncated_finals(

@@ -15,9 +15,8 @@ from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor
 
 from longfair.agents.ppo.compiled_update import Batch
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-
-FloatArray = NDArray[np.float64]
 
 
 class Samples(NamedTuple):

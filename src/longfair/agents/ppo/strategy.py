@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.ppo.parameters import finite
 from longfair.agents.register import FAIR_PPO, Style, register
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError, near_misses
 from longfair.settings import shortened, validate
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from longfair.agents.learning.actor import Actor
 
-FloatArray = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
 
 NOTHING: Arrays = MappingProxyType({})

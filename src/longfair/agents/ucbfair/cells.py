@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.settings import Count, validated
-
-FloatArray = NDArray[np.float64]
 
 
 class Cells:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longfair.agents.ucbfair.cells import Cells
-
-FloatArray = NDArray[np.float64]
+from longfair.arrays import FloatArray
 
 
 class OwnDraws:

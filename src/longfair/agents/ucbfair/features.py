@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import Axes, Count, Length, Positive, checked, shortened, validated
-
-FloatArray = NDArray[np.float64]
 
 LARGEST = 1e6
 """Absolute value that no feature may exceed. The theory bounds a feature vector's norm by 1; this

@@ -47,10 +47,9 @@ from longfair.agents.ucbfair.features import (
 )
 from longfair.agents.ucbfair.memory import MEMORIES, Episodes, Estimates
 from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import Give, Natural, Range, Seed, checked, validated
-
-FloatArray = NDArray[np.float64]
 
 Callback = Callable[[Any], bool | None]
 

@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from longfair.agents.ucbfair.cells import Cells
 from longfair.agents.ucbfair.features import Features, require_bounded
 from longfair.agents.ucbfair.settings import LUCBFairSettings
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-
-FloatArray = NDArray[np.float64]
 
 ANEW = 100
 """Episodes after which inverses are worked out anew, so that rounding does not add up."""

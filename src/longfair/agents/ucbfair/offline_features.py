@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from longfair.agents.policies.notions import NOTIONS, Notion
 from longfair.agents.ucbfair.features import LearnedFeatures
+from longfair.arrays import FloatArray
 from longfair.settings import Count, Positive, validate
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,9 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 
+from longfair.arrays import BoolArray, FloatArray
 from longfair.compiling import njit
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    Restart,
-    Transition,
-    action_array,
-)
+from longfair.envs.vector import FairVectorEnv, Restart, Transition, action_array
 from longfair.errors import UsageError
 from longfair.settings import (
     Count,

@@ -20,15 +20,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.compiling import njit
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.errors import UsageError, near_misses
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 LARGEST_TABLE = 50_000_000
 """Tables with more entries than this are refused: they would not fit a laptop."""

@@ -24,6 +24,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
@@ -38,7 +39,6 @@ from longfair.settings import (
     validated,
 )
 
-FloatArray = NDArray[np.float64]
 Presence = Annotated[Sequence[Probability], Length(1)]
 """(P,): probability that each person is there."""
 

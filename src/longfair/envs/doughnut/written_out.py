@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
+from longfair.arrays import IntArray
 from longfair.envs.doughnut.params import DoughnutParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
-from longfair.envs.vector import IntArray
 from longfair.settings import EpisodeLength, validated
 
 

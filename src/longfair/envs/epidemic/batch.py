@@ -13,15 +13,8 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    IntArray,
-    Restart,
-    Transition,
-    checked_discrete,
-)
+from longfair.arrays import BoolArray, FloatArray, IntArray
+from longfair.envs.vector import FairVectorEnv, Restart, Transition, checked_discrete
 from longfair.errors import UsageError
 from longfair.settings import (
     Count,

@@ -9,16 +9,9 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.compiling import njit
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    IntArray,
-    Restart,
-    Transition,
-    checked_discrete,
-)
+from longfair.envs.vector import FairVectorEnv, Restart, Transition, checked_discrete
 from longfair.settings import (
     Count,
     EpisodeLength,

@@ -8,18 +8,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.envs.loan_mdp.params import LoanMDPParams
 from longfair.envs.loan_mdp.written_out import tabular
 from longfair.envs.tabular import TabularModel
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    IntArray,
-    Restart,
-    Transition,
-)
+from longfair.envs.vector import FairVectorEnv, Restart, Transition
 from longfair.settings import Count, validated
 
 if TYPE_CHECKING:

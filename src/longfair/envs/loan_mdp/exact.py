@@ -27,14 +27,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.compiling import njit
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.errors import UsageError
 from longfair.settings import Axes, Count, Range, require_length, validated
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 EVERYBODY, QUALIFIED = 0, 1
 """Over whom an average is taken: all applicants of a group, or those who start qualified."""

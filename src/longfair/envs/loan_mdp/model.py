@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.loan_mdp.params import LoanMDPParams
-from longfair.envs.vector import (
-    FloatArray,
-    IntArray,
-)
 from longfair.settings import validated
 
 

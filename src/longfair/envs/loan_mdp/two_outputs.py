@@ -24,15 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import FloatArray
 from longfair.compiling import njit
-from longfair.envs.loan_mdp.exact import (
-    FIRST,
-    PROFIT,
-    Applicants,
-    FloatArray,
-    LoanProblem,
-    Outcome,
-)
+from longfair.envs.loan_mdp.exact import FIRST, PROFIT, Applicants, LoanProblem, Outcome
 from longfair.errors import UsageError
 from longfair.settings import require_length, validated
 

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.loan_mdp.model import LoanModel
 from longfair.envs.loan_mdp.params import LoanMDPParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
-from longfair.envs.vector import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-)
 from longfair.settings import EpisodeLength, validated
 
 if TYPE_CHECKING:

@@ -8,19 +8,13 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.bits import bit_table
 from longfair.envs.loan_pool.exact import PairedLoanPool
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.envs.loan_pool.written_out import tabular
 from longfair.envs.tabular import TabularModel
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    IntArray,
-    Restart,
-    Transition,
-)
+from longfair.envs.vector import FairVectorEnv, Restart, Transition
 from longfair.settings import Count, validated
 
 

@@ -27,13 +27,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.errors import UsageError
 from longfair.settings import Axes, Count, checked, validate, validated
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.loan_pool.params import LoanPoolParams
 from longfair.envs.parameters import chosen_params
 from longfair.envs.tabular import TabularModel, require_small
-from longfair.envs.vector import (
-    FloatArray,
-    IntArray,
-)
 from longfair.errors import UsageError
 from longfair.settings import EpisodeLength, validated
 

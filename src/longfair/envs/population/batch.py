@@ -10,17 +10,11 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
+from longfair.arrays import BoolArray, FloatArray
 from longfair.envs.parameters import named_preset
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS, FitnessTable, PopulationParams
-from longfair.envs.vector import (
-    BoolArray,
-    FairVectorEnv,
-    FloatArray,
-    Restart,
-    Transition,
-    action_array,
-)
+from longfair.envs.vector import FairVectorEnv, Restart, Transition, action_array
 from longfair.errors import UsageError
 from longfair.settings import Count, validated
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.compiling import njit
-
-FloatArray = NDArray[np.float64]
 
 
 class Tables(NamedTuple):

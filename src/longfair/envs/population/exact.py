@@ -31,10 +31,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import FloatArray
 from longfair.envs.population.compiled import Tables, back_up
 from longfair.envs.population.model import DISPARITIES, Outcome, PopulationModel, by_group
 from longfair.envs.population.params import GROUPS, PopulationParams, Rows
-from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Axes,

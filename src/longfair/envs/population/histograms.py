@@ -9,9 +9,10 @@ from gymnasium.spaces import Box
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.envs.population.model import PopulationModel
 from longfair.envs.population.params import GROUPS
-from longfair.envs.vector import Batch, FloatArray
+from longfair.envs.vector import Batch
 from longfair.envs.wrappers import Recoded
 from longfair.errors import UsageError
 from longfair.settings import Count, validated

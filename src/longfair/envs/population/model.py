@@ -11,8 +11,8 @@ from typing import Annotated, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.envs.population.params import GROUPS, SCORES, PopulationParams
-from longfair.envs.vector import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import OneOf, checked, shortened, validated
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.envs.vector import FloatArray
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.settings import (
     Axes,

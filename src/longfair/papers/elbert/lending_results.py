@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from longfair.agents.evaluation import EpisodeTotals, acting, play_episodes
 from longfair.agents.policies import applicants
+from longfair.arrays import FloatArray
 from longfair.figures import Figure, LineStyle, group_rates
 from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE
 from longfair.metrics.benefit import benefit_rate, bias
@@ -27,8 +28,6 @@ from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import two_seeds
 from longfair.runs import tidy
 from longfair.runs.statistics import estimate
-
-FloatArray = NDArray[np.float64]
 
 POSTER: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "reward": {

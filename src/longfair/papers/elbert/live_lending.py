@@ -19,12 +19,12 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from longfair.agents.policies.lending import applicants
+from longfair.arrays import FloatArray
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.figures import Figure, line_chart
 from longfair.metrics import benefit_rate, bias
 from longfair.settings import Range, checked
 
-FloatArray = NDArray[np.float64]
 Pair = tuple[Annotated[int, Range(0, 7)], Annotated[int, Range(0, 7)]]
 
 PARAMS = LendingParams.elbert_evaluation()

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import binomtest
 
+from longfair.arrays import FloatArray
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
@@ -26,8 +26,6 @@ from longfair.runs.experiment import Experiment
 from longfair.runs.statistics import Estimate, estimate
 from longfair.runs.tidy import ARM, ArmName, curve, final, in_order, of_arm
 from longfair.runs.verdicts import Verdict
-
-FloatArray = NDArray[np.float64]
 
 POSTER: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "infectious-harder": {

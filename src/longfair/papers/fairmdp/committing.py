@@ -11,7 +11,8 @@ import numpy as np
 
 from longfair.agents.fair_mdp.explore_then_commit import estimate_strangers, explore
 from longfair.agents.finite import lagrangian
-from longfair.agents.finite.problem import FiniteProblem, FloatArray, IntArray
+from longfair.agents.finite.problem import FiniteProblem
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.papers.fairmdp.exploration import COIN
 from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
 
-from longfair.agents.fair_mdp.model import FloatArray, demographic_parity, equal_opportunity
+from longfair.agents.fair_mdp.model import demographic_parity, equal_opportunity
 from longfair.agents.finite import lagrangian, linear_program
 from longfair.agents.finite.dynamic_programs import best_actions
 from longfair.agents.finite.lagrangian import Frontier
 from longfair.agents.finite.problem import FiniteProblem, value_of
 from longfair.agents.finite.solution import FairSolution
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.papers.fairmdp.loans import (
     LoanEpisode,

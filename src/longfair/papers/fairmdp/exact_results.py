@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from longfair.agents.fair_mdp.examples import deterministic_policies
-from longfair.agents.fair_mdp.model import FloatArray
 from longfair.agents.finite import linear_program
 from longfair.agents.finite.lagrangian import frontier
 from longfair.agents.finite.problem import FiniteProblem, PolicyValue, occupancy
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.figures import Figure, LineStyle, learning_curves, line_chart
 from longfair.figures.style import BLACK, BLUE

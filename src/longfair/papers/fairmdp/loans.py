@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import block_diag, csr_array
 
-from longfair.agents.fair_mdp.model import BoolArray, FloatArray, IntArray, SeparableMDP
+from longfair.agents.fair_mdp.model import SeparableMDP, per_member
 from longfair.agents.finite.problem import FiniteProblem, occupancy
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel, tabular
 from longfair.envs.loan_mdp.exact import LoanProblem
 from longfair.envs.tabular import TabularModel
@@ -79,12 +80,12 @@ class LoanEpisode:
                 continuation=self.transition,
                 inflow=self.initial_distribution,
                 reward=reward,
-                group_values=_per_member(lent, group, share),
+                group_values=per_member(lent, group, share),
                 stages=self.stages,
             )
         starts = self.initial_distribution * np.stack([~self.qualified, self.qualified])
         share = np.bincount(group, weights=starts[1]).astype(np.float64)
-        values = _per_member(lent, group, share)
+        values = per_member(lent, group, share)
         double = FiniteProblem(
             continuation=csr_array(block_diag([self.transition] * 2, format="csr")),
             inflow=starts.ravel(),
@@ -227,9 +228,3 @@ def measures(episode: LoanEpisode, lending: ArrayLike) -> dict[str, float]:
         loans = np.bincount(group, weights=weight * visited[notion][:, 1])
         found[name] = float(np.ptp(loans / np.bincount(group, weights=starts[notion])))
     return found
-
-
-def _per_member(individual: FloatArray, group: IntArray, share: FloatArray) -> FloatArray:
-    member = group == np.arange(len(share))[:, None]
-    values: FloatArray = member[:, :, None] * individual / share[:, None, None]
-    return values

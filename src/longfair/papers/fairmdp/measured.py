@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp.exact import EVERYBODY, QUALIFIED, Outcome
-
-FloatArray = NDArray[np.float64]
 
 ALL_GROUPS = -1
 

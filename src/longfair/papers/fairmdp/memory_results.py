@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from longfair.agents.fair_mdp.memory_q_learning import MemoryQLearning
-from longfair.agents.fair_mdp.model import FloatArray
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.figures import Figure, LineStyle, Words, drawing
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from longfair.agents.finite import lagrangian
-from longfair.agents.finite.problem import FloatArray
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams, LoanModel
 from longfair.envs.loan_mdp.exact import LoanProblem, evaluate
 from longfair.papers.fairmdp.committing import true_episode, true_problem

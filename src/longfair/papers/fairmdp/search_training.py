@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from longfair.agents.fair_mdp.baselines import ConstantPolicy
-from longfair.agents.fair_mdp.cross_entropy import FloatArray, Generation, Scores, search
+from longfair.agents.fair_mdp.cross_entropy import Generation, Scores, search
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
 from longfair.agents.fair_mdp.softmax_network import SoftmaxNetwork
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp.exact import EVERYBODY, Outcome, evaluate, roll_out
 from longfair.envs.loan_mdp.two_outputs import evaluate_outputs
 from longfair.papers.fairmdp.loans import loan_problem

@@ -6,13 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 from longfair.agents.fair_mdp.baselines import ConstantPolicy, Constraint
-from longfair.agents.fair_mdp.cross_entropy import (
-    CrossEntropy,
-    FloatArray,
-    required_rollouts,
-    required_steps,
-)
+from longfair.agents.fair_mdp.cross_entropy import CrossEntropy, required_rollouts, required_steps
 from longfair.agents.fair_mdp.policy_network import PolicyNetwork
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.settings import NonNegative, OneOf, Probability, Share, validate
 

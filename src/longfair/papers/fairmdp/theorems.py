@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 from longfair.agents.fair_mdp.batch_decisions import batch_problem
 from longfair.agents.fair_mdp.cross_entropy import required_rollouts
 from longfair.agents.fair_mdp.explore_then_commit import value_error
-from longfair.agents.fair_mdp.model import FloatArray, SeparableMDP, demographic_parity
+from longfair.agents.fair_mdp.model import SeparableMDP, demographic_parity
 from longfair.agents.finite import lagrangian, linear_program
 from longfair.agents.finite.problem import FiniteProblem, evaluate
+from longfair.arrays import FloatArray
 from longfair.envs.loan_mdp import LoanMDPParams
 from longfair.envs.loan_mdp.exact import roll_out
 from longfair.papers.fairmdp import exact

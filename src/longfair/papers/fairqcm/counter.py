@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.metrics.memory_fairness import received_by
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 PEOPLE = 2
 STATES = 2**PEOPLE

@@ -18,6 +18,7 @@ from longfair.agents.policies import (
     Rotation,
     SomebodyThereAtRandom,
 )
+from longfair.arrays import FloatArray
 from longfair.envs.doughnut import DoughnutParams
 from longfair.metrics.memory_fairness import (
     Automaton,
@@ -36,7 +37,6 @@ from longfair.papers.fairqcm.checks import (
     counts_and_clock,
     two_monthly_scheme,
 )
-from longfair.papers.fairqcm.counter import FloatArray
 from longfair.papers.fairqcm.memory_checks import STATUSES, automata_of
 
 _PEOPLE = len(DoughnutParams.tabular().presence_probability)

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.papers import protocol as shared
 from longfair.papers.protocol import Act, Evaluation
 from longfair.runs.experiment import protocol
-
-FloatArray = NDArray[np.float64]
 
 BIN = 10
 """Evaluation episodes that one point of a learning curve averages, as in the authors' plots."""

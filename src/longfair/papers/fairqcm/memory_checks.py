@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.metrics.memory_fairness import (
     Automaton,
     MemoryAugmentation,
@@ -30,7 +31,6 @@ from longfair.metrics.memory_fairness import (
     same_language,
 )
 from longfair.papers.fairqcm import counter
-from longfair.papers.fairqcm.counter import FloatArray, IntArray
 from longfair.runs.claims import CheckResult
 
 CAP = 2

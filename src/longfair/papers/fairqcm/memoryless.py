@@ -23,16 +23,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longfair.agents.finite import FiniteProblem
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.doughnut import DoughnutParams, tabular
 from longfair.envs.doughnut.exact import controller_score, memoryless, somebody_there_at_random
 from longfair.errors import UsageError
 from longfair.runs.claims import CheckResult
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LARGEST_CROWD = 5
 """Beyond it the ways to share grow too many to be gone through."""

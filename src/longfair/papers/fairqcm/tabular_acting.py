@@ -6,15 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.doughnut.compiled import TIE
 from longfair.papers.protocol import Act
 from longfair.papers.setting import Setting, Wrapper
 from longfair.papers.untrained import params
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def acting(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longfair.agents.finite import FiniteHorizonSolution, FiniteProblem
+from longfair.arrays import FloatArray
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import tabular as written_out
 from longfair.envs.tabular import TabularModel
-
-FloatArray = NDArray[np.float64]
 
 
 class ExactValues:

@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
 
 from longfair.agents.evaluation import acting
 from longfair.agents.fairqcm.q_learning import EpisodeScores
+from longfair.arrays import FloatArray
 from longfair.papers.fairqcm.tabular_exact import ExactValues
 from longfair.papers.protocol import Act, Evaluation, two_seeds
 from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
 from longfair.runs.tables import rows
-
-FloatArray = NDArray[np.float64]
 
 LAST_EPISODES = 100
 """Evaluation episodes at the end of training over which a final value is a mean."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from longfair.agents.fairqcm.q_learning import TabularQLearning
+from longfair.arrays import FloatArray
 from longfair.papers.fairqcm.tabular_acting import acting
 from longfair.papers.protocol import Snapshots, two_seeds
 from longfair.papers.setting import Setting
-
-FloatArray = NDArray[np.float64]
 
 
 def train_evaluated(setting: Setting, seed: int, run: int) -> Snapshots:

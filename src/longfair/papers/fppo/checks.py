@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.envs.lending import LendingParams
 from longfair.metrics.distances import cloud_distance, score_distance, sorted_count_distance
 from longfair.metrics.sinkhorn import sinkhorn_distance
 from longfair.runs.claims import CheckResult
-
-FloatArray = NDArray[np.float64]
 
 SCORES = 7
 DRAWS = 2000

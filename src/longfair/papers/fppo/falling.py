@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.protocol import Evaluation, train_and_evaluate
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from longfair.papers.setting import Setting
     from longfair.runs.checkpoints import Checkpoint
 
-FloatArray = NDArray[np.float64]
 
 TOLD = ("flips", "loans", "profit", "share_reward", "share_penalty", "share_bonus")
 """What is told of a rollout, beside the chances of both groups."""

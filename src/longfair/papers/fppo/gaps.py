@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.compiling import njit
 from longfair.envs.attention import AttentionVectorEnv
 from longfair.envs.epidemic import EpidemicVectorEnv
@@ -30,7 +31,6 @@ from longfair.errors import UsageError
 from longfair.metrics.sinkhorn import sinkhorn_distances
 from longfair.settings import checked
 
-FloatArray = NDArray[np.float64]
 Distance = Literal["scores", "sinkhorn", "sorted-counts"]
 
 

@@ -33,6 +33,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics.distances import cloud_distance, score_distance
 from longfair.metrics.windows import windowed_gap, windowed_rates, windowed_share_deviation
@@ -40,7 +41,6 @@ from longfair.papers.protocol import Evaluation
 from longfair.runs.experiment import protocol
 from longfair.runs.tables import rows
 
-FloatArray = NDArray[np.float64]
 Recorded = Mapping[str, FloatArray]
 Curves = dict[str, tuple[NDArray[np.int64], FloatArray]]
 """Metric to the steps (S,) at which it is told, and its values (S,)."""

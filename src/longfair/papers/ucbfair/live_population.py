@@ -12,14 +12,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.envs.population import PopulationModel, PopulationParams
 from longfair.figures import Figure
 from longfair.figures.phase_portrait import phase_portrait
 from longfair.settings import Range, checked
-
-FloatArray = NDArray[np.float64]
 
 PARAMS = PopulationParams.synthetic()
 STEPS = 40

@@ -32,6 +32,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from longfair.arrays import FloatArray
 from longfair.envs.population import PopulationParams, start_grid
 from longfair.envs.population.exact import Planner, Resolution
 from longfair.papers.protocol import Evaluation
@@ -42,8 +43,6 @@ from longfair.papers.untrained import params
 from longfair.runs.experiment import protocol
 from longfair.runs.keys import canonical_json
 from longfair.runs.tables import rows
-
-FloatArray = NDArray[np.float64]
 
 NOTIONS = ("dp", "eop", "eo", "qr")
 """Short names of the four disparities, in the order of the population's `info`."""

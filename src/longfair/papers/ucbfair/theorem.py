@@ -29,12 +29,11 @@ from scipy.optimize import linprog
 from longfair.agents.ucbfair.cells import Cells
 from longfair.agents.ucbfair.memory import Episodes, PerStepMemory
 from longfair.agents.ucbfair.settings import FAILURE, LUCBFairSettings
+from longfair.arrays import FloatArray
 from longfair.envs.population import PopulationModel, PopulationParams
 from longfair.errors import UsageError
 from longfair.papers.ucbfair.measures import growth
 from longfair.runs.claims import CheckResult
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
-from longfair.agents.ppo.strategy import FloatArray, Moment
+from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, register
+from longfair.arrays import FloatArray
 from longfair.settings import Natural, NonNegative, Range
 
 NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from longfair.agents.ppo.strategy import FloatArray
+from longfair.arrays import FloatArray
 
 
 @njit(cache=True)
