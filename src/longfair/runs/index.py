@@ -29,7 +29,7 @@ from longfair.runs.files import (
 from longfair.runs.machine import class_of
 
 FILE = ".index.sqlite"
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 create table files (
     path text primary key, stamp text, file text, key text, problem text, processor text,
