@@ -197,9 +197,8 @@ source_of(
 # %% [markdown]
 # The authors' code evaluates a policy exactly, by a recursion over everything that can happen to an
 # applicant. So do we, for a whole population at once: each distinct belief goes through each
-# network once, and impossible ones never. As coded the recursion takes both outputs of a network,
-# each rounded to single precision, which can sum to a little more than one. The result has to agree
-# with what is known without any search. Who lends with one chance whatever happens has no gap, and
+# network once, and impossible ones never. As coded it takes both outputs of a network, each
+# rounded. The result has to agree with what is known without any search. Who lends with one chance whatever happens has no gap, and
 # who never lends has the reward of 10.00 that Figure 1 shows for the conservative baseline. That is
 # the added constant and nothing else: the profit is zero.
 
@@ -410,9 +409,8 @@ searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap",
 #
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
 # change, probably because Theorem 4.2 cuts episodes off where discounted loans no longer count. The
-# code's gap counts late loans in full, and what comes after the cut would make the policies unfair.
-# The cut was not varied by itself. Together with the discounted gap, as in the last row, sampling
-# does no harm.
+# code's gap counts late loans in full. Together with the discounted gap, as in the last row,
+# sampling does no harm.
 
 # %% [markdown]
 # ### Does the tightened check protect?
@@ -442,7 +440,6 @@ runs.say(
 #   its race-blind reward is 10.43, so that number is no independent test.
 # - **Equal opportunity.** The scripts do not run as shipped. Ours repair them and take the
 #   threshold 0.82, beside which the code has 0.852.
-# - **The first version.** The code is of 2019, the published paper of 2021.
 # - **Exact evaluation.** A number of rollouts is passed around and never used. Figure 1 does not
 #   exercise Theorem 4.2.
 # - **Exponential weights** in place of linear ones. They do not feel the constant below.
@@ -453,11 +450,10 @@ runs.say(
 #   It makes a loss of profit look like hardly any loss of reward, and linear weights do not work
 #   with it.
 # - **What is returned** is the last network that was drawn, neither an elite nor the mean.
-# - **Two outputs** of a network that can sum to more than one. Who hardly lends seems to earn more
-#   by rounding, in the eighth decimal, and where nearly nobody lends this decides which are the
-#   elites.
+# - **Two outputs** of a network that can sum to more than one, which decides among policies that
+#   hardly lend.
 # - **A floor** under the second moments by accident, and a repair of negative variances with the
-#   wrong sign. Both are copied as coded.
+#   wrong sign.
 
 # %% [markdown]
 # ## What it means

@@ -460,9 +460,7 @@ runs.say(
 
 # %% [markdown]
 # The memory and FairQCM's larger minibatches each bring a clear gain, as published and as coded.
-# With Min's memory and large minibatches imagining costs points over training; with small ones
-# nothing can be told.
-# With Full's memory it costs points.
+# With Full's memory, and with Min's and large minibatches, imagining costs points over training.
 #
 # ## Real-valued credit
 #
