@@ -447,9 +447,9 @@ harder.differences(
 # %% [markdown]
 # What makes the difference is the discount or the about ten times heavier weight; which, was not
 # tried. The [ablations](ablations.ipynb) have the same form with plain sums. It earns as much as
-# G-PPO after as many steps, none of its ten runs loses a site, and it has a small part of G-PPO's bias.
-# Discounted totals look at the first hundred steps of an episode, when all sites are still nearly
-# as busy as at the start; the bias is judged over a thousand.
+# G-PPO after as many steps, none of its ten runs loses a site, and it has a small part of G-PPO's
+# bias. Discounted totals look at the first hundred steps of an episode, when all sites are still
+# nearly as busy as at the start; the bias is judged over a thousand.
 
 # %% [markdown]
 # ### Original environment

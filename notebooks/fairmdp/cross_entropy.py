@@ -198,9 +198,9 @@ source_of(
 # The authors' code evaluates a policy exactly, by a recursion over everything that can happen to an
 # applicant. So do we, for a whole population at once: each distinct belief goes through each
 # network once, and impossible ones never. As coded it takes both outputs of a network, each
-# rounded. The result has to agree with what is known without any search. Who lends with one chance whatever happens has no gap, and
-# who never lends has the reward of 10.00 that Figure 1 shows for the conservative baseline. That is
-# the added constant and nothing else: the profit is zero.
+# rounded. The result has to agree with what is known without any search. Who lends with one chance
+# whatever happens has no gap, and who never lends has the reward of 10.00 that Figure 1 shows for
+# the conservative baseline. That is the added constant and nothing else: the profit is zero.
 
 # %% tags=["nbval-check-output", "hide-input"]
 constant = searches.constant_lenders((0.0, 0.1, 0.25, 0.5, 0.75, 1.0))
