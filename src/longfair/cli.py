@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
-from longfair.wording import by_measure, certainty, counted, numeral, plain, with_interval
+from longfair.wording import by_measure, certainty, counted, numeral, plain, steps_of, with_interval
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -419,7 +419,7 @@ def show(
                 "runs": counted(row["instances"], "instance")
                 if row["instances"]
                 else f"{row['seeds']}",
-                "steps": "" if row["steps"] is None else f"{row['steps']:,}",
+                "steps": steps_of(row),
                 "core hours": _short(row["core_hours"]),
             }
             for row in told["verdicts"]
@@ -868,7 +868,7 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
             "" if reported is None else f"reported {numeral(reported)}",
             f"on {counted(verdict.instances, 'instance')}" if verdict.instances else "",
             counted(len(verdict.seeds), "run") if verdict.seeds else "",
-            f"{verdict.steps:,} steps" if verdict.steps else "",
+            f"{steps} steps" if (steps := steps_of(verdict.as_json())) else "",
         ]
         answer = _coloured(verdict.answer, verdict.fragile)
         line = Text.assemble(f"    {verdict.first}", answer, "  ", ", ".join(filter(None, told)))

@@ -104,7 +104,7 @@ def certainty(row: Row) -> list[str]:
         return ["nothing is random: one value"]
     told = (
         "runs of two kinds" if row.get("two_kinds") else "",
-        _better(row),
+        better_in(row),
         _level(row),
         _missing(row),
     )
@@ -116,7 +116,14 @@ def short_of_horizon(row: Row) -> bool:
     return row["settings"] != "authors" and 0 < (row["steps"] or 0) < (row["horizon"] or 0)
 
 
-def _better(row: Row) -> str:
+def steps_of(row: Row) -> str:
+    """Say how many training steps runs have, and of how many where they end before the horizon."""
+    if not row["steps"]:
+        return ""
+    return f"{row['steps']:,}" + (f" of {row['horizon']:,}" if short_of_horizon(row) else "")
+
+
+def better_in(row: Row) -> str:
     """Say on how many seeds a compared method is the better one."""
     if not row.get("better"):
         return ""

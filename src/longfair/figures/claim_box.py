@@ -15,7 +15,7 @@ from longfair.wording import (
     counted,
     numeral,
     plain,
-    short_of_horizon,
+    steps_of,
     with_interval,
 )
 
@@ -261,12 +261,11 @@ def _basis(row: Row) -> list[str]:
     measure = by_measure(row["measure"])
     if row["instances"]:
         return [measure, f"on {row['instances']:,} instance{'s' * (row['instances'] > 1)}"]
-    of = f" of {row['horizon']:,}" if short_of_horizon(row) else ""
     return [
         measure,
         "" if _first(row) else row["whose"] or str(row["profile"]),
         counted(row["seeds"], "run"),
-        f"{row['steps']:,}{of} steps" if row["steps"] else "",
+        f"{steps} steps" if (steps := steps_of(row)) else "",
         f"{row['stale']} stale runs" if row["stale"] else "",
         *certainty(row),
     ]

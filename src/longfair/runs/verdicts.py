@@ -183,6 +183,7 @@ class Verdict:
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
             "seeds": len(self.seeds),
+            "better": None if self.better is None else list(self.better),
             "detail": self.detail,
         }
 

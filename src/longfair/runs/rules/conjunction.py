@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
 from longfair.runs.rules.words import weakest
-from longfair.wording import part_of
+from longfair.wording import better_in, part_of
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -62,9 +62,10 @@ class AllRule(Compound):
         measured = parts[shown].measured
         instances = [part.instances for part in parts]
         enough = [part.enough_seeds for part in parts if part.word == word]
+        sides = (better_in(part.number()) for part in parts)
         details = (
-            f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}"
-            for number, part in enumerate(parts, start=1)
+            f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
+            for number, (part, side) in enumerate(zip(parts, sides, strict=True), start=1)
         )
         return replace(
             parts[shown],
