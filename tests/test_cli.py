@@ -40,7 +40,7 @@ CLAIM_KEYS = [
     "verdict", "answer", "fragile", "two_kinds", "one_value", "verdict_99", "verdict_999",
     "answer_99", "answer_999", "error", "better",
     "enough_seeds", "changed", "stale", "detail", "measured",
-    "parts",
+    "parts", "beside",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]

@@ -24,7 +24,7 @@ from longfair.figures.claim_box import (
     reported_cell,
     verdict_cell,
 )
-from longfair.wording import by_measure, plain
+from longfair.wording import by_measure, numeral, plain
 
 Row = Mapping[str, Any]
 
@@ -179,10 +179,24 @@ def _rest(rows: Sequence[Row]) -> str:
         + "".join(
             f'<span class="aside">{plain(variant)}</span>'
             + verdict_cell([row for row in rows if row["variant"] == variant])
+            + _beside([row for row in rows if row["variant"] == variant])
             for variant in variants
         )
         + change_marks(rows[0])
     )
+
+
+def _beside(rows: Sequence[Row]) -> str:
+    """Write what is told beside the judged numbers: median, lowest to highest."""
+    told = {
+        f"{number['number']} of {number['method']} {numeral(number['median'], 3)} "
+        f"({numeral(number['lowest'], 3)} to {numeral(number['highest'], 3)})"
+        f"{', our settings' * (number['settings'] == 'ours')}": None
+        for row in rows
+        for number in row.get("beside", ())
+    }
+    words = f"Beside it and not judged, medians and all runs: {'; '.join(told)}."
+    return f'<p class="aside">{html.escape(words)}</p>' * bool(told)
 
 
 def equip(app: Sphinx, page: str, _template: str, _context: object, _tree: object) -> None:

@@ -155,11 +155,25 @@ def test_a_row_of_the_board_is_short_and_has_every_word_with_what_it_is_about() 
     board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
     line = board.partition("<tr id=")[2]
     short = re.sub("<[^>]*>", "", re.sub("(?s)</summary>.*?</details>", "", line))
-    assert "reproduced as coded, by the code&#x27;s formula; as published, our settings" in short
+    assert "reproduced as coded, by the code&#x27;s formula" in short
+    assert "our settings: reproduced as published" in short
     assert "inconclusive (fragile) as coded, by the text&#x27;s formula" in short
     assert "0.013" not in short
     assert "0.013 [0.01, 0.02]" in board
     assert "The paper reports 0.02." in board
+
+
+def test_a_row_of_the_board_tells_what_stands_beside_its_numbers() -> None:
+    number = {"number": "reward", "method": "a-ppo", "median": 0.17, "lowest": 0.1, "highest": 0.2}
+    rows = [
+        {**ROW, "beside": [{**number, "settings": "authors"}, {**number, "settings": "ours"}]},
+        {**ROW, "measure": "text", "beside": [{**number, "settings": "authors"}]},
+    ]
+    board = claim_board.board(rows, PAPERS, {"elbert-01": "Lending"})
+    told = "reward of a-ppo 0.17 (0.1 to 0.2)"
+    assert f"all runs: {told}; {told}, our settings.</p>" in board
+    plain = claim_board.board([{**ROW, "beside": []}], PAPERS, {"elbert-01": "Lending"})
+    assert "not judged" not in plain
 
 
 def test_a_paper_is_a_folded_table_whose_head_counts_its_words() -> None:

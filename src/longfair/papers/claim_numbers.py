@@ -114,6 +114,36 @@ def beside(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
+def with_beside(verdicts: Iterable[Verdict], store: Store) -> list[Row]:
+    """Return verdicts as plain objects, each with what is told beside its numbers.
+
+    Parameters
+    ----------
+    verdicts
+        On any claims.
+    store
+        Where results are.
+
+    Returns
+    -------
+    list of dict
+        As from `Verdict.as_json`, and ``beside``: as from `beside`, for the runs of the verdict.
+    """
+    pools = Pools(store)
+    of_claim: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        of_claim.setdefault(verdict.claim.id, []).append(verdict)
+    found = []
+    for own in of_claim.values():
+        claim = own[0].claim
+        told = beside(numbers(claim, own, pools)) if claim.beside else []
+        for verdict in own:
+            which = (verdict.variant, verdict.settings)
+            mine = [row for row in told if (row["variant"], row["settings"]) == which]
+            found.append({**verdict.as_json(), "beside": mine})
+    return found
+
+
 def _numbers(verdicts: Iterable[Verdict], pools: Pools) -> Iterator[Row]:
     told: set[tuple[str, ...]] = set()
     for verdict in verdicts:
