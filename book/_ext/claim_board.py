@@ -163,8 +163,8 @@ def _words(rows: Sequence[Row]) -> str:
         which = plain(", ".join(filter(None, (row["variant"], measure))))
         about.setdefault((whose, row["answer"], row["fragile"]), {})[which] = None
     return " ".join(
-        f'<span class="claim-word">{html.escape(whose)}'
-        f"{badge(word, word + ' (fragile)' * fragile)} "
+        f'<span class="claim-word"><span class="together">{html.escape(whose)}'
+        f"{badge(word, word + ' (fragile)' * fragile)}</span> "
         f'<small class="aside">{html.escape("; ".join(which))}</small></span>'
         for (whose, word, fragile), which in about.items()
     )

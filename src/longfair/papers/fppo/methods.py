@@ -77,7 +77,7 @@ class CaseStudy:
     changed: Changes = no_changes
     """What else is trained with one thing changed, given the case study and a profile."""
     chosen_here: tuple[str, ...] = CHOSEN_HERE
-    """Arms whose weights the text leaves open; see `Experiment.chosen_here`."""
+    """Arms whose weights the text leaves open: their runs have our settings."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
