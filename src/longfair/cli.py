@@ -356,7 +356,7 @@ def claims(
     profile book stands in the next line.
     """
     from longfair.papers import registry
-    from longfair.papers.claim_numbers import with_beside
+    from longfair.papers.claim_numbers import Pools, with_beside
     from longfair.runs import board
 
     chosen = registry.select_claims(names, paper)
@@ -367,7 +367,7 @@ def claims(
         chosen, folder, registry.experiments(), registry.checks(), profile=profile
     )
     if as_json:
-        _print_json(with_beside(verdicts, folder))
+        _print_json(with_beside(verdicts, Pools(folder, profile)))
     else:
         _print_verdicts(chosen, verdicts)
     for line in (*_stale_lines(verdicts, folder), *_differing_lines(chosen, folder)):

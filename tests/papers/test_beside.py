@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longfair.papers import registry
-from longfair.papers.claim_numbers import Pools, beside, numbers
+from longfair.papers.claim_numbers import Pools, beside, numbers, with_beside
 from longfair.runs.board import verdicts
 from longfair.runs.claims import Claim
 from longfair.runs.store import Store
@@ -59,3 +59,19 @@ def test_a_method_that_never_massages_is_told_with_the_metric_it_has() -> None:
     }
     assert values["in_use", "ppo"] == values["text", "ppo"]
     assert values["in_use", "f-ppo"] != values["text", "f-ppo"]
+
+
+def test_what_stands_beside_is_of_the_runs_that_are_judged() -> None:
+    (claim,) = registry.select_claims(["elbert-15"])
+    found = {}
+    for profile in (None, "book", "paper"):
+        pools = Pools(Store(), profile)
+        judged = verdicts(
+            [claim], pools.store, registry.experiments(), registry.checks(), profile=profile
+        )
+        rows = with_beside(judged, pools)
+        for row in rows:
+            assert {one["runs"] for one in row["beside"]} <= {row["seeds"]}
+        found[profile] = sum(bool(row["beside"]) for row in rows)
+    assert found[None] >= found["book"] > 0
+    assert found["paper"] == sum(one.word != "not attempted" for one in judged)

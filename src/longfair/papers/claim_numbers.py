@@ -26,10 +26,13 @@ class Pools:
     ----------
     store
         Where results are.
+    profile
+        Only runs of this profile.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, profile: str | None = None) -> None:
         self.store = store
+        self.profile = profile
         self._evidence: dict[str, Evidence] = {}
         self._outcomes: dict[tuple[str, str], Outcomes] = {}
 
@@ -44,8 +47,8 @@ class Pools:
         """Return what the runs with the authors' settings gave, or those beside them."""
         which = (experiment, settings)
         if which not in self._outcomes:
-            theirs, ours = self.evidence(experiment).pools().values()
-            pool = theirs if settings == "authors" else ours
+            pools = tuple(self.evidence(experiment).pools(self.profile).values())
+            pool = pools[0] if settings == "authors" else pools[-1]
             needed = {
                 method
                 for claim in registry.claims()
@@ -79,7 +82,7 @@ def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row
     judged = [one for one in verdicts if one.settings]
     asked = [(one.settings, one.variant, one.measure) for one in judged]
     stamp = (library_stamp("runs"), pools.evidence(claim.experiment).digest)
-    question = sha256(f"numbers {OURS} {stamp} {asked} {claim!r}")
+    question = sha256(f"numbers {OURS} {pools.profile} {stamp} {asked} {claim!r}")
     return list(pools.store.index.remembered(question, lambda: list(_numbers(judged, pools))))
 
 
@@ -114,22 +117,21 @@ def beside(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def with_beside(verdicts: Iterable[Verdict], store: Store) -> list[Row]:
+def with_beside(verdicts: Iterable[Verdict], pools: Pools) -> list[Row]:
     """Return verdicts as plain objects, each with what is told beside its numbers.
 
     Parameters
     ----------
     verdicts
         On any claims.
-    store
-        Where results are.
+    pools
+        Where the runs are.
 
     Returns
     -------
     list of dict
         As from `Verdict.as_json`, and ``beside``: as from `beside`, for the runs of the verdict.
     """
-    pools = Pools(store)
     of_claim: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         of_claim.setdefault(verdict.claim.id, []).append(verdict)
