@@ -26,6 +26,7 @@ import pandas as pd
 from longfair.agents.ppo import RPPO, ElbertPO, Strategy
 from longfair.agents.ppo.compiled_update import surrogate_slope
 from longfair.agents.ppo.elbert_po import advantage_weights
+from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.supply_demand_mdp import objective
 from longfair.envs.lending import LendingParams
 from longfair.figures import Words, folded, line_chart, source_of
@@ -254,6 +255,26 @@ source_of(ElbertPO.advantage)
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(surrogate_slope, heading="The clip of PPO in code, where nothing is new")
+
+# %% [markdown]
+# :::{dropdown} Where each of the five advantages comes from
+# Every critic $V$ predicts the coming sum of its own signal $x$: the reward, or the supply or
+# demand of a group. Its errors are $\delta_t$. Their sum, which fades with the distance in time, is the
+# advantage of that signal {cite:p}`schulman2016gae`:
+#
+# $$
+# \begin{aligned}
+# \delta_t &= x_t + \gamma\, V(s_{t+1}) - V(s_t), \\
+# A_t &= \sum_{l \ge 0} (\gamma\lambda)^l\, \delta_{t+l} .
+# \end{aligned}
+# $$
+#
+# The sum stops where the episode ends. The code adds it from the end, one step at a time, for all
+# signals at once.
+# :::
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(generalised_advantages, heading="Advantages of all signals in code")
 
 # %% [markdown]
 # The function `advantage` is the only one in which ELBERT-PO differs from PPO. Its switch says

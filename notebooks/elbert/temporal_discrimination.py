@@ -439,15 +439,26 @@ print("squared sum", squared_gap_sum(served, came))
 # :label: exercise-td-gradient
 #
 # A bank's bias can fall because the worse served group gets more, or because fewer of its members
-# ask. The function `squared_bias_gradient` returns the derivative of $b^2$ by each group's total
-# supply and total demand. Take totals of your choice for two groups. Which of the four derivatives
-# are negative, and what would a method that follows them do?
+# ask. Differentiate $b^2$ by each group's total supply and total demand, for two groups. Which of
+# the four derivatives are negative, and what would a method that follows them do? Compare with
+# `squared_bias_gradient` for totals of your choice. Which advantage follows for
+# $\eta - \alpha\, b^2$?
 # ```
 
 # %% [markdown]
 # ```{solution-start} exercise-td-gradient
 # :class: dropdown
 # ```
+#
+# Let group 1 have the higher rate. With $z_g = \eta^S_g / \eta^D_g$ and $b = z_1 - z_2$, the chain
+# rule gives
+#
+# $$
+# \frac{\partial b^2}{\partial \eta^S_g} = \pm\frac{2b}{\eta^D_g}, \qquad
+# \frac{\partial b^2}{\partial \eta^D_g} = \mp\frac{2b\,\eta^S_g}{(\eta^D_g)^2},
+# $$
+#
+# with the upper sign for group 1.
 
 # %% tags=["nbval-check-output"]
 weights = squared_bias_gradient(supply=[60.0, 20.0], demand=[100.0, 80.0])
@@ -463,21 +474,39 @@ pd.DataFrame(
 # one. A bank could lower its bias by having fewer worthy applicants in the group it serves badly.
 # The paper discusses this in its Appendix E and proposes a term that protects the demand.
 #
+# Each of $\eta$, $\eta^S_g$ and $\eta^D_g$ is the value of a policy, so its gradient is
+# $\mathbb E[\sum_t \nabla\log\pi(a_t \mid s_t)\, A_t]$ with its own advantage. The gradient of
+# $\eta - \alpha\, b^2$ is the sum of these gradients, each times its derivative above. Nothing but
+# the advantages differs between them. So one policy gradient does it, with the weighted sum of the
+# advantages: {eq}`eq-lending-advantage`, Proposition 3.2.
+#
 # ```{solution-end}
 # ```
 #
 # ```{exercise} Between the bounds
 # :label: exercise-td-bounds
 #
-# Proposition 3.3 puts the soft bias of $M$ groups between $b$ and $b + 2\log(M)/\beta$. Draw rates
-# of five groups at random. How far above $b$ does the soft bias lie, as a part of that width, for
-# several $\beta$? For which rates does it come near either end?
+# Proposition 3.3 puts the soft bias of $M$ groups between $b$ and $b + 2\log(M)/\beta$. Prove it.
+# Then draw rates of five groups at random. How far above $b$ does the soft bias lie, as a part of
+# that width, for several $\beta$? For which rates does it come near either end?
 # ```
 
 # %% [markdown]
 # ```{solution-start} exercise-td-bounds
 # :class: dropdown
 # ```
+#
+# A sum of $M$ positive numbers is at least its largest term and at most $M$ times that. So
+#
+# $$
+# \begin{aligned}
+# \beta \max_g z_g &\le \log\sum_g e^{\beta z_g} \le \log M + \beta \max_g z_g, \\
+# -\beta \min_g z_g &\le \log\sum_g e^{-\beta z_g} \le \log M - \beta \min_g z_g .
+# \end{aligned}
+# $$
+#
+# Add the two lines and divide by $\beta$. On the left equality needs a single term, so it is strict
+# from two groups on. On the right it needs equal terms, which means equal rates.
 
 # %% tags=["nbval-check-output"]
 drawn = np.random.default_rng(7).random((1000, 5))

@@ -331,9 +331,8 @@ released.say(
 #   down to 1/16:
 
 # %% tags=["nbval-check-output", "hide-input"]
-print(checks.same_flow().detail)
-print(checks.same_flow_box().detail)
-print(checks.accept_everybody().detail)
+shown = (checks.same_flow, checks.same_flow_box, checks.accept_everybody)
+adult.say(*(check().detail for check in shown))
 
 # %% [markdown]
 # - The weight $\omega$ is one half in the paper's first version, and is taken from there. In the
@@ -357,7 +356,8 @@ script.say(
 # A fairness term that is added to the loss of the moment has to be read together with that loss.
 # Where the loss asks for acceptance, accepting everybody is both best and fair, and ruins the
 # population. On real scores the groups drift apart by both searches if thresholds go down to 1/32.
-# Whether they do, and whether parity is violated more and more, changes with that bound.
+# Whether they do, and whether parity is violated more and more, changes with that bound and with
+# the weight $\omega$.
 #
 # **What would change our mind?** The authors' bounds and settings, or a fitness table with a reason
 # behind it.

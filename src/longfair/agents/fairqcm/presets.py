@@ -24,6 +24,9 @@ from longfair.settings import (
 
 Sizes = Annotated[tuple[Count, ...], Length(1)]
 
+RUNS_OF_A_SCRIPT = 10
+"""Runs that each of the authors' scripts plays, one after the other."""
+
 
 @dataclass(frozen=True)
 class Exploration:

@@ -16,6 +16,7 @@ from longfair.agents.fairqcm.deep_q_learning import DeepQLearning, GreedyPolicy
 from longfair.agents.fairqcm.dqn import FairDQN
 from longfair.agents.fairqcm.ledger_dqn import LedgerDQN
 from longfair.agents.fairqcm.ledgers import DoughnutLedger, Ledger, LoanLedger
+from longfair.agents.fairqcm.presets import RUNS_OF_A_SCRIPT
 from longfair.agents.fairqcm.recurrent import RecurrentDQN
 from longfair.agents.fairqcm.replay import Imagination
 from longfair.agents.fairqcm.weight_search import LinearRule, LinearSearch
@@ -126,7 +127,8 @@ def learner(setting: Setting, run: int, seed: int) -> FairDQN:
     setting
         What to run.
     run
-        Number of the run, from which an exploration rate that carries over follows.
+        Number of the run, from which an exploration rate that carries over follows. After as many
+        as the authors' script plays, the script begins again.
     seed
         Seed of networks, agent and environment.
     """
@@ -135,7 +137,8 @@ def learner(setting: Setting, run: int, seed: int) -> FairDQN:
     learning, switches = setting.learning.settings, setting.method.switches
     exploration = learning.exploration
     if switches.exploration_carries_over:
-        exploration = exploration.after_runs(run, setting.learning.episodes)
+        earlier = run % RUNS_OF_A_SCRIPT
+        exploration = exploration.after_runs(earlier, setting.learning.episodes)
     settings: dict[str, Any] = {
         "learning": learning,
         "exploration": exploration,
