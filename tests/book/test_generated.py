@@ -157,11 +157,17 @@ def test_board_of_the_book_is_what_the_command_says(book: Path) -> None:
 def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
     same = {"verdict_99": "inconclusive", "verdict_999": "inconclusive", "fragile": True}
     rows = [claim(id=f"elbert-{n}", error=0.05, **same) for n in range(40)]
-    text = generated.together([*rows, *rows])
-    assert "40 words rest on an interval" in text
-    assert "here about 2" in text
-    assert "0 of them stay by intervals at 99 %" in text
-    assert "40 are fragile" in text
+    sure = {"verdict_99": "direction only", "verdict_999": "direction only", "fragile": False}
+    asked = [claim(id=f"elbert-asked-{n}", asked="here", error=1e-6, **sure) for n in range(20)]
+    text = generated.together([*rows, *rows, *asked])
+    assert "60 words rest on an interval" in text
+    lines = [line.split("|")[1:-1] for line in text.splitlines() if "|" in line]
+    table = [[cell.strip() for cell in line] for line in lines]
+    assert table[2:] == [
+        ["claims of the papers", "40", "2", "0.13", "0", "0", "0", "40"],
+        ["questions of ours", "20", "1", "0.36", "20", "20", "20", "0"],
+        ["both", "60", "3", "0.046", "20", "20", "20", "40"],
+    ]
 
 
 def test_intervals_of_ten_runs_hold_what_is_promised_of_them() -> None:
