@@ -259,8 +259,8 @@ source_of(surrogate_slope, heading="The clip of PPO in code, where nothing is ne
 # %% [markdown]
 # :::{dropdown} Where each of the five advantages comes from
 # Every critic $V$ predicts the coming sum of its own signal $x$: the reward, or the supply or
-# demand of a group. Its errors are $\delta_t$. Their sum, which fades with the distance in time, is the
-# advantage of that signal {cite:p}`schulman2016gae`:
+# demand of a group. Its errors are $\delta_t$. Their sum, which fades with the distance in time, is
+# the advantage of that signal {cite:p}`schulman2016gae`:
 #
 # $$
 # \begin{aligned}

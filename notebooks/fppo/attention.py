@@ -398,7 +398,7 @@ sites.say(massaging_in_training(sites, 16 * 2048))
 # - *Constrained policy optimisation.* The text lists it among the agents made by hand. The code
 #   trains it, with more than seven times the steps of the others, and lets it act by its mean.
 # - *Evaluation.* The text promises massaged decisions in use, too. The code never massages there.
-#   As published both are measured.
+#   As published both are measured, in as many runs as are stored.
 
 # %% [markdown]
 # ## What it means

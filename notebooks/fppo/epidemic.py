@@ -357,7 +357,7 @@ people.say(massaging_in_training(people, first * 2048, 2))
 # - *Observation.* The code counts vaccinations in a fourth column, and writes each into the row of
 #   the person before.
 # - *Evaluation.* The text promises massaged decisions in use, too. The code never massages there.
-#   As published both are measured.
+#   As published both are measured, once runs are stored.
 
 # %% [markdown]
 # ## What it means

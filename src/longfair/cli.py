@@ -388,6 +388,24 @@ def show(
     if as_json:
         _print_json(told)
         return
+    _say_rule(told)
+    _print_table("verdicts", [_verdict_row(told["asked"], row) for row in told["verdicts"]])
+    for row in told["verdicts"]:
+        which = filter(None, (plain(row["variant"]), by_measure(row["measure"])))
+        _line(f"{', '.join(which)}: {row['detail']}")
+        _print_certainty(row)
+    if told["beside"]:
+        _print_table("beside it, not judged", [_shortened(row) for row in told["beside"]])
+    if told["runs"]:
+        _print_table("runs it is judged on", told["runs"])
+    for part in told["code"]:
+        _line(f"code: {part['name']}, {part['file']}, lines {part['first']} to {part['last']}")
+    for command in told["commands"]:
+        _line(f"repeat: {command}")
+
+
+def _say_rule(told: Mapping[str, Any]) -> None:
+    """Print what a claim says, who says it where, and its rule with that rule's history."""
     paper = told["paper"]
     cited = f"{paper['authors']}, {paper['title']}, doi:{paper['doi']}" if "doi" in paper else ""
     _line(f"{told['id']}: {told['statement']}")
@@ -396,57 +414,34 @@ def show(
     for measure, words in told["rule"]["words"].items():
         _wrapped(f"rule{f' {by_measure(measure)}' if measure else ''}: {words}")
     for event, commit in enumerate(told["rule"]["commits"]):
-        _line(
-            f"rule {'changed' if event else 'written'} {commit['date']} by {commit['commit'][:12]}"
-        )
+        what = "changed" if event else "written"
+        _line(f"rule {what} {commit['date']} by {commit['commit'][:12]}")
     if told["made"]:
         _line(f"runs made {' to '.join(dict.fromkeys(told['made']))}")
     for change in told["changed"]:
         _line(f"marked {change['date']}: was {change['was']}; now {change['now']}. {change['why']}")
     if told["note"]:
         _line(f"note: {told['note']}")
-    _print_table(
-        "verdicts",
-        [
-            {
-                "variant": row["variant"],
-                "measure": plain(row["measure"]),
-                "settings": row["settings"],
-                "verdict" if told["asked"] == "paper" else "answer": _coloured(
-                    row["answer"], row["fragile"]
-                ),
-                "estimate": _short(row["estimate"]),
-                "interval": " to ".join(_short(end) for end in row["interval"] or ()),
-                "runs": counted(row["instances"], "instance")
-                if row["instances"]
-                else f"{row['seeds']}",
-                "steps": steps_of(row),
-                "core hours": _short(row["core_hours"]),
-            }
-            for row in told["verdicts"]
-        ],
-    )
-    for row in told["verdicts"]:
-        which = filter(None, (plain(row["variant"]), by_measure(row["measure"])))
-        _line(f"{', '.join(which)}: {row['detail']}")
-        _print_certainty(row)
-    if told["beside"]:
-        _print_table(
-            "beside it, not judged",
-            [
-                {
-                    name: _short(cell) if isinstance(cell, float) else cell
-                    for name, cell in row.items()
-                }
-                for row in told["beside"]
-            ],
-        )
-    if told["runs"]:
-        _print_table("runs it is judged on", told["runs"])
-    for part in told["code"]:
-        _line(f"code: {part['name']}, {part['file']}, lines {part['first']} to {part['last']}")
-    for command in told["commands"]:
-        _line(f"repeat: {command}")
+
+
+def _verdict_row(asked: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return a line of the table of verdicts; a question of ours has an answer."""
+    instances = counted(row["instances"], "instance") if row["instances"] else ""
+    return {
+        "variant": row["variant"],
+        "measure": plain(row["measure"]),
+        "settings": row["settings"],
+        "verdict" if asked == "paper" else "answer": _coloured(row["answer"], row["fragile"]),
+        "estimate": _short(row["estimate"]),
+        "interval": " to ".join(_short(end) for end in row["interval"] or ()),
+        "runs": instances or f"{row['seeds']}",
+        "steps": steps_of(row),
+        "core hours": _short(row["core_hours"]),
+    }
+
+
+def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _short(cell) if isinstance(cell, float) else cell for name, cell in row.items()}
 
 
 def _short(number: float | None) -> str:

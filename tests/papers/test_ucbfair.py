@@ -103,6 +103,16 @@ def test_the_paper_s_numbers_of_steps(identity: str) -> None:
     assert found.authors not in found.arms
 
 
+@pytest.mark.parametrize("identity", THREE)
+def test_learners_seek_the_disparity_that_is_judged(identity: str) -> None:
+    sought, judged = (
+        ("qualification", "qr") if identity.endswith("-qr") else ("demographic-parity", "dp")
+    )
+    for name in ("l-ucbfair.calibrated", "l-ucbfair.as_published", "r-td3.as_published"):
+        config = arm(name, identity, "book").config
+        assert (config.method.notion, config.evaluating.notion) == (sought, judged)
+
+
 def test_what_is_as_coded_differs_as_the_script_does() -> None:
     published, coded = (
         arm(f"r-td3.{v}", "ucbfair/adult", "book").config for v in ("as_published", "as_coded")

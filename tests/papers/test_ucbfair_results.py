@@ -292,9 +292,14 @@ def test_the_cost_of_the_paper_is_that_of_its_provenance(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Runs, "provenance", provenance)
     words = cost_in_words([page.of(name) for name in told])
-    assert "in 2 stored runs, took 2.0 core hours, which is 1.0 hours on two cores" in words
+    assert "took 2.0 core hours, which is 1.0 hours on two cores" in words
+    missing = "R-TD3 in `ucbfair/synthetic-qr` and L-UCBFair in `ucbfair/adult` and"
+    assert f"in 2 stored runs, without L-UCBFair in `ucbfair/synthetic-qr` and {missing}" in words
+    assert "the figures keep to it, all runs together keep to it" in words
     assert "experiments took 3.0 core hours" in words
     assert "4 runs took 4.0" in words
+    told["ucbfair/sweep"] += [("l-ucbfair-one", "one_change", None)] * 5
+    assert "all runs together take more" in cost_in_words([page.of(name) for name in told])
 
 
 def test_the_figures_learners_are_arms() -> None:

@@ -157,6 +157,10 @@ class Runs:
         """Say whether there are results of all these arms."""
         return set(arms) <= set(self.arms)
 
+    def count(self, method: str, variant: str) -> int:
+        """Count the stored runs of an arm."""
+        return len(self.last_of(method, variant)) if self.has((method, variant)) else 0
+
     @property
     def learned(self) -> list[ArmName]:
         """Arms that were trained, in the order of their experiment."""

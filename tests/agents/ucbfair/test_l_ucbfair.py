@@ -279,6 +279,7 @@ def test_the_theorem_s_numbers() -> None:
     assert chosen.price_step == pytest.approx(10 / np.sqrt(2000 * 100**2))
     assert chosen.bonus is not None
     assert chosen.bonus > 40 * 100
+    assert chosen.ridge == 1.0
     assert LUCBFairSettings.as_published(budget=0.1).largest_price == pytest.approx(20)
 
 
