@@ -40,6 +40,10 @@ LENDING = Look(
     styles={
         **LEARNERS,
         "f-ppo-exact": LineStyle("F-PPO, exact distance", BLACK, "X", "-."),
+        "f-ppo-no-ties": LineStyle("F-PPO, no flipped ties", BLACK, "P", "-."),
+        "f-ppo-standardised": LineStyle("F-PPO, standardised before", BLACK, "v", "-."),
+        "ppo-200k": LineStyle("PPO, 200,000 steps", METHODS["g-ppo"].colour, "8", "-."),
+        "a-ppo-200k": LineStyle("A-PPO, 200,000 steps", METHODS["a-ppo"].colour, "8", "-."),
         "threshold-3-2": LineStyle("threshold 3 / 2", GREEN, "^", ":"),
         "static-reward": LineStyle("thresholds between scores", GREEN, "D", ":"),
     },
