@@ -71,7 +71,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Reposito
         Where the repository is, if it is anywhere.
     """
     parts = [
-        "---\norphan: true\n---",
+        "---\norphan: true\nhtml_theme.sidebar_secondary.remove: true\n---",
         f"# {sheet['id']}",
         f"*{_whose(sheet)}*",
         f"> {sheet['statement']}",

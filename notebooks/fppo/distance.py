@@ -136,8 +136,7 @@ pd.DataFrame(
 source_of(score_distance, checks.proposition_1)
 
 # %% tags=["nbval-check-output", "hide-input"]
-proposition = checks.proposition_1()
-print(proposition.detail)
+lending.say(checks.proposition_1().detail)
 
 # %% [markdown]
 # No bound is broken, and the largest gaps use a good part of it. So the proposition holds. Is it of
@@ -146,7 +145,7 @@ print(proposition.detail)
 # true positive rates is larger, where it applies:
 
 # %% tags=["nbval-check-output", "hide-input"]
-print(checks.vacuous_bound().detail)
+lending.say(checks.vacuous_bound().detail)
 
 # %% [markdown]
 # Two rates can never differ by more than one, so a bound of one says nothing. Once the groups are

@@ -289,7 +289,7 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.aside(
-    "Why the two columns of *late peak* cannot be compared",
+    "Why the two columns of the late peak cannot be compared",
     "Our curve is averaged over ten batches of ten episodes before its highest value is taken; the "
     "paper's is one batch, which swings more. That lowers our peaks and helps them to stay below "
     "the paper's bound of 0.1: the oracle, which learns nothing, has "

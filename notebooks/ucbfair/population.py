@@ -297,7 +297,7 @@ adult.say(
 #   search for Gaussian features ends where Figure 2a1 does, with nobody qualified:
 
 # %% tags=["nbval-check-output", "hide-input"]
-print(checks.accept_everybody().detail)
+gaussian.say(checks.accept_everybody().detail)
 
 # %% [markdown]
 # - The violations of parity in Figures 1a and 1b are with Adult scores. They may come from bounds
@@ -306,7 +306,7 @@ print(checks.accept_everybody().detail)
 #   do depends on the search:
 
 # %% tags=["nbval-check-output", "hide-input"]
-print(checks.same_flow().detail)
+gaussian.say(checks.same_flow().detail)
 
 # %% [markdown]
 # ## What it means

@@ -280,6 +280,7 @@ def beside_the_paper(runs: Runs, *, ranges: bool = False) -> pd.DataFrame | Word
         for variant, ending in GAP_OF.items():
             name = metric if metric == "reward" else metric + ending
             values = of_arm(runs.results, name, method, variant)
+            values = values.where(values.abs() > 1e-9, 0.0)  # rounding errors of exact zeros
             if len(values):
                 found = estimate(values, name=f"{method} {variant} {name}")
                 extent = f"{values.min():.3f} to {values.max():.3f}"
