@@ -18,7 +18,8 @@ from sphinx.util.docutils import SphinxRole
 
 from claim_pages import FOLDER
 from generated import Row, claims
-from longfair.figures.style import number, within
+from longfair.figures.style import number
+from longfair.wording import numeral
 
 CHOOSING = ("variant", "measure", "settings")
 """Entries of a row that the words behind an id are compared with."""
@@ -63,8 +64,14 @@ def turned(found: Row) -> Row:
 
 def written(found: Row) -> str:
     """Write a number with its interval."""
-    ends = found["interval"]
-    return number(found["estimate"]) + (within(*ends) if ends else "")
+    low, high = found["interval"] or (0.0, 0.0)
+    ends = f" ({_number(low)} to {_number(high)})" if low < high else ""
+    return _number(found["estimate"]) + ends
+
+
+def _number(value: float) -> str:
+    """Write a number as figures do, but one that is nearly zero with its first digit."""
+    return numeral(value, 1) if 0 < abs(value) < 5e-4 else number(value)
 
 
 class Measured(SphinxRole):

@@ -68,3 +68,9 @@ def test_findings_of_a_chapter_have_numbers(chapter: Path) -> None:
     assert len(asked) >= 5
     for one in asked:
         assert claim_numbers.written(claim_numbers.asked(one, generated.claims())[1])
+
+
+def test_a_number_that_is_nearly_zero_keeps_its_first_digit() -> None:
+    found = {"estimate": -0.0003619, "interval": [-0.0055, 0.00471]}
+    assert claim_numbers.written(found) == "-0.0004 (-0.0055 to 0.00471)"
+    assert claim_numbers.written({"estimate": 0.0, "interval": None}) == "0"
