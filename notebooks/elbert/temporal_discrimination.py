@@ -454,8 +454,10 @@ print("squared sum", squared_gap_sum(served, came))
 # rule gives
 #
 # $$
-# \frac{\partial b^2}{\partial \eta^S_g} = \pm\frac{2b}{\eta^D_g}, \qquad
-# \frac{\partial b^2}{\partial \eta^D_g} = \mp\frac{2b\,\eta^S_g}{(\eta^D_g)^2},
+# \begin{aligned}
+# \frac{\partial b^2}{\partial \eta^S_g} &= \pm\frac{2b}{\eta^D_g}, \\
+# \frac{\partial b^2}{\partial \eta^D_g} &= \mp\frac{2b\,\eta^S_g}{(\eta^D_g)^2},
+# \end{aligned}
 # $$
 #
 # with the upper sign for group 1.
@@ -500,8 +502,8 @@ pd.DataFrame(
 #
 # $$
 # \begin{aligned}
-# \beta \max_g z_g &\le \log\sum_g e^{\beta z_g} \le \log M + \beta \max_g z_g, \\
-# -\beta \min_g z_g &\le \log\sum_g e^{-\beta z_g} \le \log M - \beta \min_g z_g .
+# 0 &\le \log\sum_g e^{\beta z_g} - \beta \max_g z_g \le \log M, \\
+# 0 &\le \log\sum_g e^{-\beta z_g} + \beta \min_g z_g \le \log M .
 # \end{aligned}
 # $$
 #

@@ -102,8 +102,8 @@ gaussian.say(
 
 # %% [markdown]
 # **Why?** The theorem's bonus puts every value at its ceiling for longer than training lasts, and
-# its ridge shrinks what is learned. With our numbers it learns strictness, but draws thresholds
-# from cells, and a constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
+# its ridge shrinks values; with our numbers it learns strictness, but draws thresholds from cells,
+# and a constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
 #
 # **What would change our mind?** The authors' own numbers, which are not public.
 #
