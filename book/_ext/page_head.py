@@ -29,16 +29,13 @@ SHORTEST, LONGEST = 40, 200
 def description(document: nodes.document) -> str:
     """First paragraph that says something, cut at a word; empty if there is none."""
     for paragraph in document.findall(nodes.paragraph):
-        said = (text for text in paragraph.findall(nodes.Text) if not _raw(text))
+        texts = paragraph.findall(nodes.Text)
+        said = (text for text in texts if not isinstance(text.parent, nodes.raw))
         text = " ".join("".join(said).split())
         if len(text) >= SHORTEST:
             cut = text[: text.rfind(" ", 0, LONGEST)] + " …"
             return text if len(text) <= LONGEST else cut
     return ""
-
-
-def _raw(text: nodes.Text) -> bool:
-    return isinstance(text.parent, nodes.raw)
 
 
 def tags(title: str, book: str, about: str, picture: str) -> str:

@@ -39,8 +39,8 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     names = sorted(allowed)
     same = [one for one in names if _without_zeros(one) == _without_zeros(name)]
     begun = [one for one in names if name and one.startswith(name)]
-    alike = difflib.get_close_matches(name, names, n=len(names) or 1, cutoff=0.5)
-    alike.sort(key=lambda one: (-difflib.SequenceMatcher(None, one, name).ratio(), one))
+    ratio = {one: difflib.SequenceMatcher(None, one, name).ratio() for one in names}
+    alike = sorted((one for one in names if ratio[one] >= 0.5), key=lambda one: -ratio[one])
     close = list(dict.fromkeys([*same, *begun, *alike]))[:3]
     hint = f"did you mean {' or '.join(repr(match) for match in close)}? " if close else ""
     if len(names) > _FEW:
