@@ -182,3 +182,22 @@ def test_the_index_of_a_log_does_not_matter() -> None:
 def test_times_may_be_of_a_nullable_kind() -> None:
     log = LOG.assign(time=LOG["time"].astype("Int64"))
     assert gaps_over_time(log, 2).index.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_times_may_be_dates(zone: str | None) -> None:
+    dates = pd.Timestamp("2025-03-01 08:00", tz=zone) + pd.to_timedelta(LOG["time"], unit="D")
+    log = LOG.assign(time=dates)
+    gaps = gaps_over_time(log, 2)
+    assert gaps.index.tolist() == list(
+        pd.to_datetime(["2025-03-01", "2025-03-03"]).tz_localize(zone)
+    )
+    numbers = gaps_over_time(LOG, 2)
+    assert gaps["gap"].tolist() == numbers["gap"].tolist()
+    assert benefit_rates(log, "true-positive").equals(benefit_rates(LOG, "true-positive"))
+
+
+@pytest.mark.parametrize("times", [["2025-03-01"] * 8, pd.to_datetime(["2025-03-01"] * 7 + [None])])
+def test_dates_that_are_text_or_missing_are_refused_with_what_helps(times: object) -> None:
+    with pytest.raises(UsageError, match=r"column time: .*pandas\.to_datetime"):
+        gaps_over_time(LOG.assign(time=times), 2)

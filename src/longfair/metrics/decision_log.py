@@ -54,8 +54,8 @@ def benefit_rates(
     Parameters
     ----------
     log
-        Columns `time` (a number), `person`, `group`, `decision` (0 or 1), and for other notions
-        than acceptance `outcome` (0 or 1, missing where it was never seen).
+        Columns `time` (a number or a date), `person`, `group`, `decision` (0 or 1), and for other
+        notions than acceptance `outcome` (0 or 1, missing where it was never seen).
     notion
         One of `NOTIONS`. Decisions whose outcome was never seen do not count where the outcome
         matters; a group whose outcomes only show after one of the two decisions has no such rate.
@@ -117,13 +117,14 @@ def gaps_over_time(
     log, notion, level
         As for `benefit_rates`.
     width
-        Length of a window, in units of `time`. The first begins with the first decision.
+        Length of a window, in units of `time`; in days where `time` holds dates. The first begins
+        with the first decision that counts; with dates, at the midnight before the log's first.
 
     Returns
     -------
     pandas.DataFrame
-        Index start of the window; columns of `benefit_gap`. Windows in which fewer than two groups
-        count are left out.
+        Index start of the window, a date where `time` holds dates; columns of `benefit_gap`.
+        Windows in which fewer than two groups count are left out.
 
     Raises
     ------
@@ -134,19 +135,24 @@ def gaps_over_time(
     level = checked("level", level, Level)
     counted = _counted(log, notion)
     _require_two(counted["group"].unique())
+    dates = _is_date(log["time"])
+    first = 0.0 if dates else counted["time"].min()
     rows = {
         start: _gap(own, level)
-        for start, own in counted.groupby(_windows(counted["time"], width))
+        for start, own in counted.groupby(_windows(counted["time"], first, width))
         if own["group"].nunique() > 1
     }
     if not rows:
         raise UsageError(f"width={width:g}: no window has decisions on two groups; give a larger")
-    return pd.DataFrame(rows).T.rename_axis("time")
+    gaps = pd.DataFrame(rows).T
+    if dates:
+        gaps.index = _first_midnight(log["time"]) + pd.to_timedelta(gaps.index, unit="D")
+    return gaps.rename_axis("time")
 
 
-def _windows(time: Any, width: float) -> Any:
-    """Return where the window of every decision starts."""
-    first, farthest = time.min(), float(time.abs().max())
+def _windows(time: Any, first: float, width: float) -> Any:
+    """Return where the window of every decision starts, the first of them at `first`."""
+    farthest = float(time.abs().max())
     place = (time - first) / width
     if not place.max() < _MOST_WINDOWS:
         raise UsageError(
@@ -171,6 +177,8 @@ def _counted(log: pd.DataFrame, notion: str) -> pd.DataFrame:
         )
     for name in needed:
         _require(log, name)
+    if _is_date(log["time"]):
+        log = log.assign(time=(log["time"] - _first_midnight(log["time"])) / pd.Timedelta(days=1))
     if (log.groupby("person")["group"].nunique() > 1).any():
         raise UsageError("a person of the log is in two groups: give every person one")
     if notion == "acceptance":
@@ -208,7 +216,10 @@ def _require(log: pd.DataFrame, name: str) -> None:
         raise UsageError(f"the log has {values.shape[1]} columns {name}: give one")
     if name == "time":
         if not _is_time(values):
-            raise UsageError("column time: give finite numbers, such as days since the first one")
+            raise UsageError(
+                "column time: give finite numbers, such as days since the first one, or dates "
+                "(pandas.to_datetime makes them from text)"
+            )
     elif name in ("person", "group"):
         if values.isna().any():
             raise UsageError(f"column {name}: {int(values.isna().sum())} rows are empty; fill them")
@@ -221,8 +232,18 @@ def _require(log: pd.DataFrame, name: str) -> None:
 
 
 def _is_time(values: pd.Series[Any]) -> bool:
+    if _is_date(values):
+        return bool(values.notna().all())
     real = pd.api.types.is_integer_dtype(values) or pd.api.types.is_float_dtype(values)
     return real and bool(np.isfinite(values.to_numpy(float, na_value=np.nan)).all())
+
+
+def _is_date(values: pd.Series[Any]) -> bool:
+    return bool(pd.api.types.is_datetime64_any_dtype(values))
+
+
+def _first_midnight(dates: pd.Series[Any]) -> Any:
+    return dates.min().normalize()
 
 
 def _is_name(value: Any) -> bool:
