@@ -19,7 +19,7 @@ from api_pages import entries, link, modules
 from generated import PAPERS
 from markdown_table import table
 
-KINDS = ("Equation", "Definition", "Proposition", "Theorem", "Algorithm", "Appendix")
+KINDS = ("Equation", "Definition", "Assumption", "Proposition", "Theorem", "Algorithm", "Appendix")
 NUMBER = r"(?:[A-Z]|\d+)(?:\.\d+)*"
 PLACES = re.compile(rf"\b({'|'.join(KINDS)})s? ({NUMBER}(?:(?:, | and | to ){NUMBER})*)\b")
 AUTHORS = {
@@ -33,6 +33,7 @@ AUTHORS = {
 FOLDERS = {
     "fair_mdp": "fairmdp",
     "finite": "fairmdp",
+    "population": "ucbfair",
     "ppo": "elbert",
     "supply_demand_mdp": "elbert",
 }

@@ -49,6 +49,14 @@ FIRST = {
     "memory fairness": "book/papers/fairqcm.html",
     "dataset": "notebooks/ucbfair/adult.html",
     "license": "book/contributing.html",
+    "trap below the threshold": "notebooks/elbert/lending.html",
+    "random policy beats": "notebooks/fairqcm/doughnuts.html",
+    "contact": "book/contributing.html",
+    "regret": "notebooks/fairmdp/learning_fairly.html",
+    "confidence intervals": "book/how_to_read.html",
+    "doi": "book/bibliography.html",
+    "seeds": "book/how_to_read.html",
+    "fair mdp linear program": "notebooks/fairmdp/exact.html",
 }
 RESULTS = "[...document.querySelectorAll('#search-results li a')]"
 

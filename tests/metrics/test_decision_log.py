@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,7 +199,9 @@ def test_times_may_be_dates(zone: str | None) -> None:
     assert benefit_rates(log, "true-positive").equals(benefit_rates(LOG, "true-positive"))
 
 
-@pytest.mark.parametrize("times", [["2025-03-01"] * 8, pd.to_datetime(["2025-03-01"] * 7 + [None])])
-def test_dates_that_are_text_or_missing_are_refused_with_what_helps(times: object) -> None:
+@pytest.mark.parametrize(
+    "times", [["2025-03-01"] * 8, pd.to_datetime([*["2025-03-01"] * 7, pd.NaT])]
+)
+def test_dates_that_are_text_or_missing_are_refused_with_what_helps(times: Any) -> None:
     with pytest.raises(UsageError, match=r"column time: .*pandas\.to_datetime"):
         gaps_over_time(LOG.assign(time=times), 2)

@@ -68,7 +68,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a short-sighted policy minimises."""
+    """What a short-sighted policy minimises (Equation 7)."""
 
     fairness_weight: Probability = 0.0
     """Omega: weight of the squared gap; that of the loss is the rest."""
@@ -124,7 +124,7 @@ class Descent:
 
 
 class ShortSighted(Policy):
-    """Minimise the cost of the present step.
+    """Minimise the cost of the present step (Equation 7).
 
     Parameters
     ----------

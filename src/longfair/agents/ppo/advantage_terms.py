@@ -39,7 +39,7 @@ def level_and_increase(
 def with_terms(
     advantages: Tensor, features: Tensor, weights: Sequence[float], scaled: bool
 ) -> Tensor:
-    """Add weighted terms to the reward's advantage and standardise the sum.
+    """Add weighted terms to the reward's advantage and standardise the sum (Hu et al., Equation 4).
 
     Parameters
     ----------

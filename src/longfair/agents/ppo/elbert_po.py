@@ -1,6 +1,6 @@
 r"""ELBERT-PO: policy optimisation towards an equal long-term benefit rate.
 
-The objective is :math:`J = \eta - \alpha\,h(z)`, where :math:`\eta` is the return,
+The objective (Equation 3) is :math:`J = \eta - \alpha\,h(z)`, where :math:`\eta` is the return,
 :math:`z_g = \eta^S_g / \eta^D_g` the benefit rate of group g (expected supply over expected
 demand of an episode) and :math:`h = b^2` the squared bias. By the chain rule its policy gradient
 is an ordinary policy gradient with another advantage (Xu et al. 2024, Proposition 3.2):
@@ -11,7 +11,8 @@ is an ordinary policy gradient with another advantage (Xu et al. 2024, Propositi
         \left[\frac{1}{\eta^D_g} A^{S}_{g,t}
         - \frac{\eta^S_g}{(\eta^D_g)^2} A^{D}_{g,t}\right]
 
-So every group's supply and demand gets a critic, and PPO's clipped objective does the rest.
+So every group's supply and demand gets a critic, and PPO's clipped objective does the rest
+(Algorithm 1).
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ long-term gap, and a tolerance :math:`\omega`, F-PPO adds two terms to the advan
 .. math:: P_t = \min(0, -g_t)\,1[d_t > \omega], \qquad
           Q_t = \max(0, -g_t)\,1[d_t \le \omega] .
 
-As published (Equation 7) the sum is :math:`A + \lambda (P + Q)`. As coded, A, P and Q are scaled
-to [0, 1] over the minibatch before they are weighted, so a weight weighs a range and not a value.
+As published (Equations 4 and 7) the sum is :math:`A + \lambda (P + Q)`. As coded, A, P and Q are
+scaled to [0, 1] over the minibatch before they are weighted, so a weight weighs a range and not a
+value. With action massaging (Equation 6) on top it is F-PPO (Algorithm 1).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ WORLDS = ("longfair/Lending-v0", "longfair/Attention-v0", "longfair/Epidemic-v0"
 @register(label="F-PPO-L", place=70, loaded_by=FAIR_PPO, needs=GAPS, environments=WORLDS)
 @dataclass(frozen=True)
 class FPPOL(Strategy):
-    """F-PPO's terms in the advantage, without action massaging.
+    """F-PPO's terms in the advantage (Equations 4 and 7), without action massaging.
 
     Parameters
     ----------

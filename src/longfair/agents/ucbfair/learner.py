@@ -1,13 +1,13 @@
 r"""L-UCBFair: optimistic least-squares value iteration with a price on unfairness.
 
 Yin et al. (2023), Algorithm 1. With the reward and the fairness :math:`g = 1 - \Delta` of every
-step, the problem is
+step, the problem (Equation 1) is
 
 .. math::
 
     \max_\pi V^\pi_{r,1}(s) \quad \text{subject to} \quad V^\pi_{g,1}(s) \ge \tilde c ,
 
-and its Lagrangian has one price :math:`\nu`. Implementation details, with their sources:
+and its Lagrangian (Equation 4) has one price :math:`\nu`. Implementation details, with sources:
 
 1. Actions are cut into M Voronoi cells; a softmax over their centres chooses the cell, and the
    action is uniform within it (Section 3).

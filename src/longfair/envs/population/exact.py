@@ -12,11 +12,11 @@ With a **price** :math:`\nu` on fairness, where the fairness of a step is 1 minu
 interpolated linearly between knots. Sums of reward and of fairness are kept apart, which tells what
 the price bought.
 
-The constrained problem asks for the most reward with a mean disparity within a budget. Its
-Lagrangian has one price, which bisection finds: the higher the price, the smaller the disparity. At
-the right price two policies may be equally good, and the optimum draws one of them beforehand, so
-that the budget is spent exactly. For any price :math:`\nu` the Lagrangian's value bounds the
-optimum from above.
+The constrained problem (Yin et al. 2023, Equation 1) asks for the most reward with a mean disparity
+within a budget. Its Lagrangian (Equation 4) has one price, which bisection finds: the higher the
+price, the smaller the disparity. At the right price two policies may be equally good, and the
+optimum draws one of them beforehand, so that the budget is spent exactly. For any price :math:`\nu`
+the Lagrangian's value bounds the optimum from above.
 
 Grids are not exact. Where the error halves at least when all distances between knots do, the change
 of a value from a grid to its `finer` one is no less than the error that is left. And `follow` plays

@@ -1,5 +1,7 @@
 """What F-PPO's training and massaging know: short-term and long-term gaps in every step's `info`.
 
+They are how Hu et al. (2024) measure Definition 1 and Definition 2 in their three worlds.
+
 All three wrappers add for the step just made, (N,) each:
 
 - `short_term_gap`, `short_term_gap_before`: how unequally the groups were treated of late;

@@ -1,4 +1,4 @@
-r"""Theorem 3.3 on a problem that meets its assumptions, and why the population does not.
+r"""Theorem 3.3 (Yin et al. 2023) where its assumptions hold, and why not in the population.
 
 The problem has two states and one action :math:`a \in [0, 1]`, which mixes two ways to act:
 
@@ -149,7 +149,7 @@ def one_step(wanted: float) -> MixtureProblem:
 
 
 class Learned(NamedTuple):
-    """What every episode of a run lost, exactly."""
+    """What every episode of a run lost, exactly: regret and distortion (Equation 3)."""
 
     regret: FloatArray
     """(K,): reward of the best policy less that of the episode's policy."""

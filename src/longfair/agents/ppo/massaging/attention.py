@@ -6,6 +6,8 @@ the policy little enough is executed, by logits :math:`l'` that move the probabi
 :math:`\sigma = \min(p_r - 0.005, 1/N)` and keep the softmax's denominator Z:
 
 .. math:: l'_r = \log Z + \log(p_r - \sigma), \qquad l'_k = \log Z + \log(p_k + \sigma) .
+
+It stands for Equation 6 (Hu et al. 2024).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Action massaging in epidemic control: a vaccine goes to the community that has had too few.
 
 The threshold :math:`\tau(i) = \min(\tau_e, \tau_s \gamma^{\,i - i_s})` in rollout i rises from
-:math:`i_s` on.
+:math:`i_s` on. It is the distance that Equation 6 allows (Hu et al. 2024).
 """
 
 from __future__ import annotations

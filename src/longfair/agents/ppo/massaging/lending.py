@@ -2,7 +2,8 @@ r"""Action massaging in lending: an unsure decision is flipped where that makes 
 
 With the threshold :math:`\tau(i) = \tau_s \gamma^{\,i - i_s}` in rollout i, a decision taken with
 probability :math:`\pi` is unsure where :math:`\tau(i) \le \pi \le 1 - \tau(i)`. The band is empty
-at first and opens as training goes on.
+at first and opens as training goes on. It is the constraint of Equation 6 (Hu et al. 2024) where
+there are two actions.
 """
 
 from __future__ import annotations
