@@ -9,6 +9,7 @@ every page would list them all; *The library* leads to them.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -28,6 +29,8 @@ from sphinx.config import Config
 from markdown_table import table
 
 FOLDER = Path("book/api")
+_SHORT = "short__"
+"""Stands for the tilde with which Sphinx shortens a name, where Python has to read the text."""
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
 ALSO = ("longfair.settings", "longfair.errors", "longfair.wording")
 
@@ -258,8 +261,33 @@ def write(app: Sphinx, config: Config) -> None:
     ]
 
 
+def plain_types(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, args: Any, returns: Any
+) -> None:
+    """Shorten the types that autodoc noted: what a setting allows beyond its type, errors say."""
+    noted = app.env.temp_data.get("annotations", {}).get(name, {})
+    noted.update({parameter: without_extras(text) for parameter, text in noted.items()})
+
+
+def without_extras(text: str) -> str:
+    """Leave out of a type, as it is written, what `Annotated` adds; unread if it is no Python."""
+    try:
+        tree = ast.parse(text.replace("~", _SHORT), mode="eval")
+    except SyntaxError:
+        return text
+    return ast.unparse(_Bare().visit(tree)).replace(_SHORT, "~")
+
+
+class _Bare(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        annotated = ast.unparse(node.value).endswith("Annotated")
+        return node.slice.elts[0] if annotated and isinstance(node.slice, ast.Tuple) else node
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; the table of contents excludes what it does not list at 900."""
     app.connect("config-inited", write, priority=950)
     app.connect("doctree-read", direct)
+    app.connect("autodoc-process-signature", plain_types, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

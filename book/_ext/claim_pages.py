@@ -33,6 +33,8 @@ from repository import Repository
 Sheet = Mapping[str, Any]
 
 FOLDER = "book/claims"
+LINE = 76
+"""Characters of a command that a page shows in one line."""
 MEASURES = {
     "code": "as the authors' code computes it",
     "text": "as the text of the paper defines it",
@@ -87,7 +89,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Reposito
         "## The rule",
         *_rule(sheet, repository),
         "## Repeat it",
-        "```bash\n" + "\n".join(f".venv/bin/{line}" for line in sheet["commands"]) + "\n```",
+        "```bash\n" + "\n".join(map(_command, sheet["commands"])) + "\n```",
         f"The first line executes one stored run again and compares; `--all` takes all. Everything "
         f"on this page, in a terminal: `longfair show {sheet['id']}`."
         if sheet["runs"]
@@ -178,6 +180,12 @@ def naming(text: str) -> str:
         lambda found: f"`{found[0]}`" if found[0] in names else found[0],
         text,
     )
+
+
+def _command(line: str) -> str:
+    """Write a command as it is typed in a clone; a long one goes on in a second line."""
+    typed = f".venv/bin/{line}"
+    return typed if len(typed) < LINE else typed.replace(" --methods", " \\\n    --methods")
 
 
 def _measures(sheet: Sheet) -> str:

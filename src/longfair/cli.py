@@ -203,7 +203,7 @@ def list_experiments(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell how many runs are stored: of every paper, of a paper's experiments, or of one's methods.
+    """Count stored runs by paper, experiment or method.
 
     A number is that of fresh runs; stale and damaged ones are added where there are any.
     """
@@ -304,7 +304,7 @@ def run(
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     store: StoreOption = None,
 ) -> None:
-    """Execute the runs of experiments that have no fresh result in the store.
+    """Execute the runs that have no fresh result in the store.
 
     It can be stopped at any moment: finished runs are kept, the others are done next time.
     """
@@ -380,7 +380,7 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell everything about a claim: words, rule, verdicts, runs, code, and how to repeat it."""
+    """Tell a claim's words, rule, verdicts, runs, code and command."""
     from longfair.papers import registry
     from longfair.papers.claim_sheet import sheets
 
@@ -460,7 +460,7 @@ def rerun_claim(
     ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Execute again what a claim is judged on, and compare with what is stored.
+    """Repeat what a claim is judged on, and compare the results.
 
     The new results go into a folder of their own, never into the store. An exact claim is computed
     again. Exit code 1 if anything comes out otherwise.
@@ -470,6 +470,7 @@ def rerun_claim(
     from longfair.papers import registry
     from longfair.papers.claim_sheet import core_seconds
     from longfair.papers.rerunning import again, check_again, stored_runs
+    from longfair.runs.progress import duration
     from longfair.runs.store import Store
 
     (chosen,) = registry.select_claims([claim])
@@ -483,10 +484,10 @@ def rerun_claim(
         if not runs:
             raise UsageError(f"claim {claim}: the store has no fresh run that it is judged on")
         few = runs if everything else runs[:number]
-        hours = [sum(core_seconds(run, folder) for run in part) / 3600 for part in (few, runs)]
+        cost = [duration(sum(core_seconds(run, folder) for run in part)) for part in (few, runs)]
         _line(
-            f"{len(few)} of {counted(len(runs), 'run')}, {hours[0]:.2f} of {hours[1]:.2f} core "
-            "hours; --runs N takes more of them, --all takes all"
+            f"{len(few)} of {counted(len(runs), 'run')}, {cost[0]} of {cost[1]} of core time; "
+            "--runs N takes more of them, --all takes all"
         )
         with tempfile.TemporaryDirectory() as own:
             found = list(again(few, folder, Store(into or own), workers, _out()))
@@ -517,9 +518,10 @@ def evaluate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play any policy wherever it can act, beside a trivial one and the best one known.
+    """Play any policy wherever it can act, and tell how good it is.
 
-    Exit code 1 if a world named with --only was not played, or none was.
+    It stands beside a trivial policy and the best one known. Each world is judged by the notions
+    of its own paper. Exit code 1 if a world named with --only was not played, or none was.
     """
     from longfair.papers.card import Played, card
 
@@ -598,9 +600,10 @@ def verify(
     ] = False,
     store: StoreOption = None,
 ) -> None:
-    """Prove that stored results are whole, come out again, and that no edit changed a number.
+    """Check the store, and prove that no edit changed a number.
 
-    Without options it checks every file, its digests and the manifest, and that every change of
+    Stored results have to be whole, come out again, and be of code that is proven to compute what
+    it computed then. Without options it checks every file, its digests and the manifest, and that every change of
     the code since the results is proven. Exit code 1 if anything is wrong.
     """
     _require_used(context, against, sample)

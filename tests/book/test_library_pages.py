@@ -68,6 +68,27 @@ def test_what_packages_export_comes_before_the_fold() -> None:
     assert "export nothing" in api_pages.room("runs").partition(":::::{dropdown} ")[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("~typing.Annotated[int, Range(low=0, high=9)] | None", "int | None"),
+        ("Annotated[~a.Features, Give('a map, or [two]')]", "~a.Features"),
+        ("dict[str, ~typing.Annotated[float, Positive()]]", "dict[str, float]"),
+        ("~collections.abc.Callable[[~a.Env], None]", "~collections.abc.Callable[[~a.Env], None]"),
+        ("<unknown>", "<unknown>"),
+    ],
+)
+def test_types_are_shown_without_what_settings_allow_beyond_them(text: str, bare: str) -> None:
+    assert api_pages.without_extras(text) == bare
+
+
+def test_no_page_of_the_library_shows_an_annotation(book: Path) -> None:
+    pages = [
+        path for path in (book / "book/api").glob("*.html") if "Annotated[" in path.read_text()
+    ]
+    assert pages == []
+
+
 def test_private_names_stay_private() -> None:
     assert not [name for name in api_pages.pages() if any(p[0] == "_" for p in name.split("."))]
     assert not [key for key in api_pages.entries() if key.rpartition(".")[2].startswith("_")]

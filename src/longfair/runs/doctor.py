@@ -9,7 +9,7 @@ import platform
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,20 +38,15 @@ class Finding:
         Whether nothing needs to be done.
     line
         What was found, and what to do if it is not sound.
-    complete
-        Whether nothing is left that could be computed.
     """
 
     sound: bool
     line: str
-    complete: bool = True
 
     @property
     def word(self) -> str:
-        """The finding in a word: ``FIX``, ``todo`` where runs are missing, else ``ok``."""
-        if not self.sound:
-            return "FIX"
-        return "ok" if self.complete else "todo"
+        """The finding in a word."""
+        return "ok" if self.sound else "FIX"
 
 
 def examine(store: Store, experiments: Mapping[str, Experiment]) -> list[Finding]:
@@ -77,7 +72,7 @@ def examine(store: Store, experiments: Mapping[str, Experiment]) -> list[Finding
         *_optional(),
         _writable(store),
         _damaged(store),
-        *(_results(store, experiment) for experiment in experiments.values()),
+        *_results(store, experiments.values()),
     ]
 
 
@@ -150,19 +145,19 @@ def _damaged(store: Store) -> Finding:
     return Finding(True, "no damaged result")
 
 
-def _results(store: Store, experiment: Experiment) -> Finding:
-    parts = []
-    stale, complete = "", True
-    for profile in experiment.arms:
-        held = list(states(store, experiment, profile))
-        counts = Counter(state.status for _, state in held)
-        complete &= not counts["missing"]
-        shown = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        parts.append(f"{profile}: {shown}")
-        if counts["stale"] and not stale:
-            reason = next(state.reason for _, state in held if state.status == "stale")
-            stale = (
-                f"; stale because of {reason}: "
-                f"'longfair run {experiment.id} --profile {profile}' computes them again"
-            )
-    return Finding(not stale, f"{experiment.id}: {'; '.join(parts)}{stale}", complete)
+def _results(store: Store, experiments: Iterable[Experiment]) -> list[Finding]:
+    """Count all runs, and name the experiments that have stale ones."""
+    total: Counter[str] = Counter()
+    stale = []
+    for experiment in experiments:
+        for profile in experiment.arms:
+            held = list(states(store, experiment, profile))
+            counts = Counter(state.status for _, state in held)
+            total += counts
+            if counts["stale"]:
+                reason = next(state.reason for _, state in held if state.status == "stale")
+                again = f"'longfair run {experiment.id} --profile {profile}' computes them again"
+                line = f"{experiment.id}: {profile}: {counts['stale']} stale because of {reason}"
+                stale.append(Finding(False, f"{line}: {again}"))
+    shown = ", ".join(f"{count:,} {status}" for status, count in total.most_common())
+    return [*stale, Finding(True, f"declared runs: {shown}; 'longfair list' says which")]
