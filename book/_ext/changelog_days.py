@@ -1,4 +1,4 @@
-"""Fold all parts of the changelog but the newest: below its heading a day opens to its entries."""
+"""Fold the changelog: below its heading a day opens to its entries, the newest part by part."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ def entries(part: nodes.section) -> int:
 
 
 def fold(document: nodes.document) -> None:
-    """Fold the parts that are named after days, without the first of them."""
-    parts = [
+    """Fold the days, and of the newest the parts that have a heading of their own."""
+    days = [
         part
         for part in document.findall(nodes.section)
         if DAYS.match(part.next_node(nodes.title).astext())
     ]
-    for part in parts[1:]:
+    newest = days[0].children if days else []
+    parts = [part for part in newest if isinstance(part, nodes.section)]
+    for part in parts + days[1:]:
         opening = f"<details><summary>{entries(part)} entries</summary>"
         part.insert(1, nodes.raw("", opening, format="html"))
         part.append(nodes.raw("", "</details>", format="html"))

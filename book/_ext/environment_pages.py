@@ -99,8 +99,9 @@ def picture(name: str) -> str:
     figure, shown = drawn
     file = f"environment_{page_name(name)}"
     width = round(figure.figure.get_figwidth() * 100)
+    words = f"{shown.caption} {figure.alt_text}"
     return (
-        f"## Two policies\n\n{phone_figures.picture(file, figure.alt_text, width)}\n\n"
+        f"## Two policies\n\n{phone_figures.picture(file, words, width)}\n\n"
         f"*{shown.caption}*\n\n{shown.setting} "
         f"[Data behind this figure (CSV)](/book/_generated/{file}.csv)\n"
     )

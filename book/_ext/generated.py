@@ -127,15 +127,21 @@ def _counted(number: int, paper: str, verdict: str) -> str:
 def findings() -> str:
     """Write the landing page's picture, and below it what was found."""
     points = overview.points()
+    ahead, with_rules = overview.rules_ahead(points)
+    message = (
+        f"In {ahead} of {with_rules} worlds a rule that learns nothing has more reward and less "
+        "unfairness than the paper's own method, by the medians of the runs."
+    )
     caption = (
-        f"Reward against unfairness in {points['world'].nunique()} worlds; the best "
+        f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "
         "corner is the upper left. A point is the median of the runs of one method, a star a rule "
         "that learns nothing and has its name beside it. Where an exact optimum is stored, nobody "
         "can be above it. For doughnuts the welfare is the fairness, and what stands across is the "
         "price of it. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
     )
     drawn = overview_figure()
-    shown = picture("worlds", drawn.alt_text, round(drawn.figure.get_figwidth() * 100))
+    width = round(drawn.figure.get_figwidth() * 100)
+    shown = picture("worlds", f"{message} {drawn.alt_text}", width)
     sentences = [
         f"1. {found.sentence} [The evidence](../notebooks/{found.notebook}.ipynb), "
         f"[the verdict](claims/{found.claim}.md)"

@@ -303,8 +303,8 @@ def setting(value: object) -> str:
 def hyperparameters(runs: pd.DataFrame) -> str:
     """Write every set of hyperparameters that stored runs were trained with, by learner.
 
-    What all runs of a learner share stands above its table. Few sets are its columns; of many, the
-    most common values stand above, too, and each row says what differs from them.
+    What all runs of a learner share stands above its table. Few sets are its columns. Of many, the
+    most common values stand above, too, and below a fold each row says what differs from them.
     """
     used: dict[str, dict[str, tuple[dict[str, Any], set[str]]]] = {}
     columns = runs[["config", "experiment", "profile", "method"]]
@@ -327,7 +327,7 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
     values = {name: [setting(own.get(name)) for own, _ in sets] for name in names}
     shared = [name for name in names if len(set(values[name])) == 1]
     apart = [name for name in names if name not in shared]
-    common = "; ".join(f"{plain(name)} {values[name][0] or 'none'}" for name in shared)
+    common = {name: values[name][0] for name in shared}
     order = sorted(range(len(sets)), key=lambda index: sorted(sets[index][1]))
     places = [_where(sets[index][1]) for index in order]
     if not apart:
@@ -337,13 +337,23 @@ def _sets(sets: list[tuple[dict[str, Any], set[str]]]) -> str:
         lines = table(["Setting", *places], rows)
     else:
         usual = {name: Counter(values[name]).most_common(1)[0][0] for name in apart}
-        told = "; ".join(f"{plain(name)} {usual[name] or 'none'}" for name in apart)
         rows = [
             [place, _apart({name: values[name][index] for name in apart}, usual)]
             for place, index in zip(places, order, strict=True)
         ]
-        lines = f"The most common: {told}.\n\n{table(['Experiments', 'What differs'], rows)}"
-    return f"In all: {common}.\n\n{lines}" if common else lines
+        differing = table(["Experiments", "What differs"], rows)
+        lines = (
+            f"{_values('Most common value', usual)}\n\n"
+            f"{folded(f'What differs in {len(sets)} sets of settings', differing)}"
+        )
+    return f"{_values('Value in all', common)}\n\n{lines}" if common else lines
+
+
+def _values(title: str, values: Mapping[str, str]) -> str:
+    """Write a table of settings and their values."""
+    return table(
+        ["Setting", title], [[plain(name), found or "none"] for name, found in values.items()]
+    )
 
 
 def _apart(own: Mapping[str, str], usual: Mapping[str, str]) -> str:

@@ -603,8 +603,8 @@ def verify(
     """Check the store, and prove that no edit changed a number.
 
     Stored results have to be whole, come out again, and be of code that is proven to compute what
-    it computed then. Without options it checks every file, its digests and the manifest, and that every change of
-    the code since the results is proven. Exit code 1 if anything is wrong.
+    it computed then. Without options it checks every file, its digests and the manifest, and that
+    every change of the code since the results is proven. Exit code 1 if anything is wrong.
     """
     _require_used(context, against, sample)
     folder = _existing(store)

@@ -124,7 +124,8 @@ def test_hyperparameters_part_what_is_shared_from_what_differs() -> None:
         ]
     )
     text = stored_runs.hyperparameters(runs)
-    assert "In all: epochs 4; hidden 64, 64." in text
+    shared = "| Setting | Value in all |\n| --- | --- |\n| epochs | 4 |\n| hidden | 64, 64 |\n\n"
+    assert shared in text
     assert "| Setting | toy/a (book) | <details>" in text
     assert "toy/b (book), toy/c (book)</details> |\n" in text
     assert "| learning rate | 0.0003 | 0.01 |" in text
@@ -138,7 +139,8 @@ def test_many_sets_of_hyperparameters_say_what_is_not_the_most_common() -> None:
         [RUN | {"config": c, "experiment": f"toy/{n}"} for n, c in enumerate(configs)]
     )
     text = stored_runs.hyperparameters(runs)
-    assert "The most common: epochs 4; learning rate 0.1." in text
+    assert "Most common value |\n| --- | --- |\n| epochs | 4 |\n| learning rate | 0.1 |\n" in text
+    assert "::::{dropdown} What differs in 5 sets of settings\n" in text
     assert "| toy/2 (book) | learning rate 0.3 |" in text
     assert "| toy/3 (book) | epochs 5 |" in text
     assert "| toy/0 (book) | \N{EN DASH} |" in text

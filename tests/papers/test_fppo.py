@@ -16,7 +16,7 @@ from longfair.papers.fppo import CHECKS, EXPERIMENTS, attention, epidemic, lendi
 from longfair.papers.fppo import checks as fppo_checks
 from longfair.papers.fppo.checks import INITIAL, REPAY, bounds_and_gaps
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy
 from longfair.papers.fppo.training import learner
 from longfair.papers.registry import checks
 from longfair.papers.setting import Evaluating, Setting
@@ -27,38 +27,38 @@ from longfair.runs.tables import checked
 
 TOLD = {
     lending: (
-        Numbers(a_ppo=(0.25, 0.005), coded=(1.12, 1.0, 0.005), published=(1.0, 0.05)),
+        ((0.25, 0.005), (1.12, 1.0, 0.005), (1.0, 0.05)),
         (2000, (256, 256, 256, 128), 700_000),
     ),
     attention: (
-        Numbers(a_ppo=(0.15, 0.05), coded=(0.15, 0.15, 0.1), published=(0.15, 0.1)),
+        ((0.15, 0.05), (0.15, 0.15, 0.1), (0.15, 0.1)),
         (2048, (128, 128, 128, 64), 2_000_000),
     ),
     epidemic: (
-        Numbers(a_ppo=(0.1, 0.05), coded=(0.25, 0.25, 0.05), published=(0.25, 0.05)),
+        ((0.1, 0.05), (0.25, 0.25, 0.05), (0.25, 0.05)),
         (2048, (512, 512, 512, 256), 500_000),
     ),
 }
-"""Per case study: weights and tolerances; steps of a rollout, networks, steps in all."""
+"""Per case study: A-PPO's weight and tolerance, F-PPO's weights and tolerance in the code, and its
+weight and tolerance in the text; then steps of a rollout, networks, steps in all."""
 
 
 @pytest.mark.parametrize("module", TOLD, ids=lambda module: module.__name__.split(".")[-1])
 def test_settings_are_those_of_text_and_scripts(module: Any) -> None:
     case: CaseStudy = module.CASE
-    numbers, (rollout, hidden, steps) = TOLD[module]
-    assert case.numbers == numbers
+    (timidity, coded, published), (rollout, hidden, steps) = TOLD[module]
     written = TrunkPPO(rollout, hidden, steps, minibatch=64, epochs=10, learning_rate=1e-5)
     assert case.learning["paper"] == case.learning["book"] == written
-    weight, tolerance = numbers.published
-    for as_coded, terms in ((True, numbers.coded), (False, (weight, weight, tolerance))):
+    weight, tolerance = published
+    for as_coded, terms in ((True, coded), (False, (weight, weight, tolerance))):
         methods = {name: strategy for name, (strategy, _) in case.methods(as_coded).items()}
         for name in ("f-ppo", "f-ppo-l"):
             chosen = methods[name]
             assert (chosen.penalty_weight, chosen.bonus_weight, chosen.tolerance) == terms
         assert methods["f-ppo-s"].penalty_weight == methods["f-ppo-s"].bonus_weight == 0.0
         timid = methods["a-ppo"]
-        assert (timid.level_weight, timid.change_weight) == (numbers.a_ppo[0],) * 2
-        assert timid.tolerance == numbers.a_ppo[1]
+        assert (timid.level_weight, timid.change_weight) == (timidity[0],) * 2
+        assert timid.tolerance == timidity[1]
 
 
 def test_rewards_are_smoothed_as_the_peaks_of_figure_3c_say() -> None:

@@ -91,8 +91,20 @@ def test_what_is_said_for_fairqcm_is_so() -> None:
         assert tables.mean("episodes_to_36", "fairqcm", variant) < min(others) / 10
 
 
+def test_rules_are_ahead_where_they_have_more_reward_and_less_unfairness() -> None:
+    rows = [
+        ("both", "fixed", 0.1, 2.0), ("both", "paper", 0.2, 1.0),
+        ("fairer only", "fixed", 0.1, 1.0), ("fairer only", "paper", 0.2, 2.0),
+        ("two methods", "fixed", 0.1, 2.0), ("two methods", "paper", 0.2, 1.0),
+        ("two methods", "paper", 0.05, 0.0), ("no rule", "paper", 0.2, 1.0),
+    ]  # fmt: skip
+    points = pd.DataFrame(rows, columns=["world", "kind", "right", "height"])
+    assert overview.rules_ahead(points) == (1, 3)
+
+
 def test_a_finding_is_one_sentence_with_one_number() -> None:
     for finding in overview.findings():
+        assert len(finding.sentence.split()) <= 40, finding.sentence
         assert not re.search(r"[.;] ", finding.sentence.replace("vs. ", ""))
         without_interval = re.sub(r" \[[^]]*\]", "", finding.sentence)
         assert len(re.findall(r"\d[\d.,]*", without_interval)) == 1, finding.sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.attention import AttentionFPPO
 from longfair.papers.fppo.learning import Trajectories, TrunkPPO
-from longfair.papers.fppo.methods import CHOSEN_HERE, VARIANTS, CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import CHOSEN_HERE, VARIANTS, CaseStudy, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 SITES, ROWS = 5, 8
@@ -61,7 +61,7 @@ CASE = CaseStudy(
     title="Attention allocation: PPO, A-PPO, F-PPO and CPO beside policies that need no training",
     worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     massaged=AttentionFPPO,
-    numbers=Numbers(a_ppo=(0.15, 0.05), coded=(0.15, 0.15, 0.1), published=(0.15, 0.1)),
+    a_ppo=(0.15, 0.05),
     learning={
         **authors(TrunkPPO(2048, (128, 128, 128, 64), 2_000_000)),
         "smoke": TrunkPPO(150, (32, 16, 16), 3_000, minibatch=50, epochs=2, learning_rate=1e-3),

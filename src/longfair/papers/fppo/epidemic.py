@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, authors
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
 
@@ -43,7 +43,7 @@ CASE = CaseStudy(
     title="Epidemic control: PPO, A-PPO and F-PPO beside policies that need no training",
     worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     massaged=EpidemicFPPO,
-    numbers=Numbers(a_ppo=(0.1, 0.05), coded=(0.25, 0.25, 0.05), published=(0.25, 0.05)),
+    a_ppo=(0.1, 0.05),
     learning={
         **authors(TrunkPPO(2048, (512, 512, 512, 256), 500_000)),
         "smoke": TrunkPPO(50, (32, 16, 16), 3_000, minibatch=50, epochs=2, learning_rate=1e-3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.papers.fppo.learning import TrunkPPO
-from longfair.papers.fppo.methods import VARIANTS, CaseStudy, Numbers, authors
+from longfair.papers.fppo.methods import VARIANTS, CaseStudy, authors
 from longfair.papers.fppo.one_change import changed
 from longfair.papers.setting import Evaluating, References, Untrained, World, Wrapper
 
@@ -50,7 +50,7 @@ CASE = CaseStudy(
     worlds={variant: world(as_coded) for variant, as_coded in VARIANTS.items()},
     regularised={"as_coded": world(True, distance="sinkhorn")},
     massaged=LendingFPPO,
-    numbers=Numbers(a_ppo=(0.25, 0.005), coded=(1.12, 1.0, 0.005), published=(1.0, 0.05)),
+    a_ppo=(0.25, 0.005),
     learning={
         **authors(TrunkPPO(2000, (256, 256, 256, 128), 700_000)),
         "smoke": TrunkPPO(200, (32, 16, 16), 4_000, minibatch=100, epochs=2, learning_rate=1e-3),

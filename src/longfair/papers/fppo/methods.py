@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from longfair.agents.cpo.settings import CPOSettings
 from longfair.agents.ppo.f_ppo import FPPOL, WindowedAPPO
+from longfair.agents.ppo.massaging.attention import AttentionFPPO
+from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
+from longfair.agents.ppo.massaging.lending import LendingFPPO
 from longfair.agents.ppo.strategy import Strategy
 from longfair.papers.fppo.learning import Trajectories, TrunkPPO
 from longfair.papers.setting import Evaluating, References, Setting, World
@@ -30,18 +33,6 @@ def authors(what: Any) -> dict[str, Any]:
     return {"book": what, "paper": what}
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of a world that the methods are told."""
-
-    a_ppo: tuple[float, float]
-    """Weight of both terms of A-PPO, and its tolerance."""
-    coded: tuple[float, float, float]
-    """F-PPO in the code: weight of the penalty, of the bonus, and tolerance."""
-    published: tuple[float, float]
-    """F-PPO in the text: weight of both terms, and tolerance."""
-
-
 Changes = Callable[["CaseStudy", str], dict[str, tuple[Setting, str]]]
 """Settings and description by method, of a case study in a profile."""
 
@@ -59,9 +50,10 @@ class CaseStudy:
     title: str
     worlds: Mapping[str, World]
     """By variant: what agents see, and how gaps are taken, differ."""
-    massaged: type[FPPOL]
+    massaged: type[LendingFPPO | AttentionFPPO | EpidemicFPPO]
     """F-PPO with the massaging of this world."""
-    numbers: Numbers
+    a_ppo: tuple[float, float]
+    """Weight of both terms of A-PPO, and its tolerance."""
     learning: Mapping[str, TrunkPPO]
     """By profile: the authors' own, in the book too; a few seconds."""
     evaluating: Mapping[str, Evaluating]
@@ -81,16 +73,9 @@ class CaseStudy:
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""
-        weight, tolerance = self.numbers.a_ppo
-        published = (self.numbers.published[0], *self.numbers.published)
-        penalty, bonus, allowed = self.numbers.coded if as_coded else published
-        terms: dict[str, Any] = {
-            "penalty_weight": penalty,
-            "bonus_weight": bonus,
-            "tolerance": allowed,
-            "as_coded": as_coded,
-        }
-        massaged = self.massaged(**terms)
+        weight, tolerance = self.a_ppo
+        massaged = self.massaged.in_code() if as_coded else self.massaged.in_text()
+        terms = {term.name: getattr(massaged, term.name) for term in fields(FPPOL)}
         return {
             "ppo": (Strategy(), "PPO on the reward"),
             "a-ppo": (

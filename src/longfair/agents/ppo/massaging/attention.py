@@ -13,7 +13,7 @@ It stands for Equation 6 (Hu et al. 2024).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,16 @@ class AttentionFPPO(FPPOL):
     units: Count = 6
     threshold: NonNegative = 0.08
     first: Natural = 15
+
+    @classmethod
+    def in_code(cls) -> Self:
+        """Return what the authors' code trains; at evaluation it does not massage."""
+        return cls(penalty_weight=0.15, bonus_weight=0.15, tolerance=0.1, as_coded=True)
+
+    @classmethod
+    def in_text(cls) -> Self:
+        """Return what the text describes, which massages at evaluation as well."""
+        return cls(penalty_weight=0.15, bonus_weight=0.15, tolerance=0.1, as_coded=False)
 
     def why_not(self, env: Any) -> str:
         """Say that the environment shares out another number of units; empty if it does not."""

@@ -7,7 +7,7 @@ The threshold :math:`\tau(i) = \min(\tau_e, \tau_s \gamma^{\,i - i_s})` in rollo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,16 @@ class EpidemicFPPO(FPPOL):
     highest: NonNegative = 0.35
     growth: Annotated[float, Range(1.0, 2.0)] = 1.2
     first: Natural = 50
+
+    @classmethod
+    def in_code(cls) -> Self:
+        """Return what the authors' code trains; at evaluation it does not massage."""
+        return cls(penalty_weight=0.25, bonus_weight=0.25, tolerance=0.05, as_coded=True)
+
+    @classmethod
+    def in_text(cls) -> Self:
+        """Return what the text describes, which massages at evaluation as well."""
+        return cls(penalty_weight=0.25, bonus_weight=0.25, tolerance=0.05, as_coded=False)
 
     def closeness(self, rollout: int) -> float:
         """Return the threshold of a rollout."""

@@ -9,7 +9,7 @@ there are two actions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,16 @@ class LendingFPPO(FPPOL):
     threshold: Probability = 0.5
     decay: Share = 0.985
     first: Natural = 17
+
+    @classmethod
+    def in_code(cls) -> Self:
+        """Return what the authors' code trains; at evaluation it does not massage."""
+        return cls(penalty_weight=1.12, bonus_weight=1.0, tolerance=0.005, as_coded=True)
+
+    @classmethod
+    def in_text(cls) -> Self:
+        """Return what the text describes, which massages at evaluation as well."""
+        return cls(penalty_weight=1.0, bonus_weight=1.0, tolerance=0.05, as_coded=False)
 
     def band(self, rollout: int) -> float:
         """Return the probability from which on a decision is unsure: 0.5 means none is."""
