@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from visible_words import blocks, is_item, words
+from visible_words import FOLDED, blocks, is_item, words
 
 CHAPTERS = sorted((Path(__file__).parents[2] / "book" / "papers").glob("*.md"))
 WORDS = 2500
@@ -45,6 +45,16 @@ def test_an_item_leads_to_few_places(chapter: Path) -> None:
     items = filter(is_item, blocks(chapter.read_text(encoding="utf-8")))
     found = {opening(item): len(LEAD.findall(item)) for item in items}
     assert {item: count for item, count in found.items() if count > LEADS} == {}
+
+
+@each_chapter
+def test_the_answer_and_what_is_missing_stay_open(chapter: Path) -> None:
+    text = chapter.read_text(encoding="utf-8")
+    seen = FOLDED.sub("", text)
+    assert "{dropdown}" not in seen
+    assert "{dropdown}" not in text.partition("## In two minutes")[2].partition("\n## ")[0]
+    assert "**What would change our mind?**" in seen
+    assert seen.count("What was not found") == text.count("What was not found")
 
 
 def test_blocks_of_a_text() -> None:
