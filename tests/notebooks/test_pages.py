@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 from alt_texts import contradictions
+from visible_words import words
 
 from longfair.figures.words import Shown
 from run_notebooks import NOTEBOOKS, read_source, sources
@@ -40,14 +41,6 @@ LONGER: dict[str, int] = {}
 SENTENCES = 6
 """Sentences between *In two minutes* and the next heading, without what one needs to know."""
 
-FOLDED = re.compile(
-    r"^(:{3,}|`{3,})\{dropdown\}.*?^\1$|<details.*?</details>", re.MULTILINE | re.DOTALL
-)
-SOLUTION = re.compile(r"```\{solution-start\}.*?```\{solution-end\}", re.DOTALL)
-NOT_WORDS = re.compile(
-    r"\$\$.*?\$\$(?: \(.*?\))?|\$[^$]+\$|^\|[-| ]+\|$|(?<=\])\([^)]*\)", re.MULTILINE | re.DOTALL
-)
-
 
 def cells(name: str) -> list[Any]:
     return list(read_source(NOTEBOOKS / f"{name}.py").cells)
@@ -60,13 +53,6 @@ def executed(name: str) -> list[Any]:
 def headings(name: str) -> list[str]:
     text = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
     return re.findall(r"^## (.+)$", text, re.MULTILINE)
-
-
-def words(text: str) -> int:
-    """Count the words that a reader sees before anything is opened."""
-    for hidden in (FOLDED, SOLUTION, NOT_WORDS):
-        text = hidden.sub(" ", text)
-    return len(re.findall(r"\w[\w'-]*", text))
 
 
 def prose(name: str) -> str:
