@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.agents.ucbfair.td3_settings import RTD3Settings
@@ -263,37 +263,59 @@ SCRIPT = {
 """Numbers of the released script that differ from ours; its number of episodes is not taken."""
 
 
+class Change(NamedTuple):
+    """What an arm of the sweep has that others do not."""
+
+    description: str
+    method: Mapping[str, Any] = {}
+    learning: Mapping[str, Any] = {}
+    """Not in smoke runs."""
+    world: Mapping[str, Any] = {}
+
+
 def _sweep(profile: str) -> tuple[Arm, ...]:
     """Change one thing at a time, on Gaussian features with demographic parity."""
     learning = PROFILES[profile].ucb
     step = LUCBFairSettings.calibrated().resolved(horizon=100, features=learning.size).price_step
     assert step is not None
-    settings: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-        **{f"cells-{m * m}": ({"cells": m}, {}, f"{m * m} cells of actions") for m in (3, 8, 10)},
-        "budget-001": ({"budget": 0.01}, {}, "mean disparity of at most 0.01"),
-        "ridge-1": ({"ridge": 1.0}, {}, "the theorem's ridge"),
-        "bonus-0": ({"bonus": 0.0}, {}, "no bonus for uncertainty"),
-        "bonus-05": ({"bonus": 0.5}, {}, "ten times the bonus"),
-        "no-price": ({"largest_price": 0.0}, {}, "no constraint"),
-        "frozen": ({"data": "frozen"}, {}, "targets are never refreshed"),
-        "pooled": ({"data": "pooled", "ridge": 0.01}, {}, "one Gram matrix for all steps"),
-        "size-100": ({}, {"size": 100}, "100 features"),
-        "one-copy": ({}, {"copies": 1}, "one episode for each policy, as in Algorithm 1"),
-        "sharpness-1": ({"sharpness": 1.0}, {}, "the released script's sharpness of the softmax"),
-        "price-step-10": ({"price_step": 10 * step}, {}, "ten times the step of the price"),
-        "script": (SCRIPT, {}, "the released script's numbers"),
+    changes = {
+        **{f"cells-{m * m}": Change(f"{m * m} cells of actions", {"cells": m}) for m in (3, 8, 10)},
+        "budget-001": Change("mean disparity of at most 0.01", {"budget": 0.01}),
+        "ridge-1": Change("the theorem's ridge", {"ridge": 1.0}),
+        "bonus-0": Change("no bonus for uncertainty", {"bonus": 0.0}),
+        "bonus-05": Change("ten times the bonus", {"bonus": 0.5}),
+        "no-price": Change("no constraint", {"largest_price": 0.0}),
+        "frozen": Change("targets are never refreshed", {"data": "frozen"}),
+        "pooled": Change("one Gram matrix for all steps", {"data": "pooled", "ridge": 0.01}),
+        "size-100": Change("100 features", learning={"size": 100}),
+        "one-copy": Change("one episode a policy, as in Algorithm 1", learning={"copies": 1}),
+        "sharpness-1": Change("the released script's sharpness of the softmax", {"sharpness": 1.0}),
+        "price-step-10": Change("ten times the step of the price", {"price_step": 10 * step}),
+        "highest-price-100": Change(
+            "ten times the bound of the price", {"largest_price": 100.0, "price_step": step}
+        ),
+        "learned-80": Change(
+            "80 features, learned beforehand from random play",
+            learning={"features": "learned", "size": 80},
+        ),
+        "range-3": Change("thresholds from -3 to 3", world={"threshold_range": (-3.0, 3.0)}),
+        "starts-middle": Change(
+            "training starts with rates from 0.25 to 0.75", world={"start_range": (0.25, 0.75)}
+        ),
+        "script": Change("the released script's numbers", SCRIPT),
     }
     arms = []
-    for name, (changed, learned, description) in settings.items():
-        method = LUCBFairSettings.calibrated(**changed)
-        chosen = replace(learning, **({} if profile == "smoke" else learned))
+    for name, change in changes.items():
+        method = LUCBFairSettings.calibrated(**change.method)
+        chosen = replace(learning, **({} if profile == "smoke" else change.learning))
+        problem = replace(SYNTHETIC, changes=change.world or None)
         arms.append(
             Arm(
                 f"l-ucbfair-{name}",
                 "one_change",
-                SYNTHETIC.setting(method, chosen, profile),
+                problem.setting(method, chosen, profile),
                 train_and_evaluate,
-                description,
+                change.description,
             )
         )
     every_step = RTD3Settings.as_published(notion=SYNTHETIC.disparity)

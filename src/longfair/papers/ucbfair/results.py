@@ -44,6 +44,10 @@ SWEPT = {
     "l-ucbfair-one-copy": "an episode for each policy",
     "l-ucbfair-sharpness-1": "sharpness 1, the script's",
     "l-ucbfair-price-step-10": "ten times the price's step",
+    "l-ucbfair-highest-price-100": "ten times the price's bound",
+    "l-ucbfair-learned-80": "80 learned features",
+    "l-ucbfair-range-3": "thresholds from -3 to 3",
+    "l-ucbfair-starts-middle": "starts in the middle",
     "l-ucbfair-script": "the script's numbers",
     "r-td3-every-step": "R-TD3, a gradient step for each step",
 }
