@@ -76,8 +76,8 @@ authors_steps.say(
     "steps; where advantages are combined before they are standardised, "
     f"{worlds.lost_in_words(authors_steps.results, combined)}.",
     "With our settings a weight of 5000 buys less bias there than one of 1000, as the paper says; "
-    "whether the main one of 20,000 buys more cannot be told, because with it "
-    f"{worlds.lost_in_words(by_weight.results, largest)}, which the paper does not say.",
+    "whether the paper's main one buys more cannot be told, because with it "
+    f"{worlds.lost_in_words(by_weight.results, largest)}.",
     "Elsewhere ten times the paper's weight costs reward, in lending by lending to nearly "
     "everybody, and R-PPO with the sign of Equation 27 opens the gap that it is meant to close.",
 )

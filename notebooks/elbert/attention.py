@@ -62,10 +62,9 @@ untrained = list(references("elbert_harder"))
 # %% [markdown]
 # ## In two minutes
 #
-# When inspectors discover incidents at five sites, of which there are fewer where they go, does
-# ELBERT-PO serve the sites most equally and, in the *harder* environment, also miss the fewest
-# incidents, as {cite:t}`xu2024elbert` (Section 5, Figures 4 and 6) report, and is it better than a
-# rule with a fixed weight for every site?
+# When inspectors discover incidents at five sites, does ELBERT-PO serve the sites most equally and,
+# in the *harder* environment, miss the fewest, as {cite:t}`xu2024elbert` (Section 5, Figures 4 and
+# 6) report, and does it beat a rule of fixed weights?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 harder.scatter(

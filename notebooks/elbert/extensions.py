@@ -46,8 +46,8 @@ aspirations = [f"elbert-po-{aspiration}" for aspiration in notions.ASPIRATIONS]
 # ## In two minutes
 #
 # In lending, does ELBERT-PO close the gaps of other notions of fairness than equal opportunity, and
-# what does a term cost that keeps the demand of a group from shrinking, both of which Appendices A
-# and E of {cite:t}`xu2024elbert` describe without code or experiments?
+# what does it cost to keep the demand of a group from shrinking, two ideas of
+# {cite:t}`xu2024elbert` (Appendices A and E) without experiments?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 fair.show(

@@ -62,33 +62,31 @@ elbert_po, g_ppo, r_ppo = ((method, "as_coded") for method in ("elbert-po", "g-p
 # %% [markdown]
 # ## In two minutes
 #
-# While an infection spreads through two communities and one vaccine can be given per day, does
-# ELBERT-PO give both as many vaccines for each of their patients at nearly the reward of G-PPO, as
-# {cite:t}`xu2024elbert` (Section 5, Figures 4 and 6) report, and is anybody better off?
+# With one vaccine a day against an infection in two communities, does ELBERT-PO give both as many
+# vaccines per patient, at nearly G-PPO's reward, as {cite:t}`xu2024elbert` (Section 5, Figures 4
+# and 6) report, and is anybody better off?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 harder.scatter(
     "as_coded",
     beside=untrained,
     caption="Reward against bias of the last policies in the harder environment, with the "
-    "computations of the authors' code and our cheaper settings, after "
+    "computations of the authors' code and our cheaper settings, whose learning rate falls to "
+    "zero, after "
     f"{million[profile]:g} of the authors' {million['paper']:g} million steps. The best corner is "
     "the upper left. Policies that need no training carry their names.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.say(
-    "In the harder environment with our settings, whose learning rate falls to zero, as coded, "
-    f"after {million[profile]:g} of the authors' {million['paper']:g} million steps, ELBERT-PO's "
-    f"last policy has a bias of {harder.number('bias_exact', *elbert_po)} by the "
-    f"formula of the text and {harder.number('bias', *elbert_po)} by that of the code, at a "
-    f"reward of {harder.number('reward', *elbert_po)}, where G-PPO has "
-    f"{harder.number('reward', *g_ppo)}.",
-    "The paper's text states a bias of about 0.01 and its poster 0.05, a mean over some "
-    f"{worlds.LAST} evaluations; averaged so, it is {worlds.late_in_words(harder, 'bias_exact')} "
-    f"by the text's formula and {worlds.late_in_words(harder, 'bias')} by the code's with our "
-    f"settings, and {worlds.late_in_words(authors, 'bias_exact')} and "
-    f"{worlds.late_in_words(authors, 'bias')} with the authors', {single} so far.",
+    "In the harder environment, with our settings and as coded, ELBERT-PO's last policy has a bias "
+    f"of {harder.number('bias_exact', *elbert_po)} by the text's formula and "
+    f"{harder.number('bias', *elbert_po)} by the code's, at a reward of "
+    f"{harder.number('reward', *elbert_po)}, where G-PPO has {harder.number('reward', *g_ppo)}.",
+    "The paper's text states a bias of about 0.01 and its poster, averaged over evaluations, 0.05; "
+    f"averaged so, it is {worlds.late_in_words(harder, 'bias_exact')} by the text's formula and "
+    f"{worlds.late_in_words(harder, 'bias')} by the code's (with the authors' settings, {single}, "
+    f"{worlds.late_in_words(authors, 'bias_exact')} and {worlds.late_in_words(authors, 'bias')}).",
     "Hardly anybody in the group behind is better off, and a schedule of one number, *protect, "
     "then waste*, which gives all its late vaccines to people who are ill already, has "
     f"{harder.less('reward', schedule, elbert_po)} more reward.",

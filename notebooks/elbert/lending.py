@@ -49,10 +49,9 @@ names = ours.look.names
 # %% [markdown]
 # ## In two minutes
 #
-# Is a bank that lends to two groups for thousands of steps fairer under **ELBERT-PO** of
-# {cite:t}`xu2024elbert` (Sections 3 and 5, Figure 4) than under PPO on the reward alone
-# (**G-PPO**), and does it do better than a rule of two numbers: accept group 0 from score 2 on and
-# group 1 from score 1 on?
+# Is a bank that lends to two groups fairer under **ELBERT-PO** of {cite:t}`xu2024elbert` (Sections
+# 3 and 5, Figure 4) than under PPO on the reward alone (**G-PPO**), and does it do better than a
+# rule of two scores?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 static = [lender for lender in REFERENCES if lender != "accept-half"]
@@ -72,7 +71,8 @@ authors.say(
     f"{authors.number('bias', *elbert_po)} at a reward of {authors.number('reward', *elbert_po)}, "
     f"G-PPO {authors.number('bias', *g_ppo)} at {authors.number('reward', *g_ppo)}: it is fairer "
     "and earns more, as the paper says.",
-    f"It earns {authors.less('reward', best_pair, elbert_po, 4)} less than the rule, with "
+    f"It earns {authors.less('reward', best_pair, elbert_po, 4)} less than the rule (accept group "
+    "0 from score 2 on and group 1 from score 1 on), with "
     f"{authors.less('bias', best_pair, elbert_po, 4)} less bias on average.",
     "Two real thresholds, found by search, have "
     f"{authors.less('reward', searched_pair, elbert_po, 4)} more reward and "

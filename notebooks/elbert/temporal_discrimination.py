@@ -43,7 +43,7 @@ page = Page(profile, claims=["elbert-23", "elbert-25", "elbert-26"])
 # ## In two minutes
 #
 # Two histories of a bank, A and B, give the group *blue* five loans for six applications and the
-# group *red* one for six, and differ in **which** red person gets the one loan: should a measure of
+# group *red* one for six, and differ in **which** red person gets the one loan. Should a measure of
 # fairness over time tell them apart, which {cite:t}`xu2024elbert` (Sections 2.2, 2.3 and 3.3) deny?
 
 # %% tags=["nbval-ignore-output", "hide-input"]

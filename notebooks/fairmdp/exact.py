@@ -66,13 +66,12 @@ Words(
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
     f"{cost['eo', 'discounted']:.2%}, which is the order the paper reports; *as coded*, by the "
     f"authors' scripts, parity costs {cost['dp', 'as_coded']:.2%}.\n"
-    f"- The printed rewards, which are rounded, differ by {100 * low:.0f} to {high:.0%} of the "
-    "profit. Between the best policies the text's parity costs "
-    f"{cost['dp', 'discounted']:.1%}, the code's {cost['dp', 'as_coded']:.2%}."
+    "- The rewards that the paper prints for the policies of the search, rounded, differ by "
+    f"{100 * low:.0f} to {high:.0%} of the profit."
 )
 
 # %% [markdown]
-# **Why?** Profit is discounted, so late loans are worth little to the bank; where the gap is not
+# **Why?** Profit is discounted, so late loans are worth little to the bank. Where the gap is not
 # discounted they count in full, and the bank can settle the account at the end for next to nothing,
 # which the [search of the paper](cross_entropy.ipynb) does not find.
 #

@@ -63,9 +63,9 @@ numbers = exact_results.stored(page.store)
 # %% [markdown]
 # ## In two minutes
 #
-# {cite:t}`wen2021fairmdp` (Section 5, Figure 2c) let a coin decide for 100 episodes and then commit
-# to the best fair policy of what was estimated: is every episode fair, and is the regret, what the
-# best fair policy would have earned more, nearly flat from then on, as they report?
+# {cite:t}`wen2021fairmdp` (Section 5, Figure 2c) let a coin decide for 100 episodes, then commit to
+# the best fair policy of the estimate: is every episode fair, and the regret against the true one
+# nearly flat then, as they report?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.show(
@@ -77,7 +77,7 @@ runs.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
-    "The shape is there: of a regret of "
+    "The shape is there: of a regret (what the best fair policy would have earned more) of "
     f"{runs.number('regret', 'explore-commit-margin', 'as_published', 0)} in a thousand episodes, "
     f"{runs.mean('regret_exploring', 'explore-commit-margin', 'as_published'):.0f} are the coin's.",
     "With a margin of a fifth of the tolerance "

@@ -77,10 +77,9 @@ quantities = {last: ("last policy", 1), "return_all": ("over all of training", 1
 # %% [markdown]
 # ## In two minutes
 #
-# On [doughnuts](doughnuts.ipynb) and in [lending](lending.ipynb) the deep agents of
-# {cite:t}`alamdari2024fairqcm` end below policies that fit in one line: how much of that is due to
-# what surrounds their Q-learning with a memory, and does imagining other memories, which gives
-# FairQCM its name, still help once all of that is repaired?
+# The deep agents of {cite:t}`alamdari2024fairqcm` end below policies that fit in one line, on
+# [doughnuts](doughnuts.ipynb) and in [lending](lending.ipynb): how much of that is due to what
+# surrounds their Q-learning, and does imagining other memories still help once that is repaired?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 doughnuts.show(

@@ -54,11 +54,9 @@ compared = {
 # %% [markdown]
 # ## In two minutes
 #
-# Does **FairQCM**, which also learns from memories that it did not have, share a hundred doughnuts
-# among five people more fairly and after fewer episodes than deep Q-networks with as much memory
-# (**Full**) or a recurrent one (**RNN**), and nearly as well as the **Oracle**, which serves
-# whoever is there and has had least, as {cite:t}`alamdari2024fairqcm` (Section 6.1, Figure 2)
-# report?
+# Does **FairQCM**, which also learns from imagined memories, share doughnuts more fairly and sooner
+# than Q-networks with as much memory (**Full**) or a recurrent one (**RNN**), and nearly as well as
+# the **Oracle**, as {cite:t}`alamdari2024fairqcm` (Section 6.1, Figure 2) report?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves(
@@ -77,13 +75,14 @@ coded_lead, published_lead = (
 runs.say(
     f"FairQCM ends at {runs.number('return', 'fairqcm', 'as_coded', 0)} *as coded*, by the "
     f"authors' scripts, and at {runs.number('return', 'fairqcm', 'as_published', 0)} *as "
-    f"published*, by the text, and the Oracle has {deep.bar(runs, 'return', 'oracle'):.0f}.",
+    "published*, by the text; the Oracle, which serves whoever is there and has had least, has "
+    f"{deep.bar(runs, 'return', 'oracle'):.0f}.",
     f"Choosing at random among those present, without memory, has {memoryless:.0f}, and "
     f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end above.",
     f"FairQCM against Full, over all of training: {coded_lead} as coded, {published_lead} as "
-    "published; the mean curve that first reaches 900 is, as coded, that of "
-    f"{deep.first_to_reach(runs, 'as_coded', 900)} and, as published, that of "
-    f"{deep.first_to_reach(runs, 'as_published', 900)}.",
+    "published (the first mean curve to reach 900: as coded "
+    f"{deep.first_to_reach(runs, 'as_coded', 900)}, as published "
+    f"{deep.first_to_reach(runs, 'as_published', 900)}).",
 )
 
 # %% [markdown]

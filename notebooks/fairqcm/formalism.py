@@ -73,7 +73,7 @@ parity_sum = timepoint_first(relaxed_parity, discounted_sum)
 # ## In two minutes
 #
 # Can one see at the end whether somebody was treated fairly, and what must a decision maker
-# remember to be fair, if fairness over time is defined by what everybody has received so far, as in
+# remember to be fair, if fairness over time is defined by what everybody has received, as in
 # {cite:t}`alamdari2024fairqcm` (Sections 3 to 5)?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
@@ -114,8 +114,8 @@ Words(
 
 # %% [markdown]
 # **Why?** Sending a whole shipment to B is fine in the third month of one plan and would not be in
-# its first, so whether a decision is fair depends on what happened before, and the present state
-# does not say it.
+# its first, so whether a decision is fair depends on what happened before, which the present state
+# does not say.
 #
 # **What would change our mind?** A trace on which one of the checks fails.
 #

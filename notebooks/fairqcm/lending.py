@@ -74,10 +74,9 @@ compared = {metric: quantities[metric] for metric in ("return", "return_all", "w
 # %% [markdown]
 # ## In two minutes
 #
-# {cite:t}`alamdari2024fairqcm` (Section 6.2, Figure 3) let a bank learn to give both groups the
-# same number of loans: does **FairQCM**, which also learns from memories that it did not have,
-# score more than **Full**, which remembers the loans of both groups, and **Min**, which remembers
-# only by how much one is ahead, as they report?
+# {cite:t}`alamdari2024fairqcm` (Section 6.2, Figure 3) let a bank learn to give both groups as many
+# loans: does **FairQCM**, which imagines memories, score more than **Full**, which remembers both
+# groups' loans, and **Min**, which remembers their difference, as they report?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 arms_as_methods(runs, "forms", [fair, shorter, full, coded]).curves(
@@ -90,17 +89,17 @@ arms_as_methods(runs, "forms", [fair, shorter, full, coded]).curves(
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
-    "*As published*, by the paper's text, FairQCM ends at a return of "
+    "*As published*, by the text, FairQCM ends at a return of "
     f"{runs.number('return', *fair, 0)}: against Full {deep.in_words(runs, 'return', fair, full)} "
-    f"(Min, which imagines nothing, leads by {runs.less('return', shorter, full, 0)}); against Min "
+    f"(Min leads by {runs.less('return', shorter, full, 0)}); against Min "
     f"{deep.in_words(runs, 'return', fair, shorter)} at the end, and "
     f"{deep.in_words(runs, 'return_all', fair, shorter)} over all of training.",
     "*As coded*, by the authors' scripts, which have another FairQCM, it ends at "
-    f"{runs.number('return', *coded, 0)}; lending to an applicant at random brings "
-    f"{deep.bar(runs, 'return', 'random-present'):.0f}, alternating between the groups "
-    f"{deep.bar(runs, 'return', 'alternating'):.0f}, and "
+    f"{runs.number('return', *coded, 0)}, where lending to an applicant at random brings "
+    f"{deep.bar(runs, 'return', 'random-present'):.0f}; "
     f"{deep.above(runs, 'return', deep.bar(runs, 'return', 'alternating'))} learned methods and "
-    "their changed forms end above that.",
+    "their changed forms end above alternating between the groups "
+    f"({deep.bar(runs, 'return', 'alternating'):.0f}).",
 )
 
 # %% [markdown]

@@ -65,8 +65,7 @@ few = ("oracle", "random")
 #
 # {cite:t}`alamdari2024fairqcm` report (Figure 4) that **FairQCM** learns to share doughnuts sooner
 # and better than **Full**, which remembers as much, and prove (Theorem 5.7) that its values
-# converge: is it the imagined memories, from which it learns besides what happened, that make the
-# difference?
+# converge: do the imagined memories, from which it also learns, make the difference?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 arms_as_methods(

@@ -75,10 +75,11 @@ show(
 # %% tags=["nbval-check-output", "remove-input"]
 blind = checks.blind_training().computed
 lending.say(
-    f"In lending the groups start {blind['true_distance']:g} score apart; the code's training "
-    f"takes {blind['with_gap']:.2f} for that, and {blind['without_gap']:.2f} for two groups "
-    "without any difference, so it cannot see the gap.",
-    "The figures' distance sees that histograms differ, but not by how far scores have to move.",
+    "Training, as coded, cannot see the gap: in lending, where the groups start "
+    f"{blind['true_distance']:g} score apart, its distance is {blind['with_gap']:.2f}, and for two "
+    f"groups without any difference {blind['without_gap']:.2f}.",
+    "The figures use another distance, which sees that histograms differ, but not by how far "
+    "scores have to move.",
     "The proposition holds, and at the start of lending it says nothing about a lender with a "
     "threshold.",
 )

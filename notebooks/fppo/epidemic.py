@@ -34,11 +34,10 @@ from longfair.papers.fppo.results import (
     EPIDEMIC,
     EPISODE,
     FIGURE_4,
-    answers,
     beside_figure,
     better_without_training,
+    by_verdict,
     massaging_in_training,
-    means_in_turn,
     most_of_the_trained,
     stored_runs,
 )
@@ -77,27 +76,43 @@ people.scatter(
     "last day. The best "
     "corner is the upper left. PPO seeks the health of people alone, A-PPO a fair share of the "
     "vaccines as well, F-PPO communities in a similar state besides. Policies that are not trained "
-    "carry their names.",
+    f"carry their names. Runs of each: {stored_runs(people, *learned)}.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
+ends = {
+    metric: {name: people.mean(f"end_{metric}", name, "as_coded") for name in learned}
+    for metric in ("long_term_gap", "short_term_gap", "reward")
+}
+apart, shares, healthy = ends.values()
+closest = by_verdict(
+    page,
+    ("fppo-4b", "as_coded", "figure"),
+    "communities end closest together under F-PPO",
+    "communities do not end closest together under F-PPO, or not farthest apart under *Max*",
+    "whether communities end closest together under F-PPO cannot be told",
+)
+fairer = by_verdict(
+    page,
+    ("fppo-4a-improves", "as_coded", ""),
+    "F-PPO shares vaccines more fairly than PPO and *Max*",
+    "F-PPO does not share vaccines more fairly than PPO and *Max*",
+    "Whether F-PPO shares vaccines more fairly than PPO and *Max* cannot be told",
+)
+fewest = by_verdict(
+    page,
+    ("fppo-4c-a-ppo", "as_coded", ""),
+    "A-PPO keeps the fewest people healthy, as the paper says",
+    "Unlike in the paper, A-PPO does not keep the fewest people healthy",
+    "Whether A-PPO keeps the fewest people healthy cannot be told",
+)
 people.say(
-    f"Stored runs as coded: {stored_runs(people, *learned)}; on average, in this order, the share "
-    f"of the healthy at the end is {means_in_turn(people, 'end_reward', learned, 3)}, the "
-    f"short-term gap {means_in_turn(people, 'end_short_term_gap', learned, 2)}, the figure's "
-    f"long-term gap {means_in_turn(people, 'end_long_term_gap', learned, 2)}.",
-    "Vaccinating nobody leaves no short-term gap, and of all untrained policies the smallest "
-    f"distance of the text ({people.mean('end_distance', 'nobody'):.3f}): nearly everybody is ill.",
-    "So, as coded: "
-    + answers(
-        page,
-        {
-            "F-PPO's long-term gap the smallest": ("fppo-4b", "as_coded", "figure"),
-            "a smaller short-term gap than PPO's and *Max*'s": ("fppo-4a-improves", "as_coded", ""),
-            "A-PPO with the fewest healthy": ("fppo-4c-a-ppo", "as_coded", ""),
-        },
-    )
-    + ".",
+    f"As coded, {closest}: the figure's long-term gap is {apart['f-ppo']:.2f} under F-PPO, beside "
+    f"{apart['a-ppo']:.2f} under A-PPO and {apart['ppo']:.2f} under PPO.",
+    f"{fairer}: its short-term gap is {shares['f-ppo']:.2f}, beside {shares['ppo']:.2f} under PPO; "
+    f"under A-PPO it is {shares['a-ppo']:.2f}.",
+    f"{fewest}: at the end their share is {healthy['a-ppo']:.3f} under A-PPO, "
+    f"{healthy['f-ppo']:.3f} under F-PPO and {healthy['ppo']:.3f} under PPO.",
 )
 
 # %% [markdown]

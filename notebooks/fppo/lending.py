@@ -39,10 +39,10 @@ from longfair.papers.fppo.results import (
     EPISODE,
     FIGURE_1,
     LENDING,
-    answers,
     beside_figure,
     better_without_training,
     hardly_lending,
+    judged,
     lending_only,
     massaging_in_training,
     middle_run,
@@ -97,21 +97,21 @@ loans.say(
     f"As coded, {lost} of {ran} runs of F-PPO end as a bank that hardly lends: decisions are "
     "equal, the profit is gone, and scores stay; of F-PPO-L, the same without massaging, "
     f"{lost_without} of {ran_without} do.",
-    "Medians of cash and of the figure's long-term gap: one threshold for everybody, score 2, "
-    f"{middle_run(loans, 'end_cash', *one_for_all, 0)} and "
-    f"{middle_run(loans, 'end_long_term_gap', *one_for_all)}; PPO, for profit alone, "
-    f"{middle_run(loans, 'end_cash', 'ppo', 'as_coded', 0)} and "
-    f"{middle_run(loans, 'end_long_term_gap', 'ppo', 'as_coded')}.",
-    "So, as coded: "
-    + answers(
+    "So the verdicts as coded are "
+    + judged(
         page,
         {
             "decisions fair at the moment": ("fppo-1a-below", "as_coded", "figure"),
-            "scores closer than by any other method": ("fppo-1b-smallest", "as_coded", "figure"),
+            "the closest scores": ("fppo-1b-smallest", "as_coded", "figure"),
             "about the same profit": ("fppo-1c", "as_coded", "figure"),
         },
     )
     + ".",
+    "One threshold for everybody (score 2) ends with cash of "
+    f"{middle_run(loans, 'end_cash', *one_for_all, 0)} and the figure's long-term gap at "
+    f"{middle_run(loans, 'end_long_term_gap', *one_for_all)}; PPO, for profit alone, with "
+    f"{middle_run(loans, 'end_cash', 'ppo', 'as_coded', 0)} and "
+    f"{middle_run(loans, 'end_long_term_gap', 'ppo', 'as_coded')} (medians).",
 )
 
 # %% [markdown]

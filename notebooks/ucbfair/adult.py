@@ -92,9 +92,9 @@ adult.show(
 # %% tags=["nbval-check-output", "remove-input"]
 adult.say(
     "L-UCBFair, a learner with a theorem, ends at a mean loss of "
-    f"{adult.spread('loss', *l_ucbfair)} (the middle run, the lowest and the highest), R-TD3, a "
-    f"standard learner, at {adult.spread('loss', *r_td3)}, and *Myopic*, best in every single "
-    f"step, at {adult.mean('loss', 'myopic'):.3f}.",
+    f"{adult.spread('loss', *l_ucbfair)}, R-TD3, a standard learner, at "
+    f"{adult.spread('loss', *r_td3)} (middle runs, lowest to highest), and *Myopic*, best in every "
+    f"single step, at {adult.mean('loss', 'myopic'):.3f}.",
     "L-UCBFair ends with both groups highly qualified, R-TD3 has them so over the last fifth of "
     "an episode, but in our stand-in it is easy: thresholds drawn at "
     f"random lose {adult.number('loss', 'random', 'reference')}, one threshold for "
@@ -170,7 +170,14 @@ adult.say(
     "group that has less is at a rate of "
     f"{adult.spread('lower_late_rate', *l_ucbfair, 2)} with our numbers.",
     f"R-TD3 ends at a mean loss of {adult.spread('loss', *r_td3)}.",
-    *([f"Stored in part or not yet: {'; '.join(arms[arm] for arm in fewer)}."] if fewer else []),
+    *(
+        [
+            "Of these there are fewer runs so far, and claims about them wait: "
+            f"{'; '.join(arms[arm] for arm in fewer)}."
+        ]
+        if fewer
+        else []
+    ),
 )
 
 # %% [markdown]

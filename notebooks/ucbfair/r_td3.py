@@ -79,10 +79,11 @@ gaussian.show(
 # %% tags=["nbval-check-output", "remove-input"]
 gaussian.say(
     "R-TD3 ends at a mean loss of "
-    f"{gaussian.spread('loss', 'r-td3', 'as_published')}, the middle run, the lowest and the "
-    f"highest, where the best policy has {gaussian.mean('loss', 'optimum'):.3f}, one threshold for "
-    f"everybody {gaussian.mean('loss', 'constant'):.3f}, and L-UCBFair, the learner with a "
-    f"theorem, {gaussian.spread('loss', 'l-ucbfair', 'calibrated')}.",
+    f"{gaussian.spread('loss', 'r-td3', 'as_published')} where the best policy has "
+    f"{gaussian.mean('loss', 'optimum'):.3f}, one threshold for everybody "
+    f"{gaussian.mean('loss', 'constant'):.3f}, and L-UCBFair, the learner with a theorem, "
+    f"{gaussian.spread('loss', 'l-ucbfair', 'calibrated')} (middle runs, lowest to "
+    "highest).",
     "Its mean squared gap in acceptance is "
     f"{gaussian.spread('disparity_dp', 'r-td3', 'as_published', 4)}, that of the best policy, "
     "which was asked for no fairness, "
@@ -221,8 +222,8 @@ gaussian.show(
 # %% tags=["nbval-check-output", "remove-input"]
 gaussian.say(
     f"In {runs_under(gaussian, learner, 'lower_rate', 0.01)} runs a group has fallen below a rate "
-    "of 0.01 when the episode ends; runs of TD3, without the weight, in which one has: "
-    f"{runs_under(gaussian, plain, 'lower_rate', 0.01)}. Two causes are possible. Late in an "
+    "of 0.01 when the episode ends. Without the weight, with TD3, one has in "
+    f"{runs_under(gaussian, plain, 'lower_rate', 0.01)} runs. Two causes are possible. Late in an "
     "episode fairness counts most, and accepting everybody is perfectly fair. Or nothing comes "
     "after the last steps, so that accepting everybody pays there without any weight, as it does "
     "for the optimum.",
@@ -232,7 +233,7 @@ gaussian.say(
 # ### Does the budget of gradient steps matter?
 #
 # The defaults of the time take a gradient step for every step of the environment, which is four
-# times as many as in the other runs.
+# times as many as in the other runs. `ucbfair-gradient-steps` asks whether that changes the loss.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 steps = {
@@ -298,7 +299,8 @@ gaussian.say(
         f"run by run, the weight adds {runs.less(gap, learner, plain, 4)} of disparity and "
         f"{runs.less('loss', learner, plain)} of loss."
         if runs.has(plain)
-        else f"With {goal} as the goal no run of TD3 is stored yet."
+        else f"With {goal} as the goal no runs of TD3 are stored yet, and the claims about the "
+        "weight wait for them."
         for goal, (runs, gap) in goals.items()
     )
 )

@@ -41,6 +41,14 @@ LONGER: dict[str, int] = {}
 SENTENCES = 6
 """Sentences between *In two minutes* and the next heading, without what one needs to know."""
 
+SENTENCE, BLOCK = 40, 60
+"""Words of a sentence of the box, and of a bullet or paragraph; intervals do not count."""
+
+NUMBERS = 4
+"""Numbers in a bullet or paragraph of the box, outside brackets and parentheses."""
+
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,./]*")
+
 
 def cells(name: str) -> list[Any]:
     return list(read_source(NOTEBOOKS / f"{name}.py").cells)
@@ -80,6 +88,30 @@ def sentences(text: str) -> int:
     """Count sentences: what ends with a point or a mark and is followed by a space or nothing."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`]", r"\1", text)
     return len(re.findall(r"[.?!](?=\s|$)", plain))
+
+
+def blocks(text: str) -> list[str]:
+    """Bullets and paragraphs of a box as they are read, without intervals in brackets."""
+    plain = re.sub(r"\$[^$]+\$|\{[\w:]+\}`[^`]*`", "x", text)
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain)
+    plain = re.sub(r"\[[^\]]*\]|[*`]", "", plain)
+    return [part for part in re.split(r"\n\s*\n|\n(?=- )", plain) if part.strip()]
+
+
+def length(text: str) -> int:
+    """Count words: what stands between spaces and has a letter or a digit."""
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+def too_much(block: str) -> list[str]:
+    """Say what of a bullet or paragraph is more than a reader takes in at once."""
+    counts = {
+        "words in a sentence": (max(map(length, re.split(r"(?<=[.?!])\s", block))), SENTENCE),
+        "words": (length(block), BLOCK),
+        "numbers": (len(NUMBER.findall(re.sub(r"\([^()]*\)", "", block))), NUMBERS),
+    }
+    start = " ".join(block.split()[:8])
+    return [f"{found} {what}: {start}" for what, (found, most) in counts.items() if found > most]
 
 
 def definitions(code: str) -> list[str]:
@@ -132,6 +164,12 @@ def test_the_figure_that_answers_comes_at_once(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_box_takes_two_minutes(name: str) -> None:
     assert 3 <= sentences(box(executed(name))) <= SENTENCES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_box_is_no_log(name: str) -> None:
+    assert "stored runs" not in box(executed(name)).lower()
+    assert [fault for block in blocks(box(executed(name))) for fault in too_much(block)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -194,6 +232,20 @@ def test_sentences_of_a_box_are_counted() -> None:
     printed = nbformat.v4.new_code_cell("x", outputs=[output])
     last = nbformat.v4.new_markdown_cell("Four.\n\n*You need* it. *Time:* it.\n\n## More\n\nNo.")
     assert sentences(box([first, printed, last])) == 4
+
+
+def test_words_and_numbers_of_a_box_are_counted_as_a_reader_meets_them() -> None:
+    first, second = blocks(
+        "A gap of 0.1 [0.05, 1.2] in [the\nloan](x.ipynb) of {cite:t}`y`.\n- $x + 1$ **is** 2."
+    )
+    assert (length(first), length(second)) == (9, 3)
+    assert len(NUMBER.findall(first)) == len(NUMBER.findall(second)) == 1
+    assert too_much("1 of 2 and +3 and 1,000.5 (5 and 6).") == []
+    assert too_much("1 of 2, 3, 4 and 5.") == ["5 numbers: 1 of 2, 3, 4 and 5."]
+    forty = "word " * 39 + "word."
+    assert too_much(forty) == []
+    assert [fault[:8] for fault in too_much("More " + forty)] == ["41 words"]
+    assert [fault[:8] for fault in too_much(f"{forty} {forty}")] == ["80 words"]
 
 
 def test_definitions_are_found_wherever_they_stand() -> None:

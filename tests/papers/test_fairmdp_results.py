@@ -108,7 +108,7 @@ def test_the_check_is_shown_for_methods_with_a_constraint() -> None:
     written = tidy.checked(shown(rows))
     assert isinstance(written, pd.DataFrame)
     assert written.loc["Algorithm 2, parity", "pass and are unfair"] == "10.0%"
-    assert str(tidy.checked(shown(rows.iloc[:0]))).startswith("Nothing to show")
+    assert str(tidy.checked(shown(rows.iloc[:0]))).startswith("These runs are not stored yet")
 
 
 CORNERS = [
@@ -364,8 +364,8 @@ def test_the_bound_stands_beside_the_regret() -> None:
 
 def test_cost_of_no_runs_is_said_so() -> None:
     none = [shown(searches().iloc[:0])]
-    assert str(tidy.cost_in_words(none, [FIGURE1])).startswith("Nothing to show")
-    assert str(tidy.cost_of_runs(shown(searches().iloc[:0]))).startswith("Nothing to show")
+    for words in (tidy.cost_in_words(none, [FIGURE1]), tidy.cost_of_runs(*none)):
+        assert str(words).startswith("These runs are not stored yet")
 
 
 def test_cost_in_words_counts_the_stored_runs() -> None:

@@ -12,7 +12,9 @@ from longfair.figures import Words
 from longfair.papers import registry
 from longfair.papers.fppo import results as fppo
 from longfair.papers.page import Page, Runs
+from longfair.runs.rules.words import Word
 from longfair.runs.store import Store
+from longfair.runs.verdicts import Verdict
 
 COLUMNS = ["method", "variant", "seed", "phase", "step", "metric", "group", "value"]
 METRICS = ("end_cash", "end_long_term_gap")
@@ -196,8 +198,12 @@ def in_training(
 def test_massaging_in_training_waits_for_runs_without_it() -> None:
     alone = in_attention(in_training("f-ppo", 0, (0.9, 0.1, 0.2)))
     assert fppo.massaging_in_training(alone, 2, 2) == (
-        "Stored runs: F-PPO 1, F-PPO-L 0. From training step 2 on the mean short-term gap is 0.15 "
-        "with F-PPO and (not stored) with F-PPO-L. So the comparison waits for runs of F-PPO-L."
+        "From training step 2 on the mean short-term gap is 0.15 in 1 run of F-PPO. "
+        "Runs of F-PPO-L are not stored yet, and the comparison waits for them."
+    )
+    neither = alone.showing(alone.results.iloc[:0])
+    assert fppo.massaging_in_training(neither, 2, 2) == (
+        "Runs of F-PPO and F-PPO-L are not stored yet, and the comparison waits for them."
     )
 
 
@@ -209,7 +215,7 @@ def test_massaging_in_training_is_held_against_runs_without_it() -> None:
     ]
     both = in_attention(rows)
     assert fppo.massaging_in_training(both, 2, 1).endswith(
-        "is 0.1 with F-PPO and 0.3 (0.3 to 0.5) with F-PPO-L."
+        "is 0.1 in 1 run of F-PPO and 0.3 (0.3 to 0.5) in 2 runs of F-PPO-L."
     )
 
 
@@ -219,3 +225,36 @@ def test_what_is_not_made_yet_is_named_in_one_line(tmp_path: Path) -> None:
         "None of these runs has been made yet. What makes them: "
         "`longfair run fppo/beyond-lending-fppo fppo/beyond-lending-elbert --profile book`."
     )
+
+
+def judged_page(tmp_path: Path, **words: Word) -> Page:
+    page = Page("book", store=Store(tmp_path))
+    page.__dict__["verdicts"] = [
+        Verdict(claim, "as_coded", "", "book", "", words[claim.id.replace("-", "_")])
+        for claim in registry.select_claims([name.replace("_", "-") for name in words])
+    ]
+    return page
+
+
+def test_verdicts_of_one_word_stand_together(tmp_path: Path) -> None:
+    page = judged_page(
+        tmp_path, fppo_3c="inconclusive", fppo_4b="reproduced", fppo_1c="inconclusive"
+    )
+    asked = {name: (f"fppo-{name}", "as_coded", "") for name in ("3c", "4b", "1c")}
+    assert fppo.judged(page, asked) == "*inconclusive* for 3c and 1c and *reproduced* for 4b"
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("reproduced", "it is (*reproduced*)"),
+        ("direction only", "it is (*direction only*)"),
+        ("contradicted", "it is not (*contradicted*)"),
+        ("inconclusive", "who knows (*inconclusive*)"),
+        ("not attempted", "who knows (*not attempted*)"),
+    ],
+)
+def test_what_is_said_hangs_on_the_verdict(tmp_path: Path, word: Word, told: str) -> None:
+    page = judged_page(tmp_path, fppo_3c=word)
+    which = ("fppo-3c", "as_coded", "")
+    assert fppo.by_verdict(page, which, "it is", "it is not", "who knows") == told

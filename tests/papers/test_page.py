@@ -12,7 +12,7 @@ from longfair.errors import UsageError
 from longfair.figures import Figure, Folded, LineStyle, Words, folded
 from longfair.papers import registry
 from longfair.papers.elbert.world_results import FIGURE_9, supply_and_demand
-from longfair.papers.page import NOT_STORED, Look, Page, Runs
+from longfair.papers.page import LEFT_OUT, NOT_STORED, Look, Page, Runs
 from longfair.runs.rules.words import Word
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict
@@ -138,6 +138,16 @@ def test_numbers_stand_with_their_intervals_in_sentences() -> None:
     assert folded_away.startswith('<details class="longfair-folded"><summary>a &lt; b</summary>')
     assert folded_away.endswith("\n\n*one*\n\n</details>")
     assert NONE.aside("heading", "never said") == NONE.missing
+
+
+def test_sentences_that_lack_a_number_are_left_out() -> None:
+    lacking = f"It is {NOT_STORED} at 0.5 here."
+    nobody = f"Nobody has {RUNS.mean('bias', 'nobody'):.2f}!"
+    assert RUNS.say(f"One. {lacking} *Two*? {nobody}").text == f"One. *Two*? {LEFT_OUT}"
+    assert RUNS.say("One.\nTwo.", lacking).text == f"- One.\nTwo.\n- {LEFT_OUT}"
+    assert RUNS.say("Nanny had 0.5 of it.").text == "Nanny had 0.5 of it."
+    assert RUNS.say(lacking, nobody) == RUNS.aside("heading", lacking) == RUNS.missing
+    assert RUNS.aside("heading", "One.", lacking).heading == "heading"
 
 
 def test_tables_call_methods_as_figures_do() -> None:

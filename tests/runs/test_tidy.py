@@ -111,7 +111,8 @@ def test_there_is_no_gap_where_every_run_is_fresh(
 
 def test_the_command_names_every_experiment() -> None:
     assert tidy.nothing_to_show("book", TOY, OTHER) == (
-        "Nothing to show: `longfair run toy/lending toy/attention --profile book` makes these runs."
+        "These runs are not stored yet: "
+        "`longfair run toy/lending toy/attention --profile book` makes them."
     )
 
 

@@ -7,6 +7,7 @@ runs when there are none, and no notebook has to ask.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,7 +48,14 @@ ORIGIN = "Profile, versions and commits of this page, and its stored runs"
 """What stands on the folded table of a page's origin."""
 
 NOT_STORED = "(not stored)"
-"""What stands in a sentence where a number would."""
+"""What stands in a sentence where a number would; `Runs.say` leaves out such a sentence."""
+
+LEFT_OUT = "Some runs are not stored yet, and what they would say is left out."
+"""What is said in place of sentences that are left out."""
+
+_ABSENT = re.compile(rf"{re.escape(NOT_STORED)}|\bnan\b")
+"""Marks of a number that is absent, the second one from `Runs.mean`."""
+
 _COUNTED: Mapping[Asked, str] = {"paper": "verdicts", "here": "answers to our questions"}
 """What is counted above the folded table, by who says it."""
 
@@ -177,17 +185,32 @@ class Runs:
 
     # Sentences ----------------------------------------------------------------------------------
 
-    def say(self, *sentences: str) -> Words:
-        """Show sentences, as a list if there are several, or which command makes the runs."""
-        if self.results.empty:
-            return self.missing
-        several = len(sentences) > 1
-        return Words("\n".join(f"- {text}" for text in sentences) if several else sentences[0])
+    def say(self, *texts: str) -> Words:
+        """Show texts, as a list if there are several, without sentences that lack a number.
 
-    def aside(self, heading: str, *sentences: str) -> Words:
+        Parameters
+        ----------
+        *texts
+            Each of one sentence or more.
+
+        Returns
+        -------
+        Words
+            What is left of the texts, and that something is left out; which command makes the runs
+            where nothing is left.
+        """
+        known = [_known(text) for text in texts]
+        told = [text for text in known if text]
+        if self.results.empty or not told:
+            return self.missing
+        if known != list(texts):
+            told.append(LEFT_OUT)
+        return Words(" ".join(told) if len(texts) == 1 else "\n".join(f"- {one}" for one in told))
+
+    def aside(self, heading: str, *texts: str) -> Words:
         """Say something that most readers can do without: it opens when its heading is clicked."""
-        said = self.say(*sentences)
-        return said if self.results.empty else replace(said, heading=heading)
+        said = self.say(*texts)
+        return said if said == self.missing else replace(said, heading=heading)
 
     def number(self, metric: str, method: str, variant: str, digits: int = 3) -> str:
         """Write what an arm reaches, with its interval, as in "0.150 [0.148, 0.152]".
@@ -570,6 +593,15 @@ class Page:
 def median_and_range(values: pd.Series[float], digits: int) -> str:
     """Write runs as `longfair.runs.tidy.median_and_range` does, and say where there are none."""
     return tidy.median_and_range(values, digits) if len(values) else NOT_STORED
+
+
+def _known(text: str) -> str:
+    """Leave out sentences that lack a number."""
+    sentences = re.split(r"(?<=[.?!])\s+", text)
+    absent = [_ABSENT.search(sentence) is not None for sentence in sentences]
+    if not any(absent):
+        return text
+    return " ".join(one for one, lacks in zip(sentences, absent, strict=True) if not lacks)
 
 
 def _reasons(verdict: Verdict) -> str:

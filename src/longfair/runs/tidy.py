@@ -97,9 +97,9 @@ def gaps(store: Store, profile: str, *experiments: Experiment) -> pd.DataFrame:
 
 
 def nothing_to_show(profile: str, *experiments: Experiment) -> str:
-    """Say which command makes the runs of experiments."""
+    """Say that runs of experiments are not stored, and which command makes them."""
     names = " ".join(experiment.id for experiment in experiments)
-    return f"Nothing to show: `longfair run {names} --profile {profile}` makes these runs."
+    return f"These runs are not stored yet: `longfair run {names} --profile {profile}` makes them."
 
 
 def in_order(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

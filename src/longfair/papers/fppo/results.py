@@ -16,7 +16,11 @@ from longfair.papers.fppo.measures import ATTENTION_EPISODES
 from longfair.papers.page import NOT_STORED, Look, Page, Runs, median_and_range
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
+from longfair.runs.rules.rule import listed
+from longfair.runs.rules.words import AGAINST, IN_FAVOUR
 from longfair.runs.tidy import ARM, final, of_arm, over_seeds
+from longfair.runs.verdicts import Verdict
+from longfair.wording import counted
 
 Readings = Mapping[str, Mapping[str, float]]
 """Metric to method to what a figure shows."""
@@ -166,21 +170,50 @@ READING_ERRORS: Mapping[str, Mapping[str, float]] = {
 """Experiment to metric to half the width within which a number was read off its plot."""
 
 
-def answers(page: Page, asked: Mapping[str, tuple[str, str, str]]) -> str:
-    """Write the words of verdicts, as in "the smallest gap *reproduced*, as much reward *no*".
+Which = tuple[str, str, str]
+"""Claim, variant and measure of a verdict."""
+
+
+def judged(page: Page, asked: Mapping[str, Which]) -> str:
+    """Write the words of verdicts, as in "*reproduced* for A and B and *inconclusive* for C".
 
     Parameters
     ----------
     page
         The page that shows the verdicts.
     asked
-        What was asked in a few words, to claim, variant and measure.
+        What was asked in a few words, to its verdict.
     """
-    words = {
-        (verdict.claim.id, verdict.variant, verdict.measure): verdict.answer
+    found: dict[str, list[str]] = {}
+    for what, which in asked.items():
+        found.setdefault(_verdict(page, which).answer, []).append(what)
+    return " and ".join(f"*{word}* for {listed(whats)}" for word, whats in found.items())
+
+
+def by_verdict(page: Page, which: Which, holds: str, fails: str, unknown: str) -> str:
+    """Write what a verdict allows one to say, and its word behind it.
+
+    Parameters
+    ----------
+    page
+        The page that shows the verdict.
+    which
+        The verdict.
+    holds, fails, unknown
+        What is said if runs speak for the claim, against it, or neither.
+    """
+    verdict = _verdict(page, which)
+    told = {**dict.fromkeys(IN_FAVOUR, holds), **dict.fromkeys(AGAINST, fails)}
+    return f"{told.get(verdict.word, unknown)} (*{verdict.answer}*)"
+
+
+def _verdict(page: Page, which: Which) -> Verdict:
+    claim, variant, measure = which
+    return next(
+        verdict
         for verdict in page.verdicts
-    }
-    return ", ".join(f"{what} *{words[which]}*" for what, which in asked.items())
+        if (verdict.claim.id, verdict.variant, verdict.measure) == (claim, variant, measure)
+    )
 
 
 OUTSIDE = ", outside"
@@ -241,12 +274,6 @@ def stored_runs(runs: Runs, *methods: str, variant: str = "as_coded") -> str:
     counts = rows.groupby("method")["seed"].nunique()
     names = runs.look.names
     return ", ".join(f"{names.get(one, one)} {counts.get(one, 0)}" for one in methods)
-
-
-def means_in_turn(runs: Runs, metric: str, methods: Sequence[str], digits: int) -> str:
-    """Write the means of two or more methods, as coded, as in "0.1, 0.2 and 0.3"."""
-    *first, last = (f"{runs.mean(metric, method, 'as_coded'):.{digits}f}" for method in methods)
-    return f"{', '.join(first)} and {last}"
 
 
 def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int = 3) -> str:
@@ -373,8 +400,8 @@ def massaging_in_training(
     Returns
     -------
     str
-        Two sentences or three: how many runs there are, their gaps as from `median_and_range`, and
-        that there is nothing to compare yet where one of the two is missing.
+        A sentence or two: the gaps as from `median_and_range` with the number of runs, and of what
+        there are no runs.
     """
     rows = runs.results[
         (runs.results["metric"] == "training_gap")
@@ -386,15 +413,16 @@ def massaging_in_training(
     for method in ("f-ppo", "f-ppo-l"):
         name = runs.look.names[method]
         own = means[means.index.get_level_values("method") == method]
-        texts.append(f"{median_and_range(own, digits)} with {name}")
         if own.empty:
             missing.append(name)
-    counts = stored_runs(runs, "f-ppo", "f-ppo-l", variant=variant)
-    waiting = f" So the comparison waits for runs of {' and '.join(missing)}." if missing else ""
-    return (
-        f"Stored runs: {counts}. From training step {since:,} on the mean short-term gap is "
-        f"{' and '.join(texts)}.{waiting}"
+        else:
+            gap = median_and_range(own, digits)
+            texts.append(f"{gap} in {counted(len(own), 'run')} of {name}")
+    told = f"From training step {since:,} on the mean short-term gap is {' and '.join(texts)}."
+    waiting = (
+        f"Runs of {' and '.join(missing)} are not stored yet, and the comparison waits for them."
     )
+    return " ".join([told] * bool(texts) + [waiting] * bool(missing))
 
 
 FIRST_STEP = {
