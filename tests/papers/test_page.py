@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,18 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr("longfair.figures.display._display", displayed)
     return shown
+
+
+def test_a_figure_says_which_methods_have_a_median() -> None:
+    three = [results_of(name, "as_coded", [0.1, 0.2, 0.9]) for name in ("g-ppo", "elbert-po")]
+    runs = runs_of(pd.concat(three, ignore_index=True), replace(LOOK, median=("g-ppo",)))
+    for figure in (runs.curve_figure("bias", "as_coded"), runs.scatter_figure("as_coded")):
+        assert figure is not None
+        assert "mean and 95 % interval, 3 seeds; G-PPO: median, no interval." in figure.alt_text
+    one = runs.curve_figure("bias", "as_coded", methods=["g-ppo"])
+    assert one is not None
+    assert "; G-PPO: median, no interval." not in one.alt_text
+    assert "G-PPO: median, no interval." in one.alt_text
 
 
 def test_curves_have_thin_lines_only_if_wanted() -> None:

@@ -229,6 +229,15 @@ def test_of_two_seeds_no_interval_is_drawn() -> None:
     assert words == "mean, no interval, 2 seeds"
 
 
+def test_methods_with_two_kinds_of_runs_have_the_median_beside_the_means_of_others() -> None:
+    rows = tidy.final(results_of({GREEDY: [0.1, 0.2, 0.9], FAIR: [0.1, 0.2, 0.9]}))
+    rows = rows[rows["metric"] == "reward"]
+    mean, median = tidy.middles(rows, tidy.ARM, median=("elbert-po",)).to_dict("records")
+    assert mean["value"] == pytest.approx(0.4)
+    assert mean["low"] < mean["value"] < mean["high"]
+    assert median["low"] == median["high"] == median["value"] == 0.2
+
+
 def test_seeds_are_counted_in_words() -> None:
     learned = RESULTS[RESULTS["variant"] == "as_coded"]
     assert tidy.seeds_in_words(RESULTS) == "1 to 4 seeds"

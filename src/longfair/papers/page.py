@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -82,9 +82,9 @@ class Look:
     every
         Profile to the number of neighbouring points of a curve that are averaged.
     median
-        Whether figures show the median of the runs in place of a mean with its interval. For runs
-        that end in two places, between which no run ends. It is the value of a run: of an even
-        number, the lower one in the middle.
+        Whether figures show the median of the runs in place of a mean with its interval, or of
+        which methods. For runs that end in two places, between which no run ends. It is the value
+        of a run: of an even number, the lower one in the middle.
     """
 
     styles: Mapping[str, LineStyle] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Look:
     beside: Sequence[str] | None = None
     logarithmic_beyond: Mapping[str, float] = field(default_factory=dict)
     every: Mapping[str, int] = field(default_factory=dict)
-    median: bool = False
+    median: bool | Collection[str] = False
 
     @property
     def all_styles(self) -> dict[str, LineStyle]:
@@ -377,13 +377,23 @@ class Runs:
         return learning_curves(
             tidy.middles(runs, [*tidy.ARM, "step"], self.look.median),
             quantity=self.look.axes[metric],
-            band=tidy.interval_in_words(runs, self.look.median),
+            band=self._interval_in_words(runs),
             runs=runs if thin_lines else None,
             references=self._references(self.results, metric, beside),
             styles=self.look.styles,
             across=across,
             logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
         )
+
+    def _interval_in_words(self, rows: pd.DataFrame) -> str:
+        """Say what bands and crosses are, and which methods have the median in their place."""
+        median = self.look.median
+        if isinstance(median, bool):
+            return tidy.interval_in_words(rows, median)
+        apart = rows["method"].isin(list(median))
+        told = [tidy.interval_in_words(rows[~apart])] * bool((~apart).any())
+        names = ", ".join(self.look.names[method] for method in rows["method"][apart].unique())
+        return "; ".join([*told, *[f"{names}: median, no interval"] * bool(names)])
 
     def scatter(self, *variants: str, caption: str, beside: Sequence[str] = ()) -> None:
         """Show the look's two metrics of the last policies, mean and interval over single runs.
@@ -439,7 +449,7 @@ class Runs:
         rows = seeds.melt([*tidy.ARM, "seed"], var_name="metric")
         return trade_off(
             tidy.middles(rows, [*tidy.ARM, "metric"], self.look.median),
-            interval=tidy.interval_in_words(chosen, self.look.median),
+            interval=self._interval_in_words(chosen),
             seeds=seeds,
             references=None if references.empty else references,
             reward_label=self.look.axes[up],

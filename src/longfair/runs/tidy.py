@@ -7,7 +7,7 @@ beside its experiments.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -342,8 +342,21 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
 
 
-def middles(rows: pd.DataFrame, by: Sequence[str], median: bool) -> pd.DataFrame:
-    """Return means over seeds, as `over_seeds`, or medians; of few seeds without intervals."""
+def middles(rows: pd.DataFrame, by: Sequence[str], median: bool | Collection[str]) -> pd.DataFrame:
+    """Return means over seeds, as `over_seeds`, or medians; of few seeds without intervals.
+
+    Parameters
+    ----------
+    rows
+        Results, a row each.
+    by
+        Columns that tell apart what is summed up.
+    median
+        Whether it is the median, or of which methods it is.
+    """
+    if not isinstance(median, bool):
+        own = rows.groupby("method", sort=False, observed=True)
+        return pd.concat([middles(part, by, name in median) for name, part in own])
     if not median:
         found = over_seeds(rows, by)
         few = found["seeds"] < FEWEST

@@ -94,7 +94,7 @@ ATTENTION = Look(
     },
     across=("late_reward", "late_long_term_gap"),
     beside=(),
-    median=True,
+    median=("cpo",),
 )
 """How runs in attention allocation appear. CPO ends in more than one place: its mean is no run."""
 
