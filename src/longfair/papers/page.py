@@ -391,9 +391,11 @@ class Runs:
         if isinstance(median, bool):
             return tidy.interval_in_words(rows, median)
         apart = rows["method"].isin(list(median))
-        told = [tidy.interval_in_words(rows[~apart])] * bool((~apart).any())
-        names = ", ".join(self.look.names[method] for method in rows["method"][apart].unique())
-        return "; ".join([*told, *[f"{names}: median, no interval"] * bool(names)])
+        told = [] if apart.all() else [tidy.interval_in_words(rows[~apart])]
+        if apart.any():
+            names = ", ".join(self.look.names[method] for method in rows["method"][apart].unique())
+            told.append(f"{names}: median, no interval")
+        return "; ".join(told)
 
     def scatter(self, *variants: str, caption: str, beside: Sequence[str] = ()) -> None:
         """Show the look's two metrics of the last policies, mean and interval over single runs.
