@@ -14,6 +14,7 @@ from browser import Browser
 from changelog_days import fold
 from first_screen import WORDS, move_first_cells
 from page_numbers import from_one, renumber
+from table_heads import EMPTY, without_empty_heads
 
 ROOT = Path(__file__).resolve().parents[2]
 DAYS = re.compile(r"^### (\d{4}-\d\d-\d\d)", re.MULTILINE)
@@ -58,6 +59,18 @@ def test_a_page_without_sections_stays() -> None:
     before = document.pformat()
     move_first_cells(document)
     assert document.pformat() == before
+
+
+def test_head_cells_without_text_are_ordinary_cells() -> None:
+    row = '<tr><th>gap</th><th class="blank"></th><th> </th><td></td></tr>'
+    assert without_empty_heads(row) == (
+        '<tr><th>gap</th><td class="blank"></td><td></td><td></td></tr>'
+    )
+
+
+def test_no_page_has_a_head_cell_without_text(book: Path) -> None:
+    empty = [path.name for path in book.rglob("*.html") if EMPTY.search(path.read_text())]
+    assert empty == []
 
 
 def test_days_are_folded_and_the_newest_part_by_part() -> None:
