@@ -189,8 +189,8 @@ pd.DataFrame.from_dict(
 forms["alpha-attention-harder"].curves(
     "bias",
     "as_coded",
-    "Bias during training in harder attention, by alpha. Thin lines are single runs, thick ones "
-    "their medians.",
+    "In harder attention a larger weight leaves less bias in most runs, and with the two largest "
+    "some runs end high. Thin lines are single runs, thick ones their medians.",
     beside=(),
 )
 
@@ -198,8 +198,8 @@ forms["alpha-attention-harder"].curves(
 forms["alpha-attention-harder"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training in harder attention, by alpha. Thin lines are single runs, "
-    "thick ones their medians.",
+    "In harder attention the reward of some runs falls far with the two largest weights. Thin "
+    "lines are single runs, thick ones their medians.",
     beside=(),
 )
 
@@ -228,25 +228,26 @@ worlds.lost_table(forms["alpha-attention-harder"])
 # %% [markdown]
 # ### Alpha elsewhere
 #
-# The paper's Figure 7.
+# The paper's Figure 7, in numbers:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["alpha-lending"].table(shown), "Final values, lending")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["alpha-infectious"].table(shown), "Final values, infectious")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["alpha-infectious-harder"].table(shown), "Final values, infectious, harder")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["alpha-attention"].table(shown), "Final values, attention")
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 forms["alpha-lending"].curves(
     "bias",
     "as_coded",
-    "Bias during training, alpha lending.",
+    "In lending a larger weight leaves less bias, and the largest next to none in the end. Bands "
+    "are 95 % intervals of the mean.",
     thin_lines=False,
     beside=(),
 )
@@ -255,7 +256,8 @@ forms["alpha-lending"].curves(
 forms["alpha-lending"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training, alpha lending.",
+    "In lending the largest weight loses money, and the other two end with about the same "
+    "reward. Bands are 95 % intervals of the mean.",
     thin_lines=False,
     beside=(),
 )
@@ -264,8 +266,9 @@ forms["alpha-lending"].curves(
 forms["alpha-infectious"].curves(
     "bias",
     "as_coded",
-    "Bias during training in the original epidemic, by alpha. Thin lines are single "
-    "runs, thick ones their medians.",
+    "In the original epidemic the bias falls at once with every weight, and then swings. Thin "
+    "lines are single runs, thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -273,8 +276,9 @@ forms["alpha-infectious"].curves(
 forms["alpha-infectious"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training in the original epidemic, by alpha. Thin lines are single "
-    "runs, thick ones their medians.",
+    "In the original epidemic the largest weight learns more slowly and ends with less reward. "
+    "Thin lines are single runs, thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -282,8 +286,9 @@ forms["alpha-infectious"].curves(
 forms["alpha-infectious-harder"].curves(
     "bias",
     "as_coded",
-    "Bias during training in the harder epidemic, by alpha. Thin lines are single "
-    "runs, thick ones their medians.",
+    "In the harder epidemic the bias falls at once with every weight, and then swings. Thin "
+    "lines are single runs, thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -291,8 +296,9 @@ forms["alpha-infectious-harder"].curves(
 forms["alpha-infectious-harder"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training in the harder epidemic, by alpha. Thin lines are single "
-    "runs, thick ones their medians.",
+    "In the harder epidemic the largest weight learns more slowly and ends with less reward. "
+    "Thin lines are single runs, thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -300,7 +306,8 @@ forms["alpha-infectious-harder"].curves(
 forms["alpha-attention"].curves(
     "bias",
     "as_coded",
-    "Bias during training, alpha attention.",
+    "In original attention the bias falls alike with every weight. Bands are 95 % intervals of "
+    "the mean.",
     thin_lines=False,
     beside=(),
 )
@@ -309,7 +316,8 @@ forms["alpha-attention"].curves(
 forms["alpha-attention"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training, alpha attention.",
+    "In original attention the largest weight earns less, and its reward still rises at the end. "
+    "Bands are 95 % intervals of the mean.",
     thin_lines=False,
     beside=(),
 )
@@ -355,8 +363,10 @@ forms["beta-attention-harder"].ranges(shown)
 forms["beta-attention-harder"].curves(
     "bias",
     "as_coded",
-    "Bias during training in harder attention, by beta. Thin lines are single runs, thick ones "
-    "their medians.",
+    "In harder attention most runs come to rest at a low bias with every beta, and with every "
+    "beta some do not; those of the smallest beta are spread widest. Thin lines are single runs, "
+    "thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -364,8 +374,9 @@ forms["beta-attention-harder"].curves(
 forms["beta-attention-harder"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training in harder attention, by beta. Thin lines are single runs, "
-    "thick ones their medians.",
+    "In harder attention the reward of some runs falls far with every beta, and with the "
+    "smallest beta that of the median run. Thin lines are single runs, thick ones their medians.",
+    apart=True,
     beside=(),
 )
 
@@ -390,13 +401,13 @@ worlds.lost_table(forms["beta-attention-harder"])
 varied = [runs for name, runs in forms.items() if not name.startswith(("alpha", "beta"))]
 folded(ablations.meanings(*varied), "What the names of the forms mean")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["details-lending"].table(shown), "Final values, lending")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["details-infectious-harder"].table(shown), "Final values, infectious, harder")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     forms["details-attention-harder"].ranges(shown),
     "Final values, attention, harder: the middle run, the lowest and the highest",
@@ -412,8 +423,9 @@ worlds.lost_table(forms["details-attention-harder"])
 forms["details-attention-harder"].curves(
     "bias",
     "as_coded",
-    "Bias during training in harder attention, by form. Thin lines are single runs, thick ones "
-    "their medians.",
+    "In harder attention the form that combines advantages first has a low bias in every run; "
+    "clipping every network on its own leaves most runs of ELBERT-PO high. Thin lines are single "
+    "runs, thick ones their medians.",
     beside=(),
 )
 
@@ -437,19 +449,19 @@ details.say(
 # %% [markdown]
 # What each change does, over the same seeds:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ablations.changes_of_forms(forms["details-lending"], shown),
     "Changed less as coded, lending",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ablations.changes_of_forms(forms["details-infectious-harder"], shown),
     "Changed less as coded, infectious, harder",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ablations.ranges_of_changes(forms["details-attention-harder"], shown),
     "Changed less as coded, attention, harder: the middle difference, the lowest and the highest",
@@ -482,8 +494,8 @@ forms["details-attention-harder"].aside(
 forms["details-infectious-harder"].curves(
     "reward",
     "as_coded",
-    "Reward per step during training in the harder epidemic, by form. Thin lines are single runs, "
-    "thick ones their medians.",
+    "In the harder epidemic the two forms that combine raw advantages begin slowly and still "
+    "rise at the end. Thin lines are single runs, thick ones their medians.",
     methods=ablations.forms_of(forms["details-infectious-harder"], "elbert-po"),
     beside=(),
 )
@@ -520,7 +532,7 @@ ablations.spread_of_advantages(quick.learned(watched, "live"), 1000)
 # bears no shortcut there: see [attention allocation](attention.ipynb). These runs take one, larger
 # rollouts with larger steps.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 worst = {"disadvantaged_demand": ("incidents at the worst served site", 1)}
 folded(
     forms["larger-steps-attention-harder"].ranges(shown | worst),
@@ -547,7 +559,7 @@ worlds.lost_table(forms["larger-steps-attention-harder"])
 # the way. One form is as coded. The other differs from it in one thing: the raw advantages are
 # combined by the chain rule, and the sum is standardised.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     authors_steps.ranges(shown | worst),
     "Final values with the authors' steps: the middle run, the lowest and the highest",
@@ -573,7 +585,7 @@ worlds.lost_table(authors_steps)
 # with the authors' settings. G-PPO begins as on the poster. ELBERT-PO as coded does not, and we
 # have not found why.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 main = page.of("elbert/attention-harder", "paper")
 beginnings = pd.concat(
     [main.results[main.results["method"] == "g-ppo"], authors_steps.results], ignore_index=True
@@ -642,7 +654,7 @@ forms["episodes-lending"].differences(
 # policy earns less on long episodes.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(forms["episodes-lending"].table(shown), "Final values, lengths of episodes in lending")
 
 # %% [markdown]
@@ -758,5 +770,5 @@ page.gaps()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"])

@@ -258,7 +258,7 @@ harder.live_table(page.live({}, 2000, free), shown | rates)
 # and a missed one costs little. The next table shows it.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 easy = {
     name: ORIGINAL.untrained(policy, look) for name, (policy, _) in references("elbert").items()
 }
@@ -486,7 +486,7 @@ original.scatter(
 # %% [markdown]
 # What do these policies do? The next table counts incidents, found or not, at all sites together.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 original.missing if original.results.empty else folded(
     original.labelled(worlds.summed_over_groups(original.results, "demand").to_frame("incidents")),
     "Incidents per step at all sites together",
@@ -520,11 +520,11 @@ original.aside(
 # %% [markdown]
 # ### The numbers
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 final = shown | {"bias_exact": ("exact bias", 3)}
 folded(harder.table(final), "Final values, harder environment")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(original.table(final), "Final values, original environment")
 
 # %% [markdown]
@@ -534,7 +534,7 @@ folded(original.table(final), "Final values, original environment")
 # point of a smoothed curve, about twelve evaluations; ours are the last policy alone. Claims use
 # both.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 beside_poster = worlds.both_beside_poster(harder, authors)
 harder.missing if beside_poster.empty else folded(
     beside_poster,
@@ -571,7 +571,7 @@ harder.show(
 # The next one has fewer, too, and the others have about as many or about one more in two steps.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 by_site = worlds.demand_by_site(harder)
 folded(by_site, "Incidents per step at every site")
 
@@ -591,7 +591,7 @@ folded(by_site, "Incidents per step at every site")
 # %% [markdown]
 # ## What our settings change
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     worlds.settings_table({"harder": harder.experiment, "original": original.experiment}),
     "All settings of training",
@@ -626,7 +626,7 @@ folded(
 # The profile `paper` trains as the authors' scripts do. If our settings do no harm, the
 # intervals of both meet.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     harder.beside(authors, shown),
     "Final values with our settings and with the authors', and whether intervals meet",
@@ -796,5 +796,5 @@ folded(harder.cost(), "What the runs in the harder environment cost")
 # %% tags=["nbval-check-output", "remove-input"]
 folded(original.cost(), "What the runs in the original environment cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

@@ -322,5 +322,5 @@ page.gaps()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"])

@@ -448,8 +448,10 @@ original.say(
 
 # %% [markdown]
 # ### The numbers
+#
+# What the figures show, with wasted vaccines:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 final = shown | {
     "bias_exact": ("exact bias", 3),
     "wasted": ("wasted vaccines per step", 3),
@@ -459,14 +461,14 @@ folded(
     "Final values, harder environment, as coded and without training",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 raw = harder.showing(harder.results[harder.results["variant"] == "as_published"])
 folded(
     raw.ranges(final),
     "Final values, harder environment, as published: the middle run, the lowest and the highest",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     original.ranges(final),
     "Final values, original environment: the middle run, the lowest and the highest",
@@ -479,16 +481,16 @@ folded(
 # because the supply counts either way. The paper does not report how many vaccines are wasted. Here
 # is how many of a hundred went to people who were not susceptible, with our settings:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     worlds.wasted_table(harder),
     "Wasted of 100 vaccines: the middle run, the lowest and the highest",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(worlds.wasted_table(authors), "The same with the authors' settings")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     worlds.wasted_table(original),
     "The same in the original environment: the middle run, the lowest and the highest",
@@ -507,7 +509,7 @@ folded(
 # and the number of times that its members fall ill, both in an episode of the harder environment:
 # the middle run, the lowest and the highest.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 counted = {
     f"{metric}_{group}": (f"{title}, group {group}", 1)
     for metric, title in (("supply", "vaccines"), ("demand", "times ill"))
@@ -567,7 +569,7 @@ harder.show(
 # point of a smoothed curve, about twelve evaluations; ours are the last policy alone. Claims are
 # judged by both.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 beside_poster = worlds.both_beside_poster(harder, authors)
 harder.missing if beside_poster.empty else folded(
     beside_poster,
@@ -597,7 +599,7 @@ harder.missing if beside_poster.empty else folded(
 # %% [markdown]
 # ## What our settings change
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     worlds.settings_table({"harder": harder.experiment, "original": original.experiment}),
     "All settings of training",
@@ -620,7 +622,7 @@ folded(
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.span_beside(harder, authors, ["reward", "bias"])
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 both = harder.beside(authors, shown)
 folded(both, "Our means with their intervals beside the authors' settings")
 
@@ -764,5 +766,5 @@ folded(harder.cost(), "What the runs in the harder environment cost")
 # %% tags=["nbval-check-output", "remove-input"]
 folded(original.cost(), "What the runs in the original environment cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

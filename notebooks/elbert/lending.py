@@ -415,7 +415,7 @@ differences = {
 }
 authors.differences({arm: (arm, best_pair) for arm in authors.learned}, differences)
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ours.differences({arm: (arm, best_pair) for arm in ours.learned}, differences),
     "The same with our settings, as coded and as published",
@@ -531,12 +531,12 @@ authors.show(
 # at as many steps, about what it has at its end. A-PPO has more reward and more bias than the
 # poster.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 authors.missing if authors.results.empty else folded(
     authors.labelled(lending.final_table(authors.results)), "Final values, authors' settings"
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 beside_poster = lending.poster_table(authors, "authors' settings, as coded", lenders)
 authors.missing if beside_poster.empty else folded(beside_poster, "Beside the authors' poster")
 
@@ -575,7 +575,7 @@ authors.aside(
 # the published form. They are an ablation.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 discount, length = 0.99, PROBLEM.episode_length["book"]
 totals = lending.play_reference("threshold-2-2", 50, length, seed=3)
 supply, demand = totals.supply.mean(axis=0), totals.demand.mean(axis=0)
@@ -630,7 +630,7 @@ ours.aside(
 # case, and on that horizon the myopic lender is nearly right. So G-PPO should end near the myopic
 # lender, and it does:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 lengths = {"2048 applicants": 2048, "10,000 applicants": 10_000}
 at_length = {
     name: pd.DataFrame(
@@ -655,7 +655,7 @@ authors.say(
     f"{authors.less('bias', ('g-ppo', 'as_coded'), myopic)}."
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ours.differences(
         {
@@ -683,7 +683,7 @@ folded(
 #   training does not. In episodes of this length that cannot matter.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ours.differences(
         {
@@ -709,7 +709,7 @@ authors.aside(
 #
 # The authors evaluate on three episodes. How far do such evaluations of one static lender scatter?
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 noisy = ["threshold-3-3", "threshold-2-2", "threshold-1-1", "threshold-2-1"]
 pool = {lender: lending.play_reference(lender, 150, 10_000, seed=5) for lender in noisy}
 generator = np.random.default_rng(6)
@@ -771,7 +771,7 @@ Words(
 # judge at two million.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 bands = lending.bands(authors, ["g-ppo", "elbert-po"])
 authors.missing if bands.empty else folded(bands, "The authors' band beside an interval")
 
@@ -782,7 +782,7 @@ authors.missing if bands.empty else folded(bands, "The authors' band beside an i
 # number of steps, which is the appendix's. To afford several seeds of every method in both
 # variants, the profile `book` changes how the same number of steps is used.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(lending.settings_table(), "Settings that differ")
 
 # %% [markdown]
@@ -810,7 +810,7 @@ folded(lending.settings_table(), "Settings that differ")
 # If our settings do no harm, the intervals of both meet. G-PPO, R-PPO and ELBERT-PO do end about
 # where they end with the authors' settings:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     ours.beside(authors, reward_and_bias),
     "Final values with our settings and with the authors', and whether intervals meet",
@@ -828,12 +828,12 @@ folded(
 # its end.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 ours.missing if ours.results.empty else folded(
     ours.labelled(lending.final_table(ours.results)), "Final values, our settings"
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 ours_beside = lending.poster_table(ours, "ours, as coded")
 ours.missing if ours_beside.empty else folded(ours_beside, "Our settings beside the poster")
 
@@ -982,5 +982,5 @@ folded(authors.cost(), "What the runs with the authors' settings cost")
 # %% tags=["nbval-check-output", "remove-input"]
 folded(ours.cost(), "What the runs with our settings cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

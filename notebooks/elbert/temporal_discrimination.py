@@ -546,7 +546,7 @@ page.claims()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(
     ["numpy", "scipy", "POT"],
     [signed_gap_sum, long_term_benefit_rate, soft_bias, windowed_gap],

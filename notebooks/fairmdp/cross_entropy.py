@@ -571,5 +571,5 @@ page.gaps()
 # %% tags=["nbval-check-output", "remove-input"]
 searches.cost_of_runs(runs, sweep, changed)
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy"], [Searching])

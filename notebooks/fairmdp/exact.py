@@ -455,7 +455,7 @@ page.claims()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(
     ["numpy", "scipy"],
     [linear_program.solve, column_generation.solve, lagrangian.frontier, LoanModel],

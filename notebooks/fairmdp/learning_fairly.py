@@ -581,5 +581,5 @@ searches.cost_of_runs(*everything)
 costs = searches.cost_in_words(everything, [FIGURE1, SWEEP, EXPLORATION])
 Words(str(costs), heading="What the whole chapter costs, and the paper's own figures in it")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch"], [train_and_evaluate])

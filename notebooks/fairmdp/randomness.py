@@ -326,5 +326,5 @@ page.claims()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy"], [fair_mdp.solve, frontier, batch_problem])

@@ -225,7 +225,7 @@ source_of(
 # network, replay, targets and steps. Imagining can be left out, too. Nothing of this is in the
 # paper.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 recipes = {problem: beyond.recipe_table(problem) for problem in COMPLETE}
 folded(pd.concat(recipes, names=["problem"]), "All settings that differ from FairQCM as published")
 
@@ -320,7 +320,7 @@ beyond.marks_table(doughnuts, lending)
 # this page, and repair nothing. Where the first of them was not run, one step changes all of it at
 # once. Then one fix is put in after the other, each kept from then on.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 steps = {
     beyond.ADDED["fairqcm"]: "FairQCM as published",
     **{beyond.ADDED[name]: words for name, (_, words) in ladder("doughnuts").items()},
@@ -377,11 +377,11 @@ doughnuts.aside(
 # but this one, less all fixes; for *no network*, the linear rule less all fixes. The last column is
 # the return over all of training, which tells who learns faster.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 changed = beyond.contribution_table(doughnuts, "doughnuts", quantities)
 folded(changed, "Doughnuts: what every fix does")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 changed = beyond.contribution_table(lending, "lending", quantities)
 folded(changed, "Lending: what every fix does")
 
@@ -587,5 +587,5 @@ folded(paper.round(1), "What everything costs that the paper's five pages rest o
 # %% tags=["nbval-check-output", "remove-input"]
 Words(str(deep.budget_in_words(paper, 2.0)), heading="Hours on two cores, and whether they are few")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "gymnasium"], [train_and_evaluate])

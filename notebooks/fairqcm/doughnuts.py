@@ -235,7 +235,7 @@ source_of(
     heading="One update of the network in Python",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     deep.learning_table("doughnuts", deep.LEARNED, "as_coded").rename(columns=names),
     "All settings of learning, those of Table 1; what the table leaves out is as in the code",
@@ -325,7 +325,7 @@ runs.curves(
 # *Last hundred* and *all* are returns of the greedy episodes; *last policy* is the return of the
 # very last network on fresh episodes.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 quantities = {
     "return": ("last hundred", 1),
     "return_all": ("all", 1),
@@ -337,7 +337,7 @@ folded(runs.table(quantities, *both), "Returns of all methods, as coded and as p
 # How fast, and how wastefully? *To 900* is the first point of a run's curve, in episodes, at which
 # ten greedy episodes reach 900 on average; one more than the run's length means never.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 speeds = {
     "episodes_to_900": ("to 900", 0),
     "episodes_to_1000": ("to 1000", 0),
@@ -349,7 +349,7 @@ folded(
     "Episodes to 900 and to 1000, and doughnuts taken, of all methods",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(runs.table(quantities | speeds), "The same of all arms and of policies without training")
 
 # %% [markdown]
@@ -358,7 +358,7 @@ folded(runs.table(quantities | speeds), "The same of all arms and of policies wi
 # more than others, or because fewer doughnuts were taken. The second part is the larger one:
 # somebody is favoured for long.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 lost = deep.loss_table(runs, "paid nothing for waste", "welfare of the counts")
 folded(lost, "Where the points are lost")
 
@@ -395,7 +395,7 @@ runs.say(
 # return, and takes the mean. *Mean curve* averages the runs first, as the paper's figure does. The
 # claim `fairqcm-f2b` asks for both.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     deep.episodes_to_levels(runs),
     "Episodes to every level: single runs, mean curves and the rerun",
@@ -419,7 +419,7 @@ runs.say(
 # Each row of the first table changes one thing of a published method. Differences are paired by
 # run, so both meet the same people.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.changes(runs, compared), "What every single change to a published method does")
 
 # %% [markdown]
@@ -430,7 +430,7 @@ folded(deep.changes(runs, compared), "What every single change to a published me
 # back. Differences are in the return over all of
 # training.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 batch, buffer, large = (("full", form) for form in ("batch_only", "buffer_only", "large_batch"))
 small, false = (("fairqcm", form) for form in ("small_batch", "false_update"))
 separated = {
@@ -485,7 +485,7 @@ runs.say(
 # takes place afterwards, on all its networks side by side. This is not a switch.
 # :::
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.switch_table(), "All differences that concern deep agents, as switches of the library")
 
 # %% tags=["nbval-ignore-output", "hide-input"]
@@ -504,10 +504,10 @@ runs.show(
 # FairQCM. In our runs it is not, neither as coded nor as published, where *every* run explores as
 # the first. So the schedule alone does not explain the rerun's bad first runs.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.first_runs(runs), "First runs beside the others")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.single_runs(runs, "return", "as_coded"), "All runs as coded")
 
 # %% [markdown]
@@ -515,7 +515,7 @@ folded(deep.single_runs(runs, "return", "as_coded"), "All runs as coded")
 # Full, Min and Reset, code and paper differ in the exploration alone, up to a number in the
 # logarithm that is too small to matter.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     runs.differences(
         {
@@ -622,9 +622,13 @@ for name, config in {"correct": correct, "as coded": coded}.items():
     taken[name] = rows.set_index("step")["value"]
 pd.DataFrame(taken).round(1)
 
+# %% tags=["nbval-check-output", "remove-input"]
+runs.say(
+    "One run each is a beginning. The row *with the counterfactuals of the code* above has "
+    f"{runs.count('fairqcm', 'false_update')}."
+)
+
 # %% [markdown]
-# One run each is a beginning. The row *with the counterfactuals of the code* above has ten.
-#
 # ```{solution-end}
 # ```
 
@@ -646,5 +650,5 @@ page.gaps()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(runs.cost(), "What the runs cost, evaluation included")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

@@ -643,7 +643,7 @@ page.claims()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(
     ["numpy", "scipy", "gymnasium"],
     [counts, bounded, memory_of_automata, least_squared_unfairness],

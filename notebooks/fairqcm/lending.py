@@ -226,7 +226,7 @@ pd.DataFrame(rewards, index=index).transpose()
 # The real transition says $-40$. As coded, the ten others say that nothing much happened. The agent
 # learns from all eleven alike, so it learns that a wrong grant costs little.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     deep.learning_table("lending", ("full", "min", "rnn", "fairqcm"), "as_coded").rename(
         columns=names
@@ -316,10 +316,10 @@ runs.curves("invalid", "as_published", "Grants to customers who did not ask, as 
 # Means over runs, of the last hundred greedy episodes unless said otherwise. *Last policy* is the
 # return of the very last network on 200 fresh episodes.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(runs.table(quantities, *both), "Final values of all methods, as coded and as published")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(runs.table(quantities), "The same of all arms and of policies without training")
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -342,11 +342,11 @@ runs.say(*lines)
 # margin in ten episodes costs more than the whole unfairness of a good policy, so a few runs can
 # decide a mean.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 lost = deep.loss_table(runs, "by fines", "by the fairness score", 0)
 folded(lost, "What separates a method from the optimum")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.single_runs(runs, "return", *both), "Returns of single runs")
 
 # %% [markdown]
@@ -354,7 +354,7 @@ folded(deep.single_runs(runs, "return", *both), "Returns of single runs")
 # episodes. So the mean profit is asked for, on runs of their own that keep it; a tenth of forty
 # loans is 4.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     profits_known.table({"profit": ("mean profit", 2), "margin_met": ("margin met", 2)}),
     "Mean profit, and how often the margin is met, of every method",
@@ -379,7 +379,7 @@ runs.say(
 # starts and schedules the networks differently. In both, FairQCM remembers what Min does, so that
 # neither is quite our *as coded*. Returns of the last hundred episodes, over runs:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     deep.lending_beside_rerun(runs),
     "Both versions of the rerun beside our runs: mean, deviation and median of every method",
@@ -415,7 +415,7 @@ runs.say(
 #
 # Each row changes one thing of a published method. Differences are paired by run.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(deep.changes(runs, compared), "What every single change to a published method does")
 
 # %% [markdown]
@@ -423,7 +423,7 @@ folded(deep.changes(runs, compared), "What every single change to a published me
 # large? The paper changes both together. FairQCM differs from Full in its memory, too, so here each
 # step from Full to FairQCM is taken alone, and again with the habits of the code:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     runs.differences(
         {
@@ -482,7 +482,7 @@ continuous.curves(
     "return", "as_published", "Real-valued credit: return during training, fines included."
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(continuous.table(quantities), "Final values with real-valued credit")
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -512,7 +512,7 @@ continuous.say(
 # What do the habits of the code change? Each line takes the runs without a habit from the runs with
 # it. For Full and Min code and paper differ in the exploration alone.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     runs.differences(
         {
@@ -661,5 +661,5 @@ folded(runs.cost(), "What the runs cost, evaluation included")
 # %% tags=["nbval-check-output", "remove-input"]
 folded(continuous.cost(), "What the runs with real-valued credit cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "torch", "stable-baselines3"], [train_and_evaluate])

@@ -298,7 +298,7 @@ runs.curves("return", "as_published", "Return of greedy episodes during training
 # The numbers, at about the paper's 100,000 steps, at the code's 50,000 episodes, and at the end of
 # our runs:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     tabular.at_moments(runs, "return", "as_coded", "as_published"),
     "Return of every method at the three moments",
@@ -307,7 +307,7 @@ folded(
 # %% [markdown]
 # And over whole runs. A goal that a run never reached counts as one episode more than the run has.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     runs.table(quantities, "as_coded", "as_published"),
     "Return, mean of the whole curve and episodes to the goal, of every method",
@@ -381,7 +381,7 @@ pd.DataFrame(gap).T.round(2)
 # In the stored runs, too, an agent that knows the time does not unlearn, with or without imagined
 # memories; that is the figure at the top. Paired by run:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     tabular.changes(
         runs,
@@ -511,7 +511,7 @@ limits.show(
     "mean_distance",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     limits.table(
         {
@@ -552,7 +552,7 @@ folded(
 #
 # One change at a time, each against FairQCM as coded, paired by run:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 habits = ("true_update", "without_real", "decay_every_visit", "without_smoothing", "as_published")
 habit_by_habit = {("fairqcm", habit): ("fairqcm", "as_coded") for habit in habits}
 folded(
@@ -564,7 +564,7 @@ folded(
 # The first line is the defect's help, undone. If our explanation is right, it should not help an
 # agent that knows the time. As coded with time, against as published with time:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     tabular.changes(runs, {("fairqcm", "coded_with_time"): ("fairqcm", "with_time")}, quantities),
     "As coded with time less as published with time",
@@ -577,7 +577,7 @@ folded(
 # differ: 100,000 episodes here, 50,000 in the code, 100,000 steps in the text; one run in the code,
 # ten in the text, more here.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 forms = {"as_published": FAIRQCM, "as_coded": FAIRQCM.as_coded()}
 folded(
     pd.DataFrame(
@@ -735,5 +735,5 @@ folded(runs.cost("minutes"), "What the learning curves cost")
 # %% tags=["nbval-check-output", "remove-input"]
 folded(limits.cost("minutes"), "What the runs on convergence cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "scipy", "gymnasium"], [train_evaluated, train_checked])

@@ -290,7 +290,7 @@ sites.show(
     "figure_3c",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     beside_figure(
         sites, FIGURE_3, {"end_short_term_gap": 3, "late_long_term_gap": 2, "late_reward": 2}
@@ -300,7 +300,7 @@ folded(
     "episodes",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(sites.ranges(shown), "All methods and policies: median run, lowest and highest")
 
 # %% [markdown]
@@ -341,7 +341,7 @@ sites.say(
 #
 # Here are the policies that are not trained, by the level at which they leave the sites.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     sites.only(
         "equal", "discovery", "greedy", "static-reward", "above-target", "gaussian"
@@ -494,5 +494,5 @@ page.gaps()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(sites.cost(), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "torch", "stable-baselines3"], [train_and_evaluate])

@@ -287,7 +287,7 @@ people.show(
     "figure_4c",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     beside_figure(
         people, FIGURE_4, {"end_short_term_gap": 2, "end_long_term_gap": 2, "end_reward": 3}
@@ -297,7 +297,7 @@ folded(
     "episodes",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(people.ranges(shown), "All methods and policies: median run, lowest and highest")
 
 # %% [markdown]
@@ -308,7 +308,7 @@ folded(people.ranges(shown), "All methods and policies: median run, lowest and h
 # and vaccinate whoever has most neighbours there, ill ones counting more. It ended where nothing is
 # drawn: community 1, the larger one, comes first as long as anybody there is susceptible.
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     people.only("nobody", "uniform", "max-degree", "max-exposed", "static-reward").ranges(shown),
     "Policies that are not trained",
@@ -453,5 +453,5 @@ page.gaps()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(people.cost(), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "torch", "stable-baselines3"], [train_and_evaluate])

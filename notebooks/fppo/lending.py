@@ -275,7 +275,7 @@ loans.show(
     "figure_1c",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     beside_figure(
         loans,
@@ -289,7 +289,7 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.aside(
-    "Why the two columns of the late peak cannot be compared",
+    'Why the two columns of "late peak" cannot be compared',
     "Our curve is averaged over ten batches of ten episodes before its highest value is taken; the "
     "paper's is one batch, which swings more. That lowers our peaks and helps them to stay below "
     "the paper's bound of 0.1: the oracle, which learns nothing, has "
@@ -297,7 +297,7 @@ loans.aside(
     f"{FIGURE_1['late_peak']['equal-opportunity']:.3f}.",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(loans.ranges(shown), "All methods and policies: median run, lowest and highest")
 
 # %% [markdown]
@@ -350,7 +350,7 @@ loans.say(
 # %% [markdown]
 # Among the runs that do lend, F-PPO looks like this:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     beside_figure(
         lends,
@@ -554,5 +554,5 @@ page.gaps()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(loans.cost(), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "POT", "torch", "stable-baselines3"], [train_and_evaluate])

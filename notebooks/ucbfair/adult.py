@@ -195,7 +195,7 @@ adult.show(
     "starts",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 learned = [arm for arm in arms if arm[1] != "reference"]
 folded(
     above_optimum(adult, *learned, "random", "constant"),
@@ -224,13 +224,13 @@ adult.say(
 # [Gaussian features](population.ipynb), by two grids, of which the finer one is that of the stored
 # runs, and by budgets on the coarser one:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 coarse = Resolution(31, 21)
 grids = optimum_by_grid(PopulationParams.adult(), (coarse, coarse.finer()))
 parity = price_of_parity(PopulationParams.adult(), (0.1, 0.01, 0.005), coarse)
 folded(grids.round(5), "Mean loss of the optimum from the 16 starts, by grid")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(parity.round(5), "Mean loss of the constrained optimum, by budget")
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -321,7 +321,7 @@ adult.show(
     "heat_disparity",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     adult.table(
         {
@@ -445,7 +445,7 @@ treated.say(
     f"{treated.mean('loss', 'constant-race'):.3f}.",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 treatments = {
     "as above": (adult, "", "calibrated"),
     "White and everybody else": (treated, "-race", "one_change"),
@@ -545,5 +545,5 @@ page.claims()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(adult.cost("hours"), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "numba"], [PopulationModel])

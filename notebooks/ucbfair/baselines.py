@@ -252,7 +252,7 @@ adult.say(
 # On Adult our thresholds stay between 1/32 and 31/32 of the score. Nothing that is public says so.
 # Here are other bounds, the same at both ends:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 bounds = {
     "0": (box, "-box-0"),
     "1/64": (box, "-box-64"),
@@ -422,5 +422,5 @@ page.claims()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(adult.cost("minutes"), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "numba"], [ShortSighted, PopulationModel])

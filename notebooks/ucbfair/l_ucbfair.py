@@ -237,7 +237,7 @@ gaussian.show(
     "starts",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     above_optimum(gaussian, *learned.values(), ("l-ucbfair", "as_published"), "constant"),
     "Loss less that of the exact optimum, by start; mean over runs",
@@ -343,7 +343,7 @@ sweep.show(
     "swept",
 )
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(
     sweep.ranges({"loss": ("mean loss", 3), "disparity_dp": ("mean disparity", 3)}),
     "All changes: middle run, lowest and highest",
@@ -375,7 +375,7 @@ page.gaps()
 # And in other populations? One has a milder fitness table, the other lets rates come nearer to 0
 # and 1:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 populations = {
     "this population": (gaussian, "", "calibrated"),
     "milder fitness table": (worlds, "-mild", "one_change"),
@@ -602,5 +602,5 @@ page.claims()
 # %% tags=["nbval-check-output", "remove-input"]
 folded(gaussian.cost("minutes"), "What the runs cost")
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy"], [LUCBFair, PerStepMemory])

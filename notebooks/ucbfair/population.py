@@ -211,13 +211,13 @@ gaussian.say(
 # as many knots as the stored runs' optimum. Then the same optimum is asked for a mean
 # squared gap in acceptance within a budget, on the coarser grid, which is enough for differences:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 coarse = Resolution(31, 21)
 grids = optimum_by_grid(PopulationParams.synthetic(), (coarse, coarse.finer()))
 parity = price_of_parity(PopulationParams.synthetic(), (0.1, 0.001, 0.0001), coarse)
 folded(grids.round(5), "Mean loss of the optimum from the 16 starts, by grid")
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 folded(parity.round(5), "Mean loss of the constrained optimum, by budget")
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -242,9 +242,10 @@ Words(
 # We tried a few thresholds in the known population and kept 0.3, which is not quite the best. So
 # the constant is no learner, and says only how good a simple rule can be. Nothing here is random:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 tried = np.round(np.arange(-0.2, 1.01, 0.1), 1) + 0.0
-constant_losses(PopulationParams.synthetic(), tried).round(3).to_frame().transpose()
+losses = constant_losses(PopulationParams.synthetic(), tried).round(3)
+folded(losses.to_frame(), "Mean loss of one threshold for everybody, by threshold")
 
 # %% [markdown]
 # ### With scores from real data
@@ -385,5 +386,5 @@ page.claims()
 # %% [markdown]
 # ## Where this came from
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy", "numba"], [PopulationModel, Planner, checks.same_flow])

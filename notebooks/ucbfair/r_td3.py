@@ -161,7 +161,7 @@ gaussian.live_table(
 #
 # What is lost beside the exact optimum is the regret of a step, from each of the 16 starts:
 
-# %% tags=["nbval-check-output", "hide-input"]
+# %% tags=["nbval-check-output", "remove-input"]
 learner, plain = ("r-td3", "as_published"), ("td3", "as_published")
 folded(
     above_optimum(gaussian, learner, ("l-ucbfair", "calibrated"), "constant"),
@@ -449,5 +449,5 @@ gaussian.aside(
     "What the whole paper costs", cost_in_words([page.of(one.id) for one in EXPERIMENTS])
 )
 
-# %% tags=["nbval-ignore-output", "hide-input"]
+# %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["torch", "stable-baselines3"], [RTD3, WeightedReward])

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from longfair.errors import UsageError
-from longfair.figures.dot_intervals import dot_intervals
+from longfair.figures.dot_intervals import dot_intervals, dot_panels
 
 FRAME = pd.DataFrame(
     [
@@ -51,6 +51,69 @@ def test_the_words_say_every_number():
 def test_a_missing_column_is_named():
     with pytest.raises(UsageError, match="lacks the column high"):
         dot_intervals(FRAME.drop(columns="high"), across="x", band=BAND)
+
+
+def test_a_row_with_one_series_has_it_beside_its_name() -> None:
+    drawn = dot_intervals(FRAME, across="points lost", band=BAND)
+    added, left_out = drawn.figure.axes[0].lines
+    assert added.get_ydata()[0] == 0.0
+    assert added.get_ydata()[1] < 1.0 < left_out.get_ydata()[0]
+
+
+def test_on_a_phone_names_of_lines_stand_in_the_legend() -> None:
+    references = pd.DataFrame({"name": ["bar", "mark"], "value": [20.0, 21.0]})
+    drawn = dot_intervals(FRAME, across="lost", band=BAND, references=references)
+    (legend,) = drawn.for_phones().figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["added", "left out", "bar", "mark"]
+    one, other = (line for line in legend.get_lines() if line.get_linestyle() != "None")
+    assert one.get_linestyle() != other.get_linestyle()
+    (legend,) = drawn.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["added", "left out"]
+
+
+def test_on_a_phone_no_interval_lies_under_the_name_of_a_row() -> None:
+    rows = [(name, f"{kind}", 0.5, 0.0, 1.0) for name in ("first", "second") for kind in range(3)]
+    frame = pd.DataFrame(rows, columns=["name", "series", "value", "low", "high"])
+    drawn = dot_intervals(frame, across="return", band=BAND).for_phones().figure
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    dots = [
+        axes.transData.transform((0, place))[1] for line in axes.lines for place in line.get_ydata()
+    ]
+    half = axes.lines[0].get_markersize() / 2 * drawn.dpi / 72
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert not [dot for dot in dots if box.y0 - half < dot < box.y1 + half]
+
+
+PANELS = pd.DataFrame(
+    [
+        (panel, name, series, place, place - 0.5, 9.0 if series == "wide" else place + 0.5)
+        for panel in ("lending", "attention")
+        for name in ("first", "second")
+        for place, series in enumerate(("narrow", "wide"))
+    ],
+    columns=["panel", "name", "series", "value", "low", "high"],
+)
+
+
+def test_every_panel_has_a_line_at_zero_and_ends_where_runs_do() -> None:
+    runs = pd.concat([PANELS.assign(value=PANELS["value"] + shift) for shift in (-0.4, 0.4)])
+    drawn = dot_panels(PANELS, runs, across="difference", band=BAND)
+    for axes, title in zip(drawn.figure.axes, ("lending", "attention"), strict=True):
+        assert axes.get_title(loc="left") == title
+        assert list(axes.lines[0].get_xdata()) == [0.0, 0.0]
+        assert axes.get_xlim()[1] < 2.0
+        assert [line.get_marker() for line in axes.lines].count(">") == 2
+    assert len(drawn.data) == len(runs)
+    assert "first: narrow 0 (-0.5 to 0.5), wide 1 (0.5 to 9)." in drawn.alt_text
+
+
+def test_panels_stand_below_each_other_on_a_phone_with_names_above_their_rows() -> None:
+    figure = dot_panels(PANELS, PANELS, across="difference", band=BAND).for_phones().figure
+    first, second = figure.axes
+    assert second.get_position().y1 < first.get_position().y0
+    assert [text.get_text() for text in second.texts] == ["first", "second"]
 
 
 def test_on_a_phone_names_stand_above_their_rows_and_take_no_room_beside_them() -> None:

@@ -283,7 +283,7 @@ def test_long_axes_are_told_in_their_unit() -> None:
     assert "loans (thousands), from 0 to 50." in long.alt_text
 
 
-def crowd(methods: int) -> Figure:
+def crowd(methods: int, *, apart: bool = False) -> Figure:
     """Curves of several methods, ten runs of each."""
     names = ("g-ppo", "r-ppo", "a-ppo", "elbert-po", "cpo")[:methods]
     one = bands().query("method == 'g-ppo'")
@@ -294,7 +294,14 @@ def crowd(methods: int) -> Figure:
         references=REFERENCES.rename(columns={"bias": "value"}).iloc[:2],
         quantity="bias",
         band=INTERVAL,
+        apart=apart,
     )
+
+
+def test_few_methods_have_panels_in_one_row_if_they_are_asked_for() -> None:
+    panels = crowd(3, apart=True).figure.axes
+    assert len(panels) == 3
+    assert len({panel.get_position().y0 for panel in panels}) == 1
 
 
 def test_where_methods_would_hide_each_other_each_has_a_panel() -> None:

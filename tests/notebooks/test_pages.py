@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from alt_texts import contradictions
 from visible_words import words
 
+from longfair.figures import Words, folded
 from longfair.figures.words import Shown
 from run_notebooks import NOTEBOOKS, read_source, sources
 
@@ -125,6 +127,13 @@ def shown(cell: Any) -> list[str]:
     return [kind for output in cell.get("outputs", ()) for kind in output.get("data", {})]
 
 
+def only_folded(cell: Any) -> bool:
+    """Say whether all that a cell shows is folded away, as by `longfair.figures.folded`."""
+    data = [output.get("data", {}) for output in cell.get("outputs", ())]
+    texts = ["".join(own.get("text/html", own.get("text/markdown", ""))) for own in data]
+    return bool(texts) and all(text.startswith('<details class="longfair-') for text in texts)
+
+
 def code_outside_solutions(name: str) -> str:
     """Code of a page without the solutions of its exercises."""
     code, inside = [], False
@@ -204,6 +213,14 @@ def test_verdicts_are_folded_at_the_end(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_no_box_of_code_stands_over_a_fold(name: str) -> None:
+    """Both closed, they would say nothing: such a cell carries `remove-input`."""
+    for cell in executed(name):
+        if only_folded(cell):
+            assert "hide-input" not in cell.metadata.get("tags", []), cell.source
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_short_enough_to_be_read(name: str) -> None:
     count = words("\n\n".join(part for cell in executed(name) for part in said(cell)))
     if name in LONGER:
@@ -222,6 +239,22 @@ def test_what_is_folded_does_not_count() -> None:
     assert words(text) == 3
     solved = "one\n```{solution-start} label\n```\ntwo\n```{solution-end}\n```"
     assert words(solved) == 1
+
+
+def test_what_is_only_folded_is_told_from_what_is_in_sight() -> None:
+    fold, table = (
+        nbformat.v4.new_output("display_data", data)
+        for data in (
+            {"text/html": folded(pd.DataFrame({"a": [1]}), "a table")._repr_html_()},
+            {"text/html": "<table></table>"},
+        )
+    )
+    words = nbformat.v4.new_output(
+        "display_data", {"text/markdown": Words("text", heading="more")._repr_markdown_()}
+    )
+    assert only_folded(nbformat.v4.new_code_cell("x", outputs=[fold, words]))
+    assert not only_folded(nbformat.v4.new_code_cell("x", outputs=[table, fold]))
+    assert not only_folded(nbformat.v4.new_code_cell("x"))
 
 
 def test_sentences_of_a_box_are_counted() -> None:

@@ -220,6 +220,8 @@ def test_forms_have_short_names_and_styles_of_their_own() -> None:
     styles = [look.all_styles[method] for method in experiment.methods("book")]
     assert len({(style.colour, style.marker) for style in styles}) == len(styles)
     assert look.logarithmic_beyond == {}
+    weights = ablations.look_of_forms(registry.experiment("elbert/alpha-lending"), "book")
+    assert [style.label for style in weights.styles.values()][-1] == "alpha 2,000,000"
     harder = ablations.look_of_forms(registry.experiment("elbert/beta-attention-harder"), "book")
     assert harder.logarithmic_beyond == {"reward": -3.0}
 

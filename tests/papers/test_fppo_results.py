@@ -219,6 +219,21 @@ def test_massaging_in_training_is_held_against_runs_without_it() -> None:
     )
 
 
+def test_both_methods_are_drawn_against_ppo_in_every_world() -> None:
+    figure = fppo.each_less_ppo(Page("book"))
+    assert figure is not None
+    titles = [axes.get_title(loc="left") for axes in figure.figure.axes]
+    assert titles == [
+        f"{world}: {measure}" for measure in ("bias", "distance") for world in fppo.LOOKS
+    ]
+    assert set(figure.data["series"]) == {"ELBERT-PO less PPO", "F-PPO less PPO"}
+    assert set(figure.data["name"]) == {"as F-PPO has it", "as ELBERT has it"}
+
+
+def test_without_runs_nothing_is_drawn_against_ppo(tmp_path: Path) -> None:
+    assert fppo.each_less_ppo(Page("book", store=Store(tmp_path))) is None
+
+
 def test_what_is_not_made_yet_is_named_in_one_line(tmp_path: Path) -> None:
     words = fppo.each_other(Page("book", store=Store(tmp_path)), "lending")
     assert repr(words) == (

@@ -33,9 +33,6 @@ from longfair.figures.style import (
 CROWDED = 3
 """Methods whose single runs can be told apart in one panel."""
 
-THREE_TO_A_ROW = 5
-"""Panels from which on three stand in a row, so that no place but one is empty."""
-
 
 @drawing
 def learning_curves(
@@ -48,6 +45,7 @@ def learning_curves(
     styles: Styles = None,
     across: str | None = None,
     logarithmic_beyond: float | None = None,
+    apart: bool = False,
 ) -> Figure:
     """Draw one curve with a band per method, over thin lines of its single seeds.
 
@@ -73,6 +71,8 @@ def learning_curves(
         What `step` is, in lower case, if not training steps.
     logarithmic_beyond
         A number beyond which the vertical axis is logarithmic; see `style.squeeze_beyond`.
+    apart
+        Whether each method has a panel of its own even where they are few.
 
     Returns
     -------
@@ -91,11 +91,11 @@ def learning_curves(
         references = require(references, ["method", "value"], "references")
     curves, thin = arms(bands, styles), {} if runs is None else arms(runs, styles)
     lines = policies(references, styles)
-    crowded = bool(thin) and len(curves) > CROWDED
+    crowded = bool(thin) and (apart or len(curves) > CROWDED)
     count = len(curves) if crowded else 1
-    columns = side_by_side(count, 2 if count < THREE_TO_A_ROW else 3)
+    columns = side_by_side(count, 2 if count == 4 else 3)  # with four no place is empty
     rows = -(-count // columns)
-    size = (7.2, 0.9 + 2.3 * rows) if crowded else (7.2, 4.2)
+    size = (7.2, max(3.6, 0.9 + 2.3 * rows) if crowded else 4.2)
     figure, panels = canvas(
         *size, columns=columns, rows=rows, count=count, sharex=True, sharey=True
     )

@@ -349,6 +349,7 @@ class Runs:
         beside: Sequence[str] | None = None,
         across: str | None = None,
         every: int | None = None,
+        apart: bool = False,
     ) -> Figure | None:
         """Draw a metric during training; None without runs.
 
@@ -368,6 +369,8 @@ class Runs:
             What is on the horizontal axis, if not training steps.
         every
             Average so many neighbouring points, in place of the look's number.
+        apart
+            Whether each method has a panel of its own even where they are few.
         """
         every = every or self.look.every.get(self.profile, 1)
         runs = pd.concat([tidy.curve(self.results, metric, one, every) for one in variants])
@@ -383,6 +386,7 @@ class Runs:
             styles=self.look.styles,
             across=across,
             logarithmic_beyond=self.look.logarithmic_beyond.get(metric),
+            apart=apart,
         )
 
     def _interval_in_words(self, rows: pd.DataFrame) -> str:

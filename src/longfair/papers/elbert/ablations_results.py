@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -53,7 +54,8 @@ def _short(method: str) -> str:
     for base in ("g-ppo", "r-ppo"):
         if method.startswith(f"{base}-"):
             return f"{METHODS[base].label}, {method.removeprefix(f'{base}-').replace('-', ' ')}"
-    return method.removeprefix("elbert-po-").replace("-", " ")
+    name = method.removeprefix("elbert-po-").replace("-", " ")
+    return re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", name)
 
 
 def meanings(*experiments: Runs) -> pd.DataFrame:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Literal
 
 import pandas as pd
 
-from longfair.figures import LineStyle, Words
+from longfair.figures import Figure, LineStyle, Words
+from longfair.figures.dot_intervals import dot_panels
 from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
 from longfair.papers.fppo.attention import CASE
+from longfair.papers.fppo.beyond import VARIANT
 from longfair.papers.fppo.measures import ATTENTION_EPISODES
 from longfair.papers.page import NOT_STORED, Look, Page, Runs, median_and_range
 from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.rules.rule import listed
 from longfair.runs.rules.words import AGAINST, IN_FAVOUR
-from longfair.runs.tidy import ARM, final, of_arm, over_seeds
+from longfair.runs.tidy import ARM, change, final, interval_in_words, of_arm, over_seeds
 from longfair.runs.verdicts import Verdict
 from longfair.wording import counted
 
@@ -503,10 +506,7 @@ def each_other(page: Page, world: str) -> pd.DataFrame | Words:
         Index world and method; a column per measure, see `median_and_range`. Worlds without runs
         are left out.
     """
-    worlds = {
-        f"{world}, {paper}'s": page.of(f"fppo/beyond-{world}-{key}", look=LOOKS[world])
-        for key, paper in (("fppo", "F-PPO"), ("elbert", "ELBERT"))
-    }
+    worlds = {f"{world}, {paper}'s": runs for paper, runs in _as_each_has(page, world).items()}
     rows = {}
     for world, runs in worlds.items():
         if runs.results.empty:
@@ -526,6 +526,56 @@ def each_other(page: Page, world: str) -> pd.DataFrame | Words:
             f"`longfair run {missing} --profile {profile}`."
         )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["world", "method"])
+
+
+_DRAWN = {"bias": "bias", "late_distance": "distance"}
+_AGAINST_PPO = {"elbert-po": METHODS["elbert-po"].label, "f-ppo": LEARNERS["f-ppo"].label}
+
+
+def each_less_ppo(page: Page) -> Figure | None:
+    """Draw by how much each method differs from PPO in its own measure and in the other's.
+
+    Parameters
+    ----------
+    page
+        Page whose profile is shown.
+
+    Returns
+    -------
+    Figure or None
+        A panel for each world and measure; None without runs.
+    """
+    means, single, learned = [], [], []
+    for (metric, measure), world in product(_DRAWN.items(), LOOKS):
+        for paper, runs in _as_each_has(page, world).items():
+            learned.append(runs.results[runs.results["variant"] == VARIANT])
+            of_ppo = of_arm(runs.results, metric, "g-ppo", VARIANT)
+            for method, label in _AGAINST_PPO.items():
+                own = of_arm(runs.results, metric, method, VARIANT)
+                found = change(own, of_ppo, f"{method} {metric}")
+                if found is None:
+                    continue
+                where = {"panel": f"{world}: {measure}", "name": f"as {paper} has it"}
+                where["series"] = f"{label} less PPO"
+                low, high = found.interval or (found.value, found.value)
+                means.append(where | {"value": found.value, "low": low, "high": high})
+                single.append((own - of_ppo).dropna().rename("value").reset_index().assign(**where))
+    if not means:
+        return None
+    return dot_panels(
+        pd.DataFrame(means),
+        pd.concat(single, ignore_index=True),
+        across="difference from PPO, paired by run",
+        band=interval_in_words(pd.concat(learned)),
+    )
+
+
+def _as_each_has(page: Page, world: str) -> dict[str, Runs]:
+    """Return the runs in a world as each paper has it, by paper."""
+    return {
+        paper: page.of(f"fppo/beyond-{world}-{key}", look=LOOKS[world])
+        for key, paper in (("fppo", "F-PPO"), ("elbert", "ELBERT"))
+    }
 
 
 def both_distances(runs: Runs) -> pd.DataFrame:
