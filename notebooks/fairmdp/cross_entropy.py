@@ -543,7 +543,7 @@ rows = {
 pd.DataFrame.from_dict(rows, orient="index").round(3)
 
 # %% [markdown]
-# One seed proves nothing; the table of single changes above has ten of each. Try constants between
+# One seed proves nothing; the table of single changes above has more of each. Try constants between
 # the two.
 #
 # ```{solution-end}
