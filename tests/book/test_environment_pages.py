@@ -137,8 +137,8 @@ def test_picture_comes_with_words_and_data(name: str, files: dict[str, bytes]) -
     if figure is None:
         assert text == ""
         return
-    assert f":alt: {figure.alt_text}\n" in text
-    assert shown.caption in text
+    assert f":alt: {shown.caption} {figure.alt_text}\n" in text
+    assert text.count(shown.caption) > 1, "below the picture as well"
     page = environment_pages.page_name(name)
     assert files[f"environment_{page}.png"].startswith(b"\x89PNG")
     assert files[f"environment_{page}.csv"].count(b"\n") == len(figure.data) + 1

@@ -85,7 +85,11 @@ def test_our_questions_are_answered_yes_or_no() -> None:
 def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
     text = generated.findings()
     assert "/book/_generated/worlds.png" in text
-    assert ":alt: Scatter plots of reward against unfairness" in text
+    ahead, worlds = overview.rules_ahead(overview.points())
+    message = f"In {ahead} of {worlds} worlds a rule that learns nothing has more reward"
+    assert f":alt: {message}" in text
+    assert f"\n*{message}" in text
+    assert "medians of the runs. Scatter plots of reward against unfairness" in text
     linked = [line for line in text.splitlines() if line.startswith("1. ")]
     assert len(linked) == len(overview.findings())
     assert all("](../notebooks/" in line and "](claims/" in line for line in linked)
