@@ -129,13 +129,13 @@ def findings() -> str:
     points = overview.points()
     ahead, with_rules = overview.rules_ahead(points)
     message = (
-        f"In {ahead} of {with_rules} worlds a rule that learns nothing has more reward and less "
-        "unfairness than the paper's own method, by the medians of the runs."
+        f"In {ahead} of {with_rules} worlds a fixed rule, chosen by hand or by a search, has more "
+        "reward and less unfairness than the paper's own method, by the medians of the runs."
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "
-        "corner is the upper left. A point is the median of the runs of one method, a star a rule "
-        "that learns nothing and has its name beside it. Where an exact optimum is stored, nobody "
+        "corner is the upper left. A point is the median of the runs of one method, a star a fixed "
+        "rule with its name beside it. Where an exact optimum is stored, nobody "
         "can be above it. For doughnuts the welfare is the fairness, and what stands across is the "
         "price of it. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
     )

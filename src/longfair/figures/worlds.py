@@ -37,7 +37,7 @@ KINDS: Mapping[str, LineStyle] = {
     "reward": LineStyle("learned for the reward alone", VERMILION, "s"),
     "others": LineStyle("learned with other fairness methods", ORANGE, "D"),
     "paper": LineStyle("the paper's method", BLUE, "o"),
-    "fixed": LineStyle("a fixed rule, nothing learned", GREEN, "*"),
+    "fixed": LineStyle("a fixed rule, by hand or search", GREEN, "*"),
     "optimum": LineStyle("exact optimum", BLACK, "", "-"),
 }
 """Who a point stands for."""

@@ -153,8 +153,8 @@ def rules_ahead(points: pd.DataFrame) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        In how many worlds some rule that learns nothing is above and to the left of every point of
-        the paper's method, and how many worlds have such rules.
+        In how many worlds some fixed rule is above and to the left of every point of the paper's
+        method, and how many worlds have such rules.
     """
     ahead = worlds = 0
     for _, own in points.groupby("world"):
