@@ -47,6 +47,7 @@ from longfair.papers.fppo.results import (
     massaging_in_training,
     middle_run,
     most_of_the_trained,
+    rollouts_above,
     stored_runs,
 )
 from longfair.papers.fppo.unsure_bank import executed
@@ -450,9 +451,18 @@ loans.show(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
+above = {
+    variant: rollouts_above(loans, numbers.tolerance, variant)
+    for variant, numbers in (
+        ("as_coded", LendingFPPO.in_code()),
+        ("as_published", LendingFPPO.in_text()),
+    )
+}
 loans.say(
-    f"As coded. {massaging_in_training(loans, 36_000)}",
-    f"As published. {massaging_in_training(loans, 36_000, variant='as_published')}",
+    f"As coded. {massaging_in_training(loans, 36_000)} {above['as_coded']}",
+    "As published. "
+    f"{massaging_in_training(loans, 36_000, variant='as_published')} {above['as_published']}",
+    "Above its tolerance a step can only be punished, below it only rewarded.",
 )
 
 # %% [markdown]

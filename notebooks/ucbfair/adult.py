@@ -39,7 +39,7 @@ from longfair.papers.ucbfair.results import (
     heat,
     optimum_by_grid,
     portraits,
-    price_of_parity,
+    price_of_fairness,
     random_losses,
     runs_below,
     starts_figure,
@@ -227,7 +227,7 @@ adult.say(
 # %% tags=["nbval-check-output", "remove-input"]
 coarse = Resolution(31, 21)
 grids = optimum_by_grid(PopulationParams.adult(), (coarse, coarse.finer()))
-parity = price_of_parity(PopulationParams.adult(), (0.1, 0.01, 0.005), coarse)
+parity = price_of_fairness(PopulationParams.adult(), (0.1, 0.01, 0.005), coarse)
 folded(grids.round(5), "Mean loss of the optimum from the 16 starts, by grid")
 
 # %% tags=["nbval-check-output", "remove-input"]

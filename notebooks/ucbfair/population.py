@@ -32,7 +32,7 @@ from longfair.papers.ucbfair.results import (
     from_starts,
     optimum_by_grid,
     portraits,
-    price_of_parity,
+    price_of_fairness,
     starts_figure,
 )
 
@@ -214,7 +214,7 @@ gaussian.say(
 # %% tags=["nbval-check-output", "remove-input"]
 coarse = Resolution(31, 21)
 grids = optimum_by_grid(PopulationParams.synthetic(), (coarse, coarse.finer()))
-parity = price_of_parity(PopulationParams.synthetic(), (0.1, 0.001, 0.0001), coarse)
+parity = price_of_fairness(PopulationParams.synthetic(), (0.1, 0.001, 0.0001), coarse)
 folded(grids.round(5), "Mean loss of the optimum from the 16 starts, by grid")
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -219,6 +219,19 @@ def test_massaging_in_training_is_held_against_runs_without_it() -> None:
     )
 
 
+def test_rollouts_above_the_tolerance_are_counted_run_by_run() -> None:
+    rows = [
+        *in_training("f-ppo", 0, (0.9, 0.1, 0.1, 0.2)),
+        *in_training("f-ppo-l", 0, (0.9, 0.3)),
+        *in_training("f-ppo-l", 1, (0.9, 0.1)),
+    ]
+    both = in_attention(rows)
+    assert fppo.rollouts_above(both, 0.1) == (
+        "The mean short-term gap is above 0.1 in 50 (50 to 100) % of the rollouts of F-PPO-L "
+        "and in 50 % of the rollouts of F-PPO."
+    )
+
+
 def test_both_methods_are_drawn_against_ppo_in_every_world() -> None:
     figure = fppo.each_less_ppo(Page("book"))
     assert figure is not None

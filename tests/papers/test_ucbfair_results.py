@@ -27,7 +27,7 @@ from longfair.papers.ucbfair.results import (
     middle_runs,
     optimum_by_grid,
     portraits,
-    price_of_parity,
+    price_of_fairness,
     random_losses,
     runs_below,
     runs_under,
@@ -152,13 +152,23 @@ def test_the_optimum_by_grid_is_that_of_the_planner() -> None:
 
 def test_a_smaller_budget_costs_more() -> None:
     known, grid = replace(PopulationParams.synthetic(), episode_length=15), Resolution(21, 11)
-    found = price_of_parity(known, (0.5, 0.001), grid)
+    found = price_of_fairness(known, (0.5, 0.001), grid)
     assert found.loc[0.5, ["more than without a budget", "price"]].tolist() == [0, 0]
     best = constrained_optimum(Planner(known, resolution=grid), start_grid(4), 0.001)
     assert found.loc[0.001, "mean loss"] == pytest.approx(best.loss)
     more = best.loss - found.loc[0.5, "mean loss"]
     assert found.loc[0.001, "more than without a budget"] == pytest.approx(more)
     assert more > 0
+
+
+def test_a_price_is_asked_for_each_disparity() -> None:
+    known, grid = replace(PopulationParams.synthetic(), episode_length=15), Resolution(21, 11)
+    found = price_of_fairness(known, (0.03,), grid, disparity="qualification")
+    planner = Planner(known, disparity="qualification", resolution=grid)
+    best = constrained_optimum(planner, start_grid(4), 0.03)
+    assert found.loc[0.03, "mean loss"] == pytest.approx(best.loss)
+    assert best.price > 0
+    assert found.loc[0.03, "price"] == best.price
 
 
 def test_every_method_of_the_paper_has_a_style() -> None:

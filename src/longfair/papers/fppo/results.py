@@ -428,6 +428,37 @@ def massaging_in_training(
     return " ".join([told] * bool(texts) + [waiting] * bool(missing))
 
 
+def rollouts_above(runs: Runs, tolerance: float, variant: str = "as_coded") -> str:
+    """Say in what share of rollouts the mean short-term gap is above what the regulariser allows.
+
+    There most steps count as unfair to the present, and the advantage is penalised.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+    tolerance
+        Largest gap that is allowed.
+    variant
+        Of F-PPO and F-PPO-L.
+
+    Returns
+    -------
+    str
+        A sentence: median and range of the share over runs, for each method with runs.
+    """
+    rows = runs.results[
+        (runs.results["metric"] == "training_gap") & (runs.results["variant"] == variant)
+    ]
+    above = (rows["value"] > tolerance).groupby([rows["method"], rows["seed"]]).mean() * 100.0
+    texts = [
+        f"{median_and_range(above[method], 0)} % of the rollouts of {runs.look.names[method]}"
+        for method in ("f-ppo-l", "f-ppo")
+        if method in above.index
+    ]
+    return f"The mean short-term gap is above {tolerance} in {' and in '.join(texts)}."
+
+
 FIRST_STEP = {
     "deviation": "at_long_term_gap",
     "rate": "at_rates",

@@ -257,10 +257,13 @@ def optimum_by_grid(known: PopulationParams, resolutions: Sequence[Resolution]) 
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("knots")
 
 
-def price_of_parity(
-    known: PopulationParams, budgets: Sequence[float], resolution: Resolution
+def price_of_fairness(
+    known: PopulationParams,
+    budgets: Sequence[float],
+    resolution: Resolution,
+    disparity: str = DISPARITIES[0],
 ) -> pd.DataFrame:
-    """Compute the least mean loss from the 16 starts under budgets of squared gap in acceptance.
+    """Compute the least mean loss from the 16 starts under budgets of a disparity.
 
     Parameters
     ----------
@@ -270,6 +273,8 @@ def price_of_parity(
         Largest mean disparities per step.
     resolution
         The grid.
+    disparity
+        One of `DISPARITIES`; squared gap in acceptance, if not told.
 
     Returns
     -------
@@ -277,7 +282,8 @@ def price_of_parity(
         Index budget; columns `mean loss`, `more than without a budget`, and `price`, what a unit
         of disparity costs.
     """
-    planner, rows, starts = Planner(known, resolution=resolution), {}, start_grid(STARTS)
+    planner = Planner(known, disparity=disparity, resolution=resolution)
+    rows, starts = {}, start_grid(STARTS)
     free = 1.0 - planner.at(planner.plan().reward[0], starts).mean() / known.episode_length
     for budget in budgets:
         best = constrained_optimum(planner, starts, budget)
