@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import gymnasium
+import numpy as np
 import pytest
 
 from longfair.envs import NAMES
 from longfair.papers import benchmarks
 from longfair.papers.elbert import bench_cases
 from longfair.papers.fppo import bench_cases as fppo_cases
+from longfair.papers.timing import seconds_of_a_step
 from longfair.runs import bench
 
 FOLDER = Path(__file__).parents[2] / "results" / "benchmarks"
@@ -121,6 +125,23 @@ def test_batch_of_lending_is_far_faster_than_its_scalar_face() -> None:
     batch = benchmarks._stepper("Lending", "elbert", "batch", 256)
     slow, fast = (bench.steps_per_second(advance, windows=5) for advance in (scalar, batch))
     assert fast > 50 * slow
+
+
+def test_what_is_slow_at_first_use_does_not_count_as_seconds_of_a_step() -> None:
+    calls: list[object] = []
+
+    def act(observation: object, info: object) -> np.ndarray:
+        """Take long at first, as what is compiled does."""
+        if not calls:
+            end = time.process_time() + 0.5
+            while time.process_time() < end:
+                pass
+        calls.append(info)
+        return np.zeros(2, dtype=np.int64)
+
+    env = gymnasium.make_vec("longfair/Doughnut-v0", num_envs=2)
+    assert 0.0 < seconds_of_a_step(env, act, 4) < 0.05
+    assert len(calls) % 4 == 0
 
 
 def test_every_environment_has_a_case_of_training() -> None:
