@@ -1,4 +1,4 @@
-"""Keep numbers with their intervals in one line in the tables of notebooks; a wide table scrolls.
+"""Keep intervals and ranges in one line in the tables of notebooks; a wide table scrolls.
 
 Tables come from pandas, which gives cells no class. So the intervals are marked when a page is
 read, and the style sheet does the rest.
@@ -14,7 +14,8 @@ from sphinx.application import Sphinx
 
 NUMBER = r"[-+]?\d[\d.,]*%?"
 INTERVAL = re.compile(
-    rf"(?<=<td>)((?:{NUMBER} )?(?:\[{NUMBER}, {NUMBER}\]|\({NUMBER} to {NUMBER}\)))(?=[<,])"
+    rf"(?<=<td>)((?:{NUMBER} )?(?:\[{NUMBER}, {NUMBER}\]|\({NUMBER} to {NUMBER}\))"
+    rf"|{NUMBER} to {NUMBER})(?=[<,])"
 )
 MARKED = r'<span class="longfair-interval">\1</span>'
 

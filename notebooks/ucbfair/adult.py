@@ -29,7 +29,7 @@ from longfair.figures import Words, folded, line_chart, source_of
 from longfair.figures.heat_maps import heat_maps
 from longfair.figures.phase_portrait import phase_portrait
 from longfair.papers.page import Page
-from longfair.papers.ucbfair.portrait_results import learned_portraits
+from longfair.papers.ucbfair.portrait_results import STATES_IN_WORDS, learned_portraits
 from longfair.papers.ucbfair.results import (
     POPULATION,
     above_optimum,
@@ -288,7 +288,7 @@ learned = {
 drawn.show(
     learned_portraits(drawn, learned, shade="disparity"),
     "Where L-UCBFair, with our numbers and with those of the theorem, and R-TD3 move the "
-    "population; the shade is the squared gap in acceptance.",
+    f"population; the shade is the squared gap in acceptance. {STATES_IN_WORDS}",
     "portraits",
 )
 

@@ -30,7 +30,7 @@ from longfair.figures import Words, folded, source_of
 from longfair.papers.page import Page
 from longfair.papers.ucbfair.experiments import SYNTHETIC
 from longfair.papers.ucbfair.learning import UCBLearning
-from longfair.papers.ucbfair.portrait_results import learned_portraits, rising
+from longfair.papers.ucbfair.portrait_results import STATES_IN_WORDS, learned_portraits, rising
 from longfair.papers.ucbfair.results import (
     POPULATION,
     SWEPT,
@@ -276,7 +276,8 @@ drawn.show(
         drawn, {("l-ucbfair", name): told for name, told in by_numbers.items()}, "disparity"
     ),
     "Where L-UCBFair moves the population, with our numbers and with those of the theorem, as "
-    "random thresholds do; the shade is the squared gap in acceptance, as in the paper.",
+    "random thresholds do; the shade is the squared gap in acceptance, as in the paper. "
+    f"{STATES_IN_WORDS}",
     "portraits",
 )
 
@@ -413,7 +414,7 @@ drawn_equal = page.of("ucbfair/portraits-synthetic-qr")
 drawn_equal.show(
     learned_portraits(drawn_equal, {("l-ucbfair", "calibrated"): "L-UCBFair"}, "disparity"),
     "Where L-UCBFair moves the population with equal qualification as the goal, with our numbers: "
-    "the paper's Figure 2b1. The shade is the squared difference of the rates.",
+    f"the paper's Figure 2b1. The shade is the squared difference of the rates. {STATES_IN_WORDS}",
     "portraits_equal",
 )
 

@@ -29,7 +29,7 @@ from longfair.papers.page import Page
 from longfair.papers.ucbfair import EXPERIMENTS
 from longfair.papers.ucbfair.experiments import SYNTHETIC
 from longfair.papers.ucbfair.learning import TD3Learning
-from longfair.papers.ucbfair.portrait_results import learned_portraits
+from longfair.papers.ucbfair.portrait_results import STATES_IN_WORDS, learned_portraits
 from longfair.papers.ucbfair.results import (
     POPULATION,
     above_optimum,
@@ -194,7 +194,8 @@ gaussian.say(
 drawn = page.of("ucbfair/portraits-synthetic")
 drawn.show(
     learned_portraits(drawn, {("r-td3", "as_published"): "R-TD3"}, "disparity"),
-    "Where R-TD3 moves the population; the shade is the squared gap in acceptance.",
+    "Where R-TD3 moves the population; the shade is the squared gap in acceptance. "
+    f"{STATES_IN_WORDS}",
     "portraits",
 )
 
@@ -260,7 +261,7 @@ drawn_equal = page.of("ucbfair/portraits-synthetic-qr")
 drawn_equal.show(
     learned_portraits(drawn_equal, {("r-td3", "as_published"): "R-TD3"}, "disparity"),
     "Where R-TD3 moves the population with equal qualification as the goal: the paper's Figure "
-    "2b2. The shade is the squared difference of the rates.",
+    f"2b2. The shade is the squared difference of the rates. {STATES_IN_WORDS}",
     "portraits_equal",
 )
 

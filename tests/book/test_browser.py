@@ -17,7 +17,7 @@ OF_THE_LIBRARY = (
     "book/api/longfair.runs.store",
 )
 """Pages of the library of every kind: a function, a module, a class, a module with its objects."""
-EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex", "py-modindex"]
+EVERY_PAGE = [*read_toc(TOC), *OF_THE_LIBRARY, "search", "genindex", "genindex-F", "py-modindex"]
 PHONE = 390
 LAPTOP = 1280
 """Here the text has less room than on wider screens: the columns beside it stay."""

@@ -28,7 +28,7 @@ def read(table: pd.DataFrame, suffix: str = "ipynb") -> str:
     "interval",
     [
         *("0.148 [0.147, 0.149]", "-0.0002 [-0.0020, +0.0022]", "47% [44%, 49%]"),
-        *("1,240.5 (-98.0 to 1,800.0)", "[0.1, 0.2]"),
+        *("1,240.5 (-98.0 to 1,800.0)", "[0.1, 0.2]", "-0.3 to 0.42"),
     ],
 )
 def test_an_interval_is_marked_with_its_number(interval: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from longfair.figures import Figure
 from longfair.figures.phase_portrait import phase_portrait
 from longfair.papers.page import Runs
-from longfair.papers.ucbfair.flow import MOMENTS, stored_flow
+from longfair.papers.ucbfair.flow import MOMENTS, SIZE, stored_flow
 from longfair.runs.tidy import ArmName
 
 SHADES = {"loss": "loss of the step", "disparity": "disparity of the step"}
@@ -17,6 +17,9 @@ SHADES = {"loss": "loss of the step", "disparity": "disparity of the step"}
 
 IN_WORDS = {"begin": "first step", "middle": "halfway"}
 """Moments of an episode, as titles of panels have them."""
+
+STATES_IN_WORDS = f"Each policy is of one run, shown in {SIZE} by {SIZE} states."
+"""What captions of these portraits say."""
 
 
 def learned_portraits(
