@@ -106,6 +106,15 @@ fewest = by_verdict(
     "Unlike in the paper, A-PPO does not keep the fewest people healthy",
     "Whether A-PPO keeps the fewest people healthy cannot be told",
 )
+in_use = ("f-ppo", "as_published")
+half = by_verdict(
+    page,
+    ("fppo-4a-f-ppo-text", "as_published", "in_use"),
+    "F-PPO has less than half the short-term gap of PPO and of the text's *Max*",
+    "F-PPO does not have less than half the short-term gap of PPO and of the text's *Max*",
+    "whether F-PPO has less than half the short-term gap of PPO and of the text's *Max* "
+    "cannot be told",
+)
 people.say(
     f"As coded, {closest}: the figure's long-term gap is {apart['f-ppo']:.2f} under F-PPO, beside "
     f"{apart['a-ppo']:.2f} under A-PPO and {apart['ppo']:.2f} under PPO.",
@@ -113,6 +122,10 @@ people.say(
     f"under A-PPO it is {shares['a-ppo']:.2f}.",
     f"{fewest}: at the end their share is {healthy['a-ppo']:.3f} under A-PPO, "
     f"{healthy['f-ppo']:.3f} under F-PPO and {healthy['ppo']:.3f} under PPO.",
+    f"As published, with massaging in use, {half}: "
+    f"{people.mean('massaged_end_short_term_gap', *in_use):.2f} beside "
+    f"{people.mean('end_short_term_gap', 'ppo', 'as_published'):.2f} and "
+    f"{people.mean('end_short_term_gap', 'max-exposed'):.2f}.",
 )
 
 # %% [markdown]
@@ -357,6 +370,26 @@ people.show(
 # %% tags=["nbval-check-output", "remove-input"]
 people.say(massaging_in_training(people, first * 2048, 2))
 
+# %% tags=["nbval-check-output", "remove-input"]
+plain = ("ppo", "as_published")
+people.aside(
+    "As published: F-PPO with massaging in use, and without",
+    "As published F-PPO's policy alone ends with a short-term gap of "
+    f"{people.spread('end_short_term_gap', *in_use, 2)}, with massaging in use of "
+    f"{people.spread('massaged_end_short_term_gap', *in_use, 2)}, PPO with "
+    f"{people.spread('end_short_term_gap', *plain, 2)}. As coded F-PPO has "
+    f"{people.spread('end_short_term_gap', 'f-ppo', 'as_coded', 2)}.",
+    "The share of the healthy on the last day is "
+    f"{people.spread('end_reward', *in_use)} alone, "
+    f"{people.spread('massaged_end_reward', *in_use)} with massaging, and "
+    f"{people.spread('end_reward', *plain)} under PPO.",
+    "The long-term gap of the figure is "
+    f"{people.spread('end_long_term_gap', *in_use, 2)} alone, "
+    f"{people.spread('massaged_end_long_term_gap', *in_use, 2)} with massaging, and "
+    f"{people.spread('end_long_term_gap', *plain, 2)} under PPO. The text's *Max*, which learns "
+    f"nothing, has {people.mean('end_long_term_gap', 'max-exposed'):.2f}.",
+)
+
 # %% [markdown]
 # ## Text against code
 #
@@ -372,7 +405,7 @@ people.say(massaging_in_training(people, first * 2048, 2))
 # - *Observation.* The code counts vaccinations in a fourth column, and writes each into the row of
 #   the person before.
 # - *Evaluation.* The text promises massaged decisions in use, too. The code never massages there.
-#   As published both are measured, once runs are stored.
+#   As published both are measured.
 
 # %% [markdown]
 # ## What it means
