@@ -52,7 +52,7 @@ def train(
         generator = np.random.default_rng(own)
         return acting_snapshots([actors[number] for number in which], episodes, space, generator)
 
-    return Snapshots([*kept.steps, model.num_timesteps], act, actors)
+    return Snapshots([*kept.steps, model.num_timesteps], act, actors, model.learned())
 
 
 def learner(learning: PPO, setting: Setting, seed: int) -> FairPPO:

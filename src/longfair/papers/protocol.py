@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError, near_misses
@@ -69,6 +70,8 @@ class Snapshots(NamedTuple):
     argument is the seed of their draws, None to draw on."""
     policies: Sequence[Any] = ()
     """The policies themselves, for measures that need no episodes."""
+    learned: Sequence[NDArray[Any]] = ()
+    """All numbers that training ended with: two trainings are the same if these are, to the bit."""
 
 
 class Played(NamedTuple):

@@ -41,6 +41,10 @@ class Saved:
         """
         raise NotImplementedError
 
+    def learned(self) -> list[NDArray[Any]]:
+        """Return the arrays that `save` writes, which hold all that was learned."""
+        return list(self._to_saved()[0].values())
+
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save parameters and settings without pickling anything.
 

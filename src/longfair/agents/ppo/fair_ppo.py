@@ -524,9 +524,16 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
         """
         super().save(path, exclude, include)
 
+    def learned(self) -> list[NDArray[Any]]:
+        """Return the parameters of all networks, and what the strategy keeps."""
+        return list(self._arrays().values())
+
+    def _arrays(self) -> saving.Arrays:
+        networks = {name: value.numpy() for name, value in self.policy.state_dict().items()}
+        return networks | parts.stored(self.strategy_state)
+
     def _to_saved(self) -> tuple[saving.Arrays, saving.Settings]:
-        arrays = {name: value.numpy() for name, value in self.policy.state_dict().items()}
-        arrays |= parts.stored(self.strategy_state)
+        arrays = self._arrays()
         settings = {name: getattr(self, name) for name in _SAVED}
         settings |= {
             "strategy": parts.strategy_to_json(self.strategy),

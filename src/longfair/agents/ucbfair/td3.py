@@ -234,6 +234,10 @@ class RTD3(TD3):
             )
         super().set_env(env, force_reset)
 
+    def learned(self) -> list[NDArray[Any]]:
+        """Return the parameters of all networks."""
+        return [parameter.detach().numpy() for parameter in self.policy.parameters()]
+
     # Going on -----------------------------------------------------------------------------------
 
     def training_state(self, actions: NDArray[Any]) -> tuple[saving.Arrays, saving.Settings]:

@@ -67,7 +67,7 @@ def train(learning: Exploring, setting: Setting, seed: int) -> Snapshots:
         drawn_from = generator if own is None else np.random.default_rng(own)
         return lending(true_episode(true), np.repeat(chances, episodes, axis=0), drawn_from)
 
-    return Snapshots(list(plans), act, kept)
+    return Snapshots(list(plans), act, kept, [plan.policy for plan in kept])
 
 
 def committed(bank: Bank, true: LoanMDPParams, strangers: FloatArray) -> FloatArray:

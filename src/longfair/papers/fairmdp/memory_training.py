@@ -30,7 +30,8 @@ def train(meeting: Meeting, setting: Setting, seed: int) -> Snapshots:
         agent.learn(applicants - met)
         met = applicants
         kept.append(deepcopy(agent))
-    return Snapshots([met * problem.decisions for met in meeting.checkpoints], _in_turn, kept)
+    steps = [met * problem.decisions for met in meeting.checkpoints]
+    return Snapshots(steps, _in_turn, kept, agent.learned())
 
 
 def _in_turn(which: Sequence[int], episodes: int, seed: int | None) -> Act:

@@ -51,7 +51,7 @@ def train(searching: Searching, setting: Setting, seed: int) -> Snapshots:
         return lending(wanted.policy, np.repeat(best, episodes, axis=0), seed)
 
     steps = [generation.number for generation in generations]
-    return Snapshots(steps, act, [Found(generations, returned)])
+    return Snapshots(steps, act, [Found(generations, returned)], [last.parameters, returned])
 
 
 class Scorer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longfair.agents.fairqcm.counterfactuals import (
     Counterfactuals,
@@ -47,7 +48,8 @@ def train(setting: Setting, seed: int, run: int) -> Snapshots:
     kept = PolicyOfEveryEpisode(setting.method.switches.evaluated)
     length = setting.episode_length or 0
     agent.learn(setting.learning.episodes * length, callback=kept)
-    return snapshots([kept.policies[number] for number in kept.of_episode], length)
+    policies = [kept.policies[number] for number in kept.of_episode]
+    return snapshots(policies, length, agent.learned())
 
 
 def train_ledger(setting: Setting, seed: int) -> Snapshots:
@@ -70,7 +72,7 @@ def train_ledger(setting: Setting, seed: int) -> Snapshots:
         policies.append(agent.greedy_policy())
 
     agent.learn(learning.episodes * length, keep)
-    return snapshots(policies, length * learning.copies)
+    return snapshots(policies, length * learning.copies, agent.learned())
 
 
 def search_weights(setting: Setting, seed: int) -> Snapshots:
@@ -90,16 +92,19 @@ def search_weights(setting: Setting, seed: int) -> Snapshots:
     LinearSearch(env, ledger, search, seed % 2**31).learn(
         setting.learning.episodes * length, lambda agent: rules.append(agent.greedy_policy())
     )
-    return snapshots(rules, length * together)
+    return snapshots(rules, length * together, [rule.weights for rule in rules])
 
 
-def snapshots(policies: Sequence[GreedyPolicy | LinearRule], steps: int) -> Snapshots:
-    """Return policies that were kept every so many steps."""
+def snapshots(
+    policies: Sequence[GreedyPolicy | LinearRule], steps: int, learned: Sequence[NDArray[Any]]
+) -> Snapshots:
+    """Return policies that were kept every so many steps, and what training ended with."""
 
     def act(which: Sequence[int], episodes: int, seed: int | None) -> Act:
         return side_by_side([policies[number] for number in which], episodes)
 
-    return Snapshots([steps * (number + 1) for number in range(len(policies))], act, policies)
+    kept_at = [steps * (number + 1) for number in range(len(policies))]
+    return Snapshots(kept_at, act, policies, learned)
 
 
 def memory_of(env: Any) -> AllocationMemory | None:

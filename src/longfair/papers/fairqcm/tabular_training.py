@@ -32,7 +32,7 @@ def train_evaluated(setting: Setting, seed: int, run: int) -> Snapshots:
     _, evaluation = two_seeds(run)
     scores = agent.learn_evaluated(setting.learning.episodes, evaluation)
     act = acting(setting, [agent.values])
-    return Snapshots([agent.num_timesteps], act, [scores])
+    return Snapshots([agent.num_timesteps], act, [scores], agent.learned())
 
 
 def train_checked(setting: Setting, seed: int) -> Snapshots:
@@ -58,4 +58,4 @@ def train_checked(setting: Setting, seed: int) -> Snapshots:
         agent.learn(episodes * agent.problem.length - agent.num_timesteps)
         steps.append(agent.num_timesteps)
         tables.append(agent.values.copy())
-    return Snapshots(steps, acting(setting, tables), tables)
+    return Snapshots(steps, acting(setting, tables), tables, agent.learned())

@@ -49,4 +49,4 @@ def train(
 
         return by_mean
 
-    return Snapshots([agent.num_timesteps], act)
+    return Snapshots([agent.num_timesteps], act, learned=agent.learned())

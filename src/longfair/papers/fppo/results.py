@@ -451,10 +451,12 @@ def rollouts_above(runs: Runs, tolerance: float, variant: str = "as_coded") -> s
         (runs.results["metric"] == "training_gap") & (runs.results["variant"] == variant)
     ]
     above = (rows["value"] > tolerance).groupby([rows["method"], rows["seed"]]).mean() * 100.0
+    methods = above.index.get_level_values("method")
     texts = [
-        f"{median_and_range(above[method], 0)} % of the rollouts of {runs.look.names[method]}"
+        f"{median_and_range(above[methods == method], 0)} % of the rollouts of "
+        f"{runs.look.names[method]}"
         for method in ("f-ppo-l", "f-ppo")
-        if method in above.index
+        if method in methods
     ]
     return f"The mean short-term gap is above {tolerance} in {' and in '.join(texts)}."
 

@@ -63,7 +63,7 @@ def train(
         return acting_snapshots([actor], episodes, space, rng)
 
     ways = 1 + learning.massaged_at_evaluation
-    return Snapshots([model.num_timesteps] * ways, act, [gaps])
+    return Snapshots([model.num_timesteps] * ways, act, [gaps], model.learned())
 
 
 def learner(learning: TrunkPPO, setting: Setting, seed: int) -> FairPPO:

@@ -62,7 +62,8 @@ class UCBLearning:
             agent.set_random_seed(own)
             return lambda observation, info: agent.predict(observation)[0]
 
-        return Snapshots([agent.num_timesteps], act, [Training(*agent.history)])
+        told = [Training(*agent.history)]
+        return Snapshots([agent.num_timesteps], act, told, agent.learned())
 
     def shortened(self, rollouts: int, episode_length: int) -> UCBLearning:
         """Return the same for a few fits."""
@@ -105,7 +106,8 @@ class TD3Learning:
         def act(which: Sequence[int], episodes: int, own: int | None) -> Act:
             return lambda observation, info: agent.predict(observation, deterministic=True)[0]
 
-        return Snapshots([agent.num_timesteps], act, [Training(loss, disparity)])
+        told = [Training(loss, disparity)]
+        return Snapshots([agent.num_timesteps], act, told, agent.learned())
 
     def shortened(self, rollouts: int, episode_length: int) -> TD3Learning:
         """Return the same for a few steps after the first random ones."""
