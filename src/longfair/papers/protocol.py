@@ -97,7 +97,10 @@ class Played(NamedTuple):
 
 @protocol("train-and-evaluate", revision=1)
 def train_and_evaluate(
-    setting: Setting, seed: int, checkpoint: Checkpoint | None = None
+    setting: Setting,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
+    learned: list[NDArray[Any]] | None = None,
 ) -> pd.DataFrame:
     """Train a method, evaluate snapshots along the way and the last policy at length.
 
@@ -109,6 +112,8 @@ def train_and_evaluate(
         Number of the run. Training and evaluation draw from disjoint streams made from it.
     checkpoint
         Where training keeps what it needs to go on after it was stopped.
+    learned
+        Where to put `Snapshots.learned`, if anybody asks.
 
     Returns
     -------
@@ -120,6 +125,8 @@ def train_and_evaluate(
     else:
         training, _ = two_seeds(seed)
         snapshots = setting.learning.train(setting, training, seed, checkpoint)
+    if learned is not None:
+        learned += snapshots.learned
     measure = resolved("measure", setting.evaluating.measure, MEASURES)
     table: pd.DataFrame = measure(Evaluation(setting, snapshots, seed))
     return table
