@@ -719,6 +719,18 @@ def test_list_loads_nothing_that_computes(tmp_path: Path) -> None:
     assert process(sys.executable, "-c", code).stdout.splitlines()[-1] == "[]"
 
 
+def test_the_first_list_finds_what_another_profile_has(tmp_path: Path) -> None:
+    """Here the profile that has nothing of its own comes before the one whose runs it shares."""
+    ours = Path(__file__).parents[1] / "results" / "fairmdp" / "exploration" / "book"
+    (tmp_path / "fairmdp" / "exploration").mkdir(parents=True)
+    shutil.copytree(ours, tmp_path / "fairmdp" / "exploration" / "book")
+    arguments = ("list", "fairmdp/exploration", "--json", "--store", str(tmp_path))
+    shown = process(sys.executable, "-m", "longfair", *arguments)
+    paper = next(row for row in json.loads(shown.stdout) if row["profile"] == "paper")
+    assert paper["missing"] == 0
+    assert paper["elsewhere"] == 105
+
+
 @pytest.mark.usefixtures("book_runs")
 def test_a_claim_of_another_paper_is_bad_input(command: Command) -> None:
     code, _, err = command("claims", "toy-1", "--paper", "nothing")

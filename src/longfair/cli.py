@@ -213,6 +213,7 @@ def list_experiments(
     names = names or []
     require_names(names, registry.experiments())
     folder = _existing(store)
+    folder.index.catch_up()  # what one profile lacks another may have
     chosen = [
         experiment
         for experiment in registry.experiments().values()
@@ -590,10 +591,12 @@ def verify(
         bool,
         typer.Option("--all", help="Name every fault; with --against: probe all arms."),
     ] = False,
-    sample: Annotated[int, typer.Option(min=0, help="Execute so many stored runs again.")] = 0,
+    sample: Annotated[
+        int, typer.Option(min=0, help="Execute stored runs of so many arms again.")
+    ] = 0,
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=1e9, help="With --sample: runs of so much work.")
-    ] = 20.0,
+        float, typer.Option(min=0.1, max=1e9, help="With --sample: core seconds of them together.")
+    ] = 60.0,
     turn: Annotated[str, typer.Option(help="With --sample: which ones. [default: commit]")] = "",
     write: Annotated[
         bool, typer.Option("--write", help="Enter what the store holds into the manifest.")

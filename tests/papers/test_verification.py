@@ -5,10 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from longfair.agents.ppo import elbert_po
 from longfair.errors import UsageError
-from longfair.papers import verification
+from longfair.papers import registry, verification
+from longfair.runs import verify
 from longfair.runs.store import Store
 from longfair.runs.verify import Described
 
@@ -70,6 +73,47 @@ def test_equal_errors_are_no_proof() -> None:
     now = {"sound": "bits", "long": None, "broken": "error: no space", "repaired": "bits"}
     failures = verification._failures(then, now)
     assert failures == {"broken": "error: no space", "repaired": "error: x"}
+
+
+ELBERT = "elbert/lending/book/elbert-po.as_coded"
+"""Its probe plays the same episodes, whatever the weights of the advantages are."""
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.0001])
+def test_a_probe_finds_a_change_that_its_episodes_do_not_show(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = verify.arms_by_name(registry.experiments())[ELBERT]
+    before = verify.probe(arm, ELBERT)
+    weights = elbert_po.advantage_weights
+
+    def changed(supply: Any, *others: Any) -> Any:
+        found = weights(supply, *others).copy()
+        found[1 : 1 + len(supply)] *= factor
+        return found
+
+    monkeypatch.setattr(elbert_po, "advantage_weights", changed)
+    assert (verify.probe(arm, ELBERT) == before) == (factor == 1.0)
+
+
+def _one_of_each_learning() -> list[str]:
+    """Name an arm of every kind of learning, and of learner."""
+    arms = verify.arms_by_name(registry.experiments())
+    smoke = {name: arm.config for name, arm in arms.items() if "/smoke/" in name}
+    learning = {name: config for name, config in smoke.items() if config.learning is not None}
+    kinds = {
+        (type(config.learning), type(config.method).__module__): name
+        for name, config in reversed(learning.items())
+    }
+    return sorted(kinds.values())
+
+
+@pytest.mark.parametrize("name", _one_of_each_learning())
+def test_every_training_says_what_it_ended_with(name: str) -> None:
+    setting = verify.arms_by_name(registry.experiments())[name].config.shortened()
+    ended, other = (setting.learning.train(setting, s, s, None).learned for s in (1, 2))
+    assert sum(array.size for array in ended) > 0
+    assert any(not np.array_equal(*pair) for pair in zip(ended, other, strict=True))
 
 
 def test_states_that_probe_with_other_settings_are_not_compared() -> None:

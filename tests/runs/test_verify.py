@@ -357,6 +357,28 @@ def test_longer_settings_are_probed_shortened() -> None:
     assert verify.probe(Arm("fair", "x", ToySettings(), toy_work), "toy/book/fair") is None
 
 
+ENDED_WITH: list[np.ndarray] = []
+"""What the training below ends with."""
+
+
+def telling_work(settings: ToySettings, seed: int, learned: list[np.ndarray]) -> pd.DataFrame:
+    learned += ENDED_WITH
+    return toy_table(0.5)
+
+
+def test_what_was_learned_counts_as_the_table_does_whatever_its_order() -> None:
+    def probed(*learned: np.ndarray) -> str | None:
+        ENDED_WITH[:] = learned
+        return verify.probe(Arm("fair", "x", ToySettings(), telling_work), "toy/smoke/fair")
+
+    weights, last_digit = np.array([1.0, 2.0]), np.array([1.0, np.nextafter(2.0, 3.0)])
+    bias = np.zeros(3)
+    assert probed(weights, bias) == probed(bias, weights)
+    assert probed(weights, bias) != probed(last_digit, bias)
+    assert probed(weights) != probed(weights.astype(np.float32)) != probed(weights[None])
+    assert probed(weights, bias) != probed(weights) != probed()
+
+
 def test_an_arm_says_what_its_probe_runs() -> None:
     smoke, long = Arm("fair", "x", Long(), toy_work), Arm("fair", "x", Long(bias=0.05), toy_work)
     assert verify.asked(smoke, "toy/book/fair") == verify.asked(long, "toy/smoke/fair")
@@ -372,16 +394,27 @@ def words(store: Store, experiment: str, profile: str) -> Mapping[str, str]:
     return {"toy-1": "reproduced" if values.max() < 0.25 else "contradicted"}
 
 
-def test_a_sample_changes_with_the_turn(store: Store) -> None:
-    first, second = (verify.choose(store, 3, turn, 60.0) for turn in ("a", "b"))
-    assert len(first) == 3
-    assert first != second
-    assert first == verify.choose(store, 3, "a", 60.0)
-    assert verify.choose(store, 3, "a", -1.0) == []
+def test_a_sample_changes_with_the_turn_and_has_every_arm_once(store: Store) -> None:
+    arms = {path.name.rsplit(".", 2)[0] for path in first_path(store).parent.glob("*.parquet")}
+    assert len(arms) > 1
+    first, *others = (verify.choose(store, 99, turn, 60.0) for turn in "abcdefgh")
+    assert sorted(name.split("/")[-1].rsplit(".", 1)[0] for name in first) == sorted(arms)
+    assert any(set(other) != set(first) for other in others)
+    assert first == verify.choose(store, 99, "a", 60.0)
+    assert verify.choose(store, 1, "a", 60.0) == first[:1]
     runs = verify.by_name(ALL, first)
     assert [run.name for run in runs] == first
     with pytest.raises(UsageError, match="no experiment has the run"):
         verify.by_name(ALL, ["toy/lending/smoke/foul.as_coded.000"])
+
+
+def test_a_sample_is_of_so_much_work_together(store: Store) -> None:
+    for path in first_path(store).parent.glob("*.parquet"):
+        rewrite(path, core_seconds=40.0)
+    verify.write_manifest(store)
+    assert len(verify.choose(store, 99, "a", 1e9)) > 1
+    assert len(verify.choose(store, 99, "a", 79.0)) == 1
+    assert verify.choose(store, 99, "a", 39.0) == []
 
 
 def test_a_run_that_comes_out_again_is_sound(store: Store) -> None:

@@ -78,7 +78,8 @@ def states(store: Store, experiment: Experiment, profile: str) -> Iterator[tuple
     """Yield the runs of a profile with their states.
 
     A run without a file whose very settings are stored under another profile of its experiment is
-    ``elsewhere``, not ``missing``: the reason says where.
+    ``elsewhere``, not ``missing``: the reason says where. An index that is new knows no other
+    profile before it has looked, see `longfair.runs.index.Index.catch_up`.
     """
     others = [other for other in experiment.arms if other != profile]
     stored = any((store.root / experiment.id / other).is_dir() for other in others)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from longfair.errors import FaultError, UsageError
 from longfair.runs import check_memory, files, ledger, manifest
@@ -34,7 +35,7 @@ from longfair.runs.machine import class_of, this_machine, unknown_commits
 from longfair.runs.sources import arm_digest, library_stamp
 from longfair.runs.store import Store
 from longfair.runs.tables import ALL_GROUPS, SCHEMA, checked
-from longfair.runs.worker import use_one_thread
+from longfair.runs.worker import takes, use_one_thread
 
 SPREAD = 4.0
 """How many standard deviations over seeds a final number may be off on another processor."""
@@ -227,18 +228,18 @@ Judge = Callable[[Store, str, str], Mapping[str, str]]
 
 
 def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
-    """Choose stored runs to execute again, others at every turn.
+    """Choose stored runs to execute again, of other arms at every turn.
 
     Parameters
     ----------
     store
         The store.
     number
-        How many, at most.
+        How many, at most. No arm is chosen twice.
     turn
         Any text; decides which.
     seconds
-        Only runs that took no longer than this.
+        Core seconds that they took together, at most.
 
     Returns
     -------
@@ -246,17 +247,23 @@ def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
         Names of runs.
     """
 
-    def cost(entry: Entry) -> float:
-        return float(store.index.provenance(entry).get("core_seconds", 0.0))
+    def at_this_turn(name: str) -> bytes:
+        return hashlib.sha256(f"{turn} {name}".encode()).digest()
 
-    names = [
-        entry.path.removesuffix(ENDING)
-        for entry in store.index.entries()
-        if not entry.problem and cost(entry) <= seconds
-    ]
-    return sorted(names, key=lambda name: hashlib.sha256(f"{turn} {name}".encode()).digest())[
-        :number
-    ]
+    of_arms: dict[str, list[Entry]] = defaultdict(list)
+    for entry in store.index.entries():
+        if not entry.problem:
+            of_arms[entry.path.rsplit(".", 2)[0]].append(entry)
+    chosen: list[str] = []
+    for arm in sorted(of_arms, key=at_this_turn):
+        if len(chosen) == number:
+            break
+        entry = min(of_arms[arm], key=lambda entry: at_this_turn(entry.path))
+        cost = float(store.index.provenance(entry).get("core_seconds", 0.0))
+        if cost <= seconds:
+            seconds -= cost
+            chosen.append(entry.path.removesuffix(ENDING))
+    return chosen
 
 
 def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
@@ -460,11 +467,16 @@ def probed(arm: Arm, name: str) -> Any:
 
 def asked(arm: Arm, name: str) -> str:
     """Say what the probe of an arm computes: arms with the same answer need one probe."""
-    return f"{arm.work.__module__}.{arm.work.__qualname__} {canonical_json(probed(arm, name))}"
+    work = f"{arm.work.__module__}.{arm.work.__qualname__}"
+    answer = "table and learned" if takes(arm.work, "learned") else "table"
+    return f"{work} {canonical_json(probed(arm, name))} {answer}"
 
 
 def probe(arm: Arm, name: str) -> str | None:
-    """Run the probe of an arm and return the digest of its table; parameters are as of `probed`.
+    """Run the probe of an arm and return the digest of what came out; parameters as of `probed`.
+
+    A short run hardly acts differently where its networks differ in a fifth digit. So all numbers
+    that training ended with count, next to the table.
 
     Returns
     -------
@@ -475,8 +487,18 @@ def probe(arm: Arm, name: str) -> str | None:
     if config is None:
         return None
     use_one_thread()
-    table = checked(arm.work(config, 0), arm.name)
-    return files.content_digest(pa.Table.from_pandas(table, SCHEMA, preserve_index=False))
+    learned: list[NDArray[Any]] = []
+    arguments = {"learned": learned} if takes(arm.work, "learned") else {}
+    table = checked(arm.work(config, 0, **arguments), arm.name)
+    content = files.content_digest(pa.Table.from_pandas(table, SCHEMA, preserve_index=False))
+    parts = [content, *sorted(map(_digest_of, learned))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _digest_of(array: NDArray[Any]) -> str:
+    """Digest of an array's bits; what it is called, or where it stands, may change."""
+    kind = f"{array.dtype} {array.shape} ".encode()
+    return hashlib.sha256(kind + np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
 def proof_of(

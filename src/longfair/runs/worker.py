@@ -107,7 +107,7 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
     use_one_thread()
     try:
         key = run_key(run).digest
-        arguments = {"checkpoint": checkpoint} if takes_checkpoint(run.arm.work) else {}
+        arguments = {"checkpoint": checkpoint} if takes(run.arm.work, "checkpoint") else {}
         with compiling() as compiled:
             watch = Stopwatch(compiled)
             if checkpoint is not None:
@@ -125,9 +125,9 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
     )
 
 
-def takes_checkpoint(work: Any) -> bool:
-    """Say whether a work function can go on from a checkpoint."""
-    return "checkpoint" in inspect.signature(work).parameters
+def takes(work: Any, argument: str) -> bool:
+    """Say whether a work function takes an argument that it can do without."""
+    return argument in inspect.signature(work).parameters
 
 
 def one_line(error: BaseException) -> str:
