@@ -121,7 +121,7 @@ def test_states_that_probe_with_other_settings_are_not_compared() -> None:
     after = {"a": Described("new", "{}", {}, "x"), "b": Described("new", "{}", {}, "two epochs")}
     verification._refuse_other_probes("abc", ["a", "b"], before, after)
     after["b"] = after["b"]._replace(probe="one epoch")
-    with pytest.raises(UsageError, match=r"^since abc 1 arms are probed with other .* such as b"):
+    with pytest.raises(UsageError, match=r"^since abc 1 arms are probed otherwise, such as b"):
         verification._refuse_other_probes("abc", ["a", "b"], before, after)
 
 

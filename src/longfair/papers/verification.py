@@ -116,7 +116,7 @@ def _refuse_other_probes(
     others = [name for name in names if before[name].probe not in ("", after[name].probe)]
     if others:
         raise UsageError(
-            f"since {revision} {len(others)} arms are probed with other settings, such as "
+            f"since {revision} {len(others)} arms are probed otherwise, such as "
             f"{others[0]}: give a commit that probes like the present code"
         )
 
