@@ -451,18 +451,18 @@ loans.show(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-above = {
-    variant: rollouts_above(loans, numbers.tolerance, variant)
-    for variant, numbers in (
-        ("as_coded", LendingFPPO.in_code()),
-        ("as_published", LendingFPPO.in_text()),
-    )
-}
 loans.say(
-    f"As coded. {massaging_in_training(loans, 36_000)} {above['as_coded']}",
-    "As published. "
-    f"{massaging_in_training(loans, 36_000, variant='as_published')} {above['as_published']}",
+    f"As coded. {massaging_in_training(loans, 36_000)}",
+    f"As published. {massaging_in_training(loans, 36_000, variant='as_published')}",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+in_code, in_text = LendingFPPO.in_code(), LendingFPPO.in_text()
+loans.aside(
+    "How often training is above its tolerance",
     "Above its tolerance a step can only be punished, below it only rewarded.",
+    f"As coded. {rollouts_above(loans, in_code.tolerance)}",
+    f"As published. {rollouts_above(loans, in_text.tolerance, 'as_published')}",
 )
 
 # %% [markdown]
