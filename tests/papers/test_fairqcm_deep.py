@@ -347,7 +347,7 @@ def test_every_episode_is_played_with_the_network_of_its_time(method):
     assert record.of_episode == sorted(record.of_episode)
     assert len(record.of_episode) == 10
     assert len(record.policies) == len(set(record.of_episode)) > 3
-    kept = snapshots([record.policies[number] for number in record.of_episode], 40)
+    kept = snapshots([record.policies[number] for number in record.of_episode], 40, ())
     together = play(kept.acting(range(10), 1, None), config.world.make(10), 5)
     env = config.world.make(10)
     observation, _ = env.reset(seed=5)

@@ -422,7 +422,7 @@ def evaluated(name: str) -> tuple[Any, Any]:
     found, log = replayed(name), log_of(name)
     episodes, length = log["eval_action"].shape
     policies = [found.kept.policies[number] for number in found.kept.of_episode]
-    act: Callable[..., Any] = snapshots(policies, length).acting(range(episodes), 1, None)
+    act: Callable[..., Any] = snapshots(policies, length, ()).acting(range(episodes), 1, None)
     env = found.setting.world.make(episodes)
     repays = log["eval_repay"].T[None] if "eval_repay" in log else None
     fed(env, log["eval_draws"].swapaxes(0, 1)[None], repays)
