@@ -64,7 +64,7 @@ test: ## set up, then style, types, results, notebooks, book, unit and browser t
 	$(STAGE) run "style" $(VENV) -m ruff check .
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy \
-		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 60 \
+		-- "results" $(VENV) -m longfair verify --sample 4 --workers 1 \
 		-- $(BUILD) \
 		-- "notebooks" $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
 	$(STAGE) run "tests" $(VENV) -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder \

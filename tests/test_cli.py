@@ -25,6 +25,7 @@ from longfair.errors import UsageError
 from longfair.papers import claim_sheet, registry, rerunning, verification
 from longfair.papers.verification import Outcome
 from longfair.runs import files, ledger
+from longfair.runs.index import Index
 from longfair.runs.listing import tables
 from longfair.runs.manifest import write_table
 from longfair.runs.store import Store
@@ -326,6 +327,7 @@ def test_list_says_that_results_are_not_those_of_the_manifest(
         (["verify", "--sample", "-1"], "Invalid value for '--sample'"),
         (["verify", "--against", "HEAD", "--write"], "--write says nothing beside --against"),
         (["verify", "--against", "HEAD", "--sample", "0"], "--sample says nothing beside --aga"),
+        (["verify", "--into", "x"], "--into says which runs to execute again: give --sample, too"),
         (["verify", "--turn", "x"], "--turn says which runs to execute again: give --sample, too"),
         (["verify", "--seconds", "5"], "--seconds says which runs to execute again"),
         (["rerun", "toy-1", "--into", ""], "'' is not a folder: give a path, or leave the option"),
@@ -492,7 +494,13 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert "6 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
     assert out.count("every bit agrees") == 2
     assert "no probe" not in out
-    (path,) = tmp_path.rglob("smoke/fair.as_coded.001.parquet")
+    few = ("--sample", "2", "--turn", "any", "--workers", "1", "--into", str(tmp_path / "again"))
+    assert command("verify", *few)[1].count("every bit agrees") == 2
+    once = {path: path.stat().st_mtime_ns for path in (tmp_path / "again").rglob("*.parquet")}
+    assert len(once) == 2
+    assert command("verify", *few)[1].count("every bit agrees") == 2
+    assert {path: path.stat().st_mtime_ns for path in once} == once  # goes on, not again
+    (path,) = (tmp_path / "results").rglob("smoke/fair.as_coded.001.parquet")
     path.unlink()
     code, out, err = command("verify")
     assert code == 1
@@ -801,6 +809,13 @@ def test_long_lines_fold_on_a_terminal(
     monkeypatch.setattr(cli, "_out", lambda: Console(width=width, force_terminal=False))
     cli._wrapped(text)
     assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_sample_is_of_short_runs(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("run", "toy/lending", "--workers", "1")
+    monkeypatch.setattr(Index, "provenance", lambda *_: {"core_seconds": 30.0})
+    assert "agrees" not in command("verify", "--sample", "1", "--longest", "20")[1]
+    assert "agrees" in command("verify", "--sample", "1", "--longest", "40", "--workers", "1")[1]
 
 
 @pytest.mark.parametrize("seconds", ["nan", "-5", "0"])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from longfair.runs.experiment import Experiment, Run
     from longfair.runs.store import Store
     from longfair.runs.verdicts import Verdict
+    from longfair.runs.verify import Rerun
 
 app = typer.Typer(
     help="Long-term fairness in sequential decision making: run, remember, judge.",
@@ -466,18 +467,14 @@ def rerun_claim(
     The new results go into a folder of their own, never into the store. An exact claim is computed
     again. Exit code 1 if anything comes out otherwise.
     """
-    import tempfile
-
     from longfair.papers import registry
     from longfair.papers.claim_sheet import core_seconds
-    from longfair.papers.rerunning import again, check_again, stored_runs
+    from longfair.papers.rerunning import check_again, stored_runs
     from longfair.runs.progress import duration
-    from longfair.runs.store import Store
 
     (chosen,) = registry.select_claims([claim])
     folder = _existing(store)
-    if into is not None and into.resolve() == folder.root.resolve():
-        raise UsageError(f"--into {into} is the store itself: give another folder")
+    _require_another(into, folder)
     _require_agents()
     sound = held = check_again(chosen, _line)
     if chosen.experiment is not None:
@@ -490,10 +487,7 @@ def rerun_claim(
             f"{len(few)} of {counted(len(runs), 'run')}, {cost[0]} of {cost[1]} of core time; "
             "--runs N takes more of them, --all takes all"
         )
-        with tempfile.TemporaryDirectory() as own:
-            found = list(again(few, folder, Store(into or own), workers, _out()))
-        for result in found:
-            _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
+        found = _run_again(few, folder, into, workers)
         alike = sum(result.sound for result in found)
         sound &= alike == len(found)
         told = f"{alike} of {counted(len(runs), 'run')} {'comes' if alike == 1 else 'come'} out"
@@ -597,7 +591,19 @@ def verify(
     seconds: Annotated[
         float, typer.Option(min=0.1, max=1e9, help="With --sample: core seconds of them together.")
     ] = 60.0,
+    longest: Annotated[
+        float, typer.Option(min=0.1, max=1e9, help="With --sample: core seconds of each.")
+    ] = 1e9,
     turn: Annotated[str, typer.Option(help="With --sample: which ones. [default: commit]")] = "",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --sample: runs at a time. [default: cores]")
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_folder, metavar="PATH", help="With --sample: keep new results here, to go on."
+        ),
+    ] = None,
     write: Annotated[
         bool, typer.Option("--write", help="Enter what the store holds into the manifest.")
     ] = False,
@@ -609,23 +615,30 @@ def verify(
     it computed then. Without options it checks every file, its digests and the manifest, and that
     every change of the code since the results is proven. Exit code 1 if anything is wrong.
     """
+    from longfair.papers import registry
+    from longfair.runs.machine import commit_of
+    from longfair.runs.verify import by_name, choose, write_manifest
+
     _require_used(context, against, sample)
     folder = _existing(store)
+    _require_another(into, folder)
     if against is not None:
         raise typer.Exit(_verify_against(against, folder, everything))
     if write:
-        from longfair.runs.verify import write_manifest
-
         _line(f"{write_manifest(folder):,} files entered into {folder.root / 'MANIFEST'}")
     sound = _verify_store(folder, everything)
     if sample:
-        sound &= _verify_sample(folder, sample, turn, seconds)
+        chosen_by = turn or commit_of(Path(__file__).parent).name or ""
+        names = choose(folder, sample, chosen_by, seconds, longest)
+        found = _run_again(by_name(registry.experiments(), names), folder, into, workers)
+        sound &= all(result.sound for result in found)
     raise typer.Exit(0 if sound else 1)
 
 
 def _require_used(context: typer.Context, against: str | None, sample: int) -> None:
     """Refuse options of `verify` that the others would leave without an effect."""
-    names = ("write", "sample", "seconds", "turn")
+    of_sample = ("seconds", "longest", "turn", "workers", "into")
+    names = ("write", "sample", *of_sample)
     sources = {name: context.get_parameter_source(name) for name in names}
     given = [
         f"--{name}"
@@ -634,7 +647,7 @@ def _require_used(context: typer.Context, against: str | None, sample: int) -> N
     ]
     if against is not None and given:
         raise UsageError(f"{given[0]} says nothing beside --against: leave one of them away")
-    if not sample and (idle := [name for name in given if name in ("--seconds", "--turn")]):
+    if not sample and (idle := [name for name in given if name[2:] in of_sample]):
         raise UsageError(f"{idle[0]} says which runs to execute again: give --sample, too")
 
 
@@ -695,20 +708,26 @@ def _say_what_vouches(folder: Store) -> None:
         )
 
 
-def _verify_sample(folder: Store, number: int, turn: str, seconds: float) -> bool:
-    from longfair.papers import registry
-    from longfair.papers.verification import words_of_verdicts
-    from longfair.runs.machine import commit_of
-    from longfair.runs.verify import by_name, choose, rerun
+def _run_again(
+    runs: Sequence[Run], folder: Store, into: Path | None, workers: int | None
+) -> list[Rerun]:
+    """Execute stored runs again, and say of each how it came out."""
+    import tempfile
 
-    chosen_by = turn or commit_of(Path(__file__).parent).name or ""
-    names = choose(folder, number, chosen_by, seconds)
-    sound = True
-    for stored in by_name(registry.experiments(), names):
-        result = rerun(folder, stored, words_of_verdicts)
-        sound &= result.sound
+    from longfair.papers.rerunning import again
+    from longfair.runs.store import Store
+
+    with tempfile.TemporaryDirectory() as own:
+        found = list(again(runs, folder, Store(into or own), workers, _out()))
+    for result in found:
         _line(f"{'ok  ' if result.sound else 'FIX '} {result.name}: {result.line}")
-    return sound
+    return found
+
+
+def _require_another(into: Path | None, folder: Store) -> None:
+    """Refuse to execute stored runs again into the store that holds them."""
+    if into is not None and into.resolve() == folder.root.resolve():
+        raise UsageError(f"--into {into} is the store itself: give another folder")
 
 
 _NAMED = 20

@@ -417,14 +417,29 @@ def test_a_sample_is_of_so_much_work_together(store: Store) -> None:
     assert verify.choose(store, 99, "a", 39.0) == []
 
 
+def test_a_sample_is_of_runs_of_some_length(store: Store) -> None:
+    first, *_ = arms = verify.choose(store, 99, "a", 1e9)
+    for seed, seconds in enumerate([40.0, 90.0, 90.0, 90.0]):
+        rewrite(store.root / f"{first[:-3]}{seed:03}.parquet", core_seconds=seconds)
+    verify.write_manifest(store)
+    short = verify.choose(store, 99, "a", 1e9, longest=50.0)
+    assert sorted(short) == sorted([f"{first[:-3]}000", *arms[1:]])
+    assert verify.choose(store, 99, "a", 1e9, longest=0.0) == []
+
+
+def rerun(store: Store, run: Run, judge: verify.Judge) -> verify.Rerun:
+    """Execute a stored run once more and compare."""
+    return verify.held_against(store, run, run.arm.work(run.arm.config, run.seed), judge)
+
+
 def test_a_run_that_comes_out_again_is_sound(store: Store) -> None:
-    result = verify.rerun(store, plan(TOY, "smoke")[0], words)
+    result = rerun(store, plan(TOY, "smoke")[0], words)
     assert result == ("toy/lending/smoke/fair.as_coded.000", True, "every bit agrees")
 
 
 def test_other_bits_on_the_same_processor_are_not_sound(store: Store) -> None:
     rewrite(first_path(store), factor=1 + 1e-15)
-    result = verify.rerun(store, plan(TOY, "smoke")[0], words)
+    result = rerun(store, plan(TOY, "smoke")[0], words)
     assert not result.sound
     assert "other bits on" in result.line
 
@@ -440,7 +455,7 @@ def test_elsewhere_a_number_must_lie_within_the_spread(
     store: Store, factor: float, sound: bool, line: str
 ) -> None:
     rewrite(first_path(store), factor=factor, features="Other avx2", kernels={})
-    result = verify.rerun(store, plan(TOY, "smoke")[0], lambda *_: {})
+    result = rerun(store, plan(TOY, "smoke")[0], lambda *_: {})
     assert (result.sound, result.line[: len(line)]) == (sound, line)
 
 
@@ -476,7 +491,7 @@ def test_elsewhere_implausible_numbers_and_changed_verdicts_are_not_sound(
         final = stored.loc[stored["seed"] == 3, "value"].iloc[-1]
         return {"toy-1": "reproduced" if final <= 0.13 else "contradicted"}
 
-    result = verify.rerun(store, Run("toy/drift", "smoke", arm, 3), judged)
+    result = rerun(store, Run("toy/drift", "smoke", arm, 3), judged)
     assert not result.sound
     assert result.line.startswith(expected)
     assert np.isclose(files.read(path)[0].column("value")[2].as_py(), 0.13)  # left as it was

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import tempfile
 from collections import defaultdict
@@ -227,7 +228,9 @@ Judge = Callable[[Store, str, str], Mapping[str, str]]
 """Gives the words of all verdicts of an experiment, by claim, from store, experiment, profile."""
 
 
-def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
+def choose(
+    store: Store, number: int, turn: str, seconds: float, longest: float = math.inf
+) -> list[str]:
     """Choose stored runs to execute again, of other arms at every turn.
 
     Parameters
@@ -240,6 +243,8 @@ def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
         Any text; decides which.
     seconds
         Core seconds that they took together, at most.
+    longest
+        Core seconds that one of them took, at most.
 
     Returns
     -------
@@ -250,42 +255,22 @@ def choose(store: Store, number: int, turn: str, seconds: float) -> list[str]:
     def at_this_turn(name: str) -> bytes:
         return hashlib.sha256(f"{turn} {name}".encode()).digest()
 
+    def cost(entry: Entry) -> float:
+        return float(store.index.provenance(entry).get("core_seconds", 0.0))
+
     of_arms: dict[str, list[Entry]] = defaultdict(list)
     for entry in store.index.entries():
-        if not entry.problem:
+        if not entry.problem and cost(entry) <= longest:
             of_arms[entry.path.rsplit(".", 2)[0]].append(entry)
     chosen: list[str] = []
     for arm in sorted(of_arms, key=at_this_turn):
         if len(chosen) == number:
             break
         entry = min(of_arms[arm], key=lambda entry: at_this_turn(entry.path))
-        cost = float(store.index.provenance(entry).get("core_seconds", 0.0))
-        if cost <= seconds:
-            seconds -= cost
+        if cost(entry) <= seconds:
+            seconds -= cost(entry)
             chosen.append(entry.path.removesuffix(ENDING))
     return chosen
-
-
-def rerun(store: Store, run: Run, judge: Judge) -> Rerun:
-    """Execute a stored run once more and compare.
-
-    Parameters
-    ----------
-    store
-        Where it is stored.
-    run
-        The run.
-    judge
-        Judges the claims of an experiment.
-
-    Returns
-    -------
-    Rerun
-        Every bit must agree on the same class of processor, see the module elsewhere.
-    """
-    use_one_thread()
-    table = checked(run.arm.work(run.arm.config, run.seed), run.name)
-    return held_against(store, run, table, judge)
 
 
 def held_against(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> Rerun:
@@ -293,10 +278,19 @@ def held_against(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> R
 
     Parameters
     ----------
-    store, run, judge
-        As for `rerun`.
+    store
+        Where it is stored.
+    run
+        The run.
     table
         The result of the second execution.
+    judge
+        Judges the claims of an experiment.
+
+    Returns
+    -------
+    Rerun
+        Every bit must agree on the same class of processor, see the module elsewhere.
     """
     stored, provenance = files.read(store.path(run))
     again = pa.Table.from_pandas(table, SCHEMA, preserve_index=False)
