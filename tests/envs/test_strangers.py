@@ -114,7 +114,7 @@ def test_nothing_can_be_drawn_and_it_says_so(name: str) -> None:
     for maker in (make, make_vec):
         # Stable-Baselines3 looks for the one kind of error, users of this library for the other.
         for kind in (TypeError, ValueError):
-            with pytest.raises(kind, match="takes no argument 'render_mode'") as error:
+            with pytest.raises(kind, match="nothing can be drawn") as error:
                 maker(name, render_mode="rgb_array")
             assert "\n" not in str(error.value)
 

@@ -89,7 +89,12 @@ def _checked(
     allowed = list(inspect.signature(kind.chosen_params).parameters)
     if batch:
         allowed += ["num_envs", "autoreset_mode"]
-    for argument in given:
+    for argument, value in given.items():
+        if argument == "render_mode":
+            raise UnknownArgumentError(
+                f"{environment}: render_mode={shortened(value)}: nothing can be drawn, leave it "
+                "away or give None"
+            )
         if argument not in allowed:
             raise UnknownArgumentError(
                 f"{environment} takes no argument {argument!r}: {near_misses(argument, allowed)}"
