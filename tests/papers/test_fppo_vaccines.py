@@ -1,0 +1,94 @@
+"""Whom vaccines reach in F-PPO's epidemic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from longfair.papers.fppo.epidemic import CASE
+from longfair.papers.fppo.vaccines import LEARNED, VACCINES
+from longfair.papers.protocol import Evaluation, train_and_evaluate, untrained
+from longfair.papers.setting import Setting
+from longfair.runs.tables import checked
+
+
+def of(name: str, profile: str = "smoke") -> Setting:
+    arms = {arm.name: arm.config for arm in VACCINES.arms[profile]}
+    setting: Setting = arms[name]
+    return setting
+
+
+def final(table: pd.DataFrame, metric: str, group: int = -1) -> float:
+    own = table[(table["phase"] == "final") & (table["metric"] == metric)]
+    return float(own.loc[own["group"] == group, "value"].item())
+
+
+def together(table: pd.DataFrame, metric: str) -> float:
+    return final(table, metric, 0) + final(table, metric, 1)
+
+
+@pytest.mark.parametrize("profile", ["book", "smoke"])
+def test_the_arms_are_those_of_the_epidemic(profile: str) -> None:
+    theirs = {arm.name: arm.config for arm in CASE.arms(profile)}
+    learned = {f"{method}.{variant}" for method, variant in LEARNED}
+    names = {arm.name for arm in VACCINES.arms[profile]}
+    assert names == learned | {name for name in theirs if name.endswith(".reference")}
+    for arm in VACCINES.arms[profile]:
+        assert replace(arm.config, evaluating=theirs[arm.name].evaluating) == theirs[arm.name]
+
+
+@pytest.mark.parametrize("name", ["ppo.as_coded", "uniform.reference", "max-degree.reference"])
+def test_what_the_epidemic_reports_is_the_same(name: str) -> None:
+    theirs = {arm.name: arm.config for arm in CASE.arms("smoke")}[name]
+    own, plain = train_and_evaluate(of(name), 3), train_and_evaluate(theirs, 3)
+    for metric in ("end_reward", "end_short_term_gap"):
+        assert final(own, metric) == pytest.approx(final(plain, metric), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [arm.name for arm in VACCINES.arms["smoke"]])
+def test_every_day_has_a_vaccine_that_is_useful_lost_or_kept(name: str) -> None:
+    table = checked(train_and_evaluate(of(name), 1), name)
+    useful, lost = together(table, "useful"), together(table, "lost")
+    assert useful + lost + final(table, "kept") == pytest.approx(20.0)
+    share = lost / (useful + lost) if useful + lost else 0.0
+    assert final(table, "lost_share") == pytest.approx(share)
+    assert final(table, "useful_gap") >= 0.0
+
+
+def test_nobody_gets_a_vaccine_that_is_lost_but_from_who_must_give_it() -> None:
+    tables = {
+        name: train_and_evaluate(of(f"{name}.reference"), 1)
+        for name in ("nobody", "static-reward", "max-degree")
+    }
+    assert final(tables["nobody"], "kept") == 20.0
+    # The lottery keeps the vaccine where nobody is susceptible; the code's Max gives it away.
+    assert together(tables["static-reward"], "lost") == 0.0
+    assert final(tables["max-degree"], "kept") == 0.0
+    assert final(tables["max-degree"], "lost", 1) > 5.0
+    assert final(tables["max-degree"], "useful_gap") < final(
+        tables["max-degree"], "end_short_term_gap"
+    )
+
+
+def test_useful_is_who_was_susceptible_before() -> None:
+    setting = of("uniform.reference")
+    table = train_and_evaluate(setting, 2)
+    people, episodes = 34, setting.evaluating.final_episodes
+    act, env, seed = Evaluation(setting, untrained(setting), 2).ready([0], episodes, "final")
+    observation, info = env.reset(seed=seed)
+    useful, susceptible, day_lost = 0, [], []
+    for _ in range(20):
+        states = observation[:, : 3 * people].reshape(episodes, people, 3)[:, :, 0] > 0
+        susceptible.append(states.sum() / episodes)
+        actions = np.asarray(act(observation, info))
+        reached = [states[copy, person] for copy, person in enumerate(actions) if person < people]
+        useful += int(np.sum(reached))
+        day_lost.append(1.0 - np.mean(reached))
+        observation, _, _, _, info = env.step(actions)
+    assert together(table, "useful") == pytest.approx(useful / episodes)
+    told = table[table["phase"] == "curve"].set_index(["metric", "step"])["value"]
+    np.testing.assert_allclose(told["at_susceptible"], susceptible)
+    np.testing.assert_allclose(told["at_lost"], day_lost)
