@@ -115,6 +115,7 @@ EPIDEMIC = Look(
         "at_long_term_gap": "long-term gap of the figure",
         "at_distance": "1-Wasserstein distance",
         "at_reward": "share of the healthy",
+        "at_susceptible": "susceptible people",
         "training_gap": "short-term gap in training",
         "training_gap_deviation": "deviation of the short-term gap",
         "end_reward": "share of the healthy at the end",

@@ -99,4 +99,5 @@ VACCINES = Experiment(
     arms={profile: _arms(profile) for profile in ("book", "smoke")},
     seeds={"book": 10, "smoke": 2},
     horizon={profile: CASE.learning[profile].total_steps for profile in ("book", "smoke")},
+    authors="book",  # as in CASE, the book has the authors' settings
 )
