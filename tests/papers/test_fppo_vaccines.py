@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 
 from longfair.papers.fppo.epidemic import CASE
+from longfair.papers.fppo.results import EPIDEMIC
 from longfair.papers.fppo.vaccines import LEARNED, VACCINES
+from longfair.papers.fppo.vaccines_results import (
+    COLUMNS,
+    lost_in_words,
+    of_both_forms,
+    whom_they_reach,
+)
+from longfair.papers.page import NOT_STORED, Runs
 from longfair.papers.protocol import Evaluation, train_and_evaluate, untrained
 from longfair.papers.setting import Setting
 from longfair.runs.tables import checked
@@ -92,3 +100,60 @@ def test_useful_is_who_was_susceptible_before() -> None:
     told = table[table["phase"] == "curve"].set_index(["metric", "step"])["value"]
     np.testing.assert_allclose(told["at_susceptible"], susceptible)
     np.testing.assert_allclose(told["at_lost"], day_lost)
+
+
+# What the page makes of it -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stored() -> Runs:
+    """Two runs of every arm but those of PPO."""
+    names = [arm.name for arm in VACCINES.arms["smoke"] if arm.method != "ppo"]
+    return with_runs(names, {0, 1})
+
+
+def with_runs(names: list[str], seeds: set[int]) -> Runs:
+    tables = []
+    for name in names:
+        method, variant = name.split(".")
+        for seed in seeds:
+            table = train_and_evaluate(of(name), seed)
+            tables.append(table.assign(method=method, variant=variant, seed=seed))
+    runs = Runs(VACCINES, "smoke", EPIDEMIC)
+    return runs.showing(pd.concat(tables, ignore_index=True))
+
+
+def test_the_table_adds_up_to_what_is_given(stored: Runs) -> None:
+    table = whom_they_reach(stored)
+    assert isinstance(table, pd.DataFrame)
+    numbers = table[list(COLUMNS)].astype(float)
+    np.testing.assert_allclose(numbers.iloc[:, 1:].sum(axis=1), numbers["given"], atol=0.16)
+    rows = numbers.droplevel("variant")
+    assert rows.loc["nobody", "given"] == 0.0
+    assert rows.loc["Max, most neighbours", "given"] == 20.0
+    assert (table["runs"] == 2).all()
+
+
+def test_words_are_of_the_day_and_the_rule_they_name(stored: Runs) -> None:
+    lost, gaps = lost_in_words(stored)
+    rows = stored.results[stored.results["metric"] == "at_susceptible"]
+    left = rows[(rows["method"] == "uniform") & (rows["step"] == 5)]["value"].mean()
+    assert f"{left:.1f} if anybody is at random" in lost
+    assert f"{100 * stored.mean('lost_share', 'max-degree'):.0f} % of *Max*'s" in lost
+    assert f"Under *Max* it is {stored.mean('end_short_term_gap', 'max-degree'):.2f}" in gaps
+
+
+def test_what_ppo_does_waits_for_both_forms(stored: Runs) -> None:
+    assert NOT_STORED in of_both_forms(stored)
+    both = with_runs(["ppo.as_coded", "ppo.as_published"], {0})
+    told = of_both_forms(both)
+    given = 20.0 - both.mean("kept", "ppo", "as_published")
+    assert f"As published PPO gives {given:.1f} of 20 vaccines" in told
+    assert "(1 run)" in told
+
+
+def test_without_runs_it_says_so() -> None:
+    empty = Runs(VACCINES, "smoke", EPIDEMIC)
+    empty = empty.showing(empty.results.iloc[:0])
+    assert whom_they_reach(empty) == empty.missing
+    assert all(NOT_STORED in text or "nan" in text for text in lost_in_words(empty))
