@@ -353,7 +353,7 @@ people.say(
 untrained = ("nobody", "uniform", "max-degree", "static-reward")
 page.show(
     vaccines.curve_figure("at_susceptible", "reference", methods=untrained, across=EPISODE),
-    "How many people are still susceptible, day by day, under policies that are not trained.",
+    "Susceptible people, day by day, with policies that are not trained: soon hardly any are left.",
     "susceptible",
 )
 
@@ -423,7 +423,8 @@ people.aside(
 #   code. Communities of different size are apart by it even if they are equally ill.
 # - *The last step.* The code takes the short-term gap of an episode's last step for 0 and leaves
 #   the change of the long-term gap. So a last step that narrows the gap has a bonus.
-# - *Max.* The most ill neighbours in the text, the most neighbours in the code.
+# - *Max.* The most ill neighbours in the text, the most neighbours in the code. Where nobody is
+#   susceptible the code's gives the vaccine to whoever has most neighbours of all.
 # - *Massaging.* The text replaces an action by one that is about as likely. The code looks at the
 #   probability of the action alone, so an unlikely action may be replaced by a likely one.
 # - *Observation.* The code counts vaccinations in a fourth column, and writes each into the row of
