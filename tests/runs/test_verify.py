@@ -24,6 +24,7 @@ from longfair.runs.claims import CheckResult
 from longfair.runs.experiment import Arm, Experiment, Run, plan, protocol
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
+from longfair.runs.tables import SCHEMA
 from longfair.runs.verify import Described
 
 TOY = toy_experiment()
@@ -457,6 +458,34 @@ def test_elsewhere_a_number_must_lie_within_the_spread(
     rewrite(first_path(store), factor=factor, features="Other avx2", kernels={})
     result = rerun(store, plan(TOY, "smoke")[0], lambda *_: {})
     assert (result.sound, result.line[: len(line)]) == (sound, line)
+
+
+def test_another_seed_is_beyond_the_spread_as_often_as_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(verify, "ALARM", 0.1)  # a larger chance needs fewer draws
+    runs, seeds, numbers = 1000, 5, 20
+    drawn = np.random.default_rng(0).normal(size=(runs, numbers, seeds + 1))
+    allowed = [[verify.spread(one[:seeds], numbers) for one in run] for run in drawn]
+    off = np.abs(drawn[..., -1] - drawn[..., :-1].mean(axis=2))
+    assert abs((off > np.array(allowed)).any(axis=1).mean() - 0.1) < 0.03
+
+
+def test_a_bound_where_all_seeds_stop_may_be_missed_by_a_little(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrite(first_path(store), features="Other avx2", kernels={})
+    run = plan(TOY, "smoke")[0]
+    stored = store.load(experiment="toy/lending", profile="smoke", methods=["fair"])
+    final = stored[stored["phase"] == "final"]
+    luck = final.assign(metric="luck", value=[0.1, 0.2, 0.3, 0.4])
+    seeds = pd.concat([final.assign(value=0.5), luck])
+    monkeypatch.setattr(Store, "load", lambda *_, **__: seeds)
+    table = seeds[seeds["seed"] == 0]
+    for off, sound in ((1e-5, True), (1e-3, False)):
+        other = table.assign(value=table["value"] * (1 + off))
+        found = verify.held_against(store, run, other[SCHEMA.names], lambda *_: {})
+        assert found.sound is sound, found.line
 
 
 def drifting_work(settings: ToySettings, seed: int) -> pd.DataFrame:
