@@ -351,7 +351,7 @@ people.say(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 untrained = ("nobody", "uniform", "max-degree", "static-reward")
-page.show(
+vaccines.show(
     vaccines.curve_figure("at_susceptible", "reference", methods=untrained, across=EPISODE),
     "Susceptible people, day by day, with policies that are not trained: soon hardly any are left.",
     "susceptible",
