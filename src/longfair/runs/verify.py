@@ -5,8 +5,8 @@ key and its line of the manifest are checked, and every change of the code since
 *Does a run come out again?* Some stored runs are executed once more. On the class of processor they
 were computed on every bit must agree. Elsewhere libraries choose other kernels, and learning makes
 much of a last digit: there a number must be one that another seed could give, and no verdict may
-change. *Did an edit change a number?* Short probes of
-every arm are run in two states of the code on this machine; see `against`.
+change. *Did an edit change a number?* Short probes of every arm are run in two states of the code
+on this machine; see `against`.
 """
 
 from __future__ import annotations
@@ -263,16 +263,18 @@ def choose(
 
     of_arms: dict[str, list[Entry]] = defaultdict(list)
     for entry in store.index.entries():
-        if not entry.problem and cost(entry) <= longest:
+        if not entry.problem:
             of_arms[entry.path.rsplit(".", 2)[0]].append(entry)
     chosen: list[str] = []
     for arm in sorted(of_arms, key=at_this_turn):
         if len(chosen) == number:
             break
-        entry = min(of_arms[arm], key=lambda entry: at_this_turn(entry.path))
-        if cost(entry) <= seconds:
-            seconds -= cost(entry)
-            chosen.append(entry.path.removesuffix(ENDING))
+        costs = {entry.path: cost(entry) for entry in of_arms[arm]}
+        short = {path: core for path, core in costs.items() if core <= longest}
+        path = min(short, key=at_this_turn, default="")
+        if path and short[path] <= seconds:
+            seconds -= short[path]
+            chosen.append(path.removesuffix(ENDING))
     return chosen
 
 

@@ -46,7 +46,7 @@ def whom_vaccines_reach(evaluation: Evaluation) -> pd.DataFrame:
 
     keys = ("supply", "demand", "wasted", "health_counts")
     played = recorded(evaluation, keys, 0)
-    given, infected = played["supply"], played["demand"].sum(axis=0)
+    given, infected = played["supply"], played["demand"]
     lost = given * played["wasted"][:, :, np.newaxis]
     useful = given - lost
     susceptible = played["health_counts"][:-1, :, :, 0].sum(axis=2).mean(axis=1)
@@ -55,8 +55,8 @@ def whom_vaccines_reach(evaluation: Evaluation) -> pd.DataFrame:
         "kept": (1.0 - given.sum(axis=2)).sum(axis=0).mean(),
         "lost_share": _share(lost.sum(), given.sum()),
         "end_reward": played["reward"][-1].mean(),
-        "end_short_term_gap": _gap(given.sum(axis=0), infected),
-        "useful_gap": _gap(useful.sum(axis=0), infected),
+        "end_short_term_gap": _gap(given, infected),
+        "useful_gap": _gap(useful, infected),
     }
     trained = evaluation.snapshots.steps[-1:]
     frames = [rows("final", trained, metric, [value]) for metric, value in final.items()]
@@ -78,9 +78,10 @@ def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 
 def _gap(vaccines: FloatArray, infected: FloatArray) -> float:
-    """Return the mean gap of two communities' vaccines over infections plus one, each (N, 2)."""
-    rates = vaccines / (infected + 1.0)
-    return float(np.abs(rates[:, 0] - rates[:, 1]).mean())
+    """Return the figure's gap at the end of episodes, of vaccines and infections (T, N, 2)."""
+    from longfair.metrics.windows import windowed_gap
+
+    return float(windowed_gap(vaccines, infected, len(vaccines), offset=1.0)[-1].mean())
 
 
 def _arms(profile: str) -> tuple[Arm, ...]:

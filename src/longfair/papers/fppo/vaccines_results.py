@@ -12,6 +12,7 @@ from longfair.runs.tidy import ARM, final
 from longfair.wording import counted
 
 DAYS = CASE.episode_length["book"]
+"""Vaccines of an episode: one a day."""
 
 COLUMNS = ("given", "reach a susceptible person", "lost in community 0", "lost in community 1")
 """Vaccines of an episode, in the table of `whom_they_reach`."""
@@ -59,8 +60,7 @@ def lost_in_words(runs: Runs) -> list[str]:
     """
     day = 5
     left = {
-        method: _susceptible(runs, method, day)
-        for method in ("nobody", "uniform", "static-reward", "max-degree")
+        method: _susceptible(runs, method, day) for method in ("nobody", "uniform", "static-reward")
     }
     lost = {method: 100.0 * runs.mean("lost_share", method) for method in ("uniform", "max-degree")}
     return [
