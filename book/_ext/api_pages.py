@@ -25,6 +25,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.ext.autodoc import AttributeDocumenter
 
 from markdown_table import table
 
@@ -269,6 +270,16 @@ def plain_types(
     noted.update({parameter: without_extras(text) for parameter, text in noted.items()})
 
 
+class PlainAttribute(AttributeDocumenter):
+    """Documents an attribute, with its type as `plain_types` writes those of parameters."""
+
+    def add_line(self, line: str, source: str, *lineno: int) -> None:
+        """Add a line of the directive, or of what it holds."""
+        option, said, text = line.partition(":type: ")
+        typed = bool(said) and not option.strip()
+        super().add_line(option + said + without_extras(text) if typed else line, source, *lineno)
+
+
 def without_extras(text: str) -> str:
     """Leave out of a type, as it is written, what `Annotated` adds; unread if it is no Python."""
     try:
@@ -290,4 +301,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", write, priority=950)
     app.connect("doctree-read", direct)
     app.connect("autodoc-process-signature", plain_types, priority=600)
+    app.add_autodocumenter(PlainAttribute, override=True)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
