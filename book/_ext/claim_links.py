@@ -58,7 +58,8 @@ def link_claims(app: Sphinx, document: nodes.document, page: str) -> None:
     for node in list(document.findall(nodes.raw)):
         if node.get("format") == "html":
             text = link_html(node.astext(), address)
-            node.children = [nodes.Text(text)]
+            node.clear()
+            node += nodes.Text(text)  # which knows its parent then, as other extensions ask it
             node.rawsource = text
     for literal in list(document.findall(nodes.literal)):
         name = literal.astext()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from sphinx.application import Sphinx
 
+from claim_pages import FOLDER
 from generated import overview_figure
 from longfair.figures.style import CARD
 
@@ -26,9 +28,18 @@ SHORTEST, LONGEST = 40, 200
 """Characters of a description."""
 
 
-def description(document: nodes.document) -> str:
-    """First paragraph that says something, cut at a word; empty if there is none."""
-    for paragraph in document.findall(nodes.paragraph):
+def description(document: nodes.document, quoted: bool = False) -> str:
+    """First paragraph that says something, cut at a word; empty if there is none.
+
+    Parameters
+    ----------
+    document
+        The page.
+    quoted
+        Begin with what is quoted.
+    """
+    quotes = list(document.findall(nodes.block_quote)) if quoted else []
+    for paragraph in chain(*(part.findall(nodes.paragraph) for part in [*quotes, document])):
         texts = paragraph.findall(nodes.Text)
         said = (text for text in texts if not isinstance(text.parent, nodes.raw))
         text = " ".join("".join(said).split())
@@ -62,7 +73,7 @@ def tags(title: str, book: str, about: str, picture: str) -> str:
 
 def add_tags(
     app: Sphinx,
-    _page: str,
+    page: str,
     _template: str,
     context: dict[str, Any],
     document: nodes.document | None,
@@ -71,7 +82,8 @@ def add_tags(
     base = app.config.html_baseurl.rstrip("/")
     picture = f"{base}/{PICTURE}" if base else context["pathto"](PICTURE, resource=True)
     title = nodes.Text(context.get("title", "")).astext()
-    about = description(document) if document is not None else ""
+    of_claim = page.startswith(f"{FOLDER}/")
+    about = description(document, quoted=of_claim) if document is not None else ""
     context["metatags"] = context.get("metatags", "") + tags(
         html.unescape(title), app.config.html_title, about, picture
     )

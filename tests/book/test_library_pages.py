@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 import api_pages
+import claim_links
 import equation_index
 import page_head
 import repository
@@ -83,7 +84,6 @@ def test_types_are_shown_without_what_settings_allow_beyond_them(text: str, bare
     assert api_pages.without_extras(text) == bare
 
 
-def test_no_page_of_the_library_shows_an_annotation(book: Path) -> None:
 def test_types_of_attributes_are_shown_like_those_of_parameters(tmp_path: Path) -> None:
     (tmp_path / "conf.py").touch()
     (tmp_path / "index.rst").write_text(
@@ -98,6 +98,7 @@ def test_types_of_attributes_are_shown_like_those_of_parameters(tmp_path: Path) 
     assert re.search(r"^ +episodes: int = \d+$", text, re.MULTILINE)
 
 
+def test_no_page_of_the_library_shows_an_annotation(book: Path) -> None:
     """But where an example has one."""
     for path in (book / "book/api").glob("*.html"):
         shown = re.sub(r"<pre>.*?</pre>|<[^>]+>", "", path.read_text(), flags=re.DOTALL)
@@ -262,10 +263,24 @@ def test_a_page_is_described_by_its_first_paragraph() -> None:
     assert len(about) <= page_head.LONGEST + 2
 
 
+def test_a_claim_is_described_by_what_is_quoted_and_without_html() -> None:
+    markup = nodes.raw("", f'<a href="{"x" * page_head.SHORTEST}">', format="html")
+    above = nodes.paragraph("", "Whose it is.", markup)
+    document = nodes.section("", above, nodes.block_quote("", nodes.paragraph("", "claim " * 9)))
+    app = SimpleNamespace(builder=SimpleNamespace(format="html", get_relative_uri="{1}".format))
+    claim_links.link_claims(app, document, "book/claims/elbert-01")  # type: ignore[arg-type]
+    assert page_head.description(document).startswith("claim")
+    above += nodes.Text("word " * 9)
+    assert page_head.description(document).startswith("Whose it is.word")
+    assert page_head.description(document, quoted=True).startswith("claim")
+
+
 def test_every_page_has_a_description_and_a_card(book: Path) -> None:
-    for name in ("book/index", "notebooks/elbert/lending", "book/api/longfair.metrics.bias"):
+    claim = "book/claims/elbert-01"
+    for name in ("book/index", "notebooks/elbert/lending", "book/api/longfair.metrics.bias", claim):
         page = (book / f"{name}.html").read_text(encoding="utf-8")
         (about,) = re.findall(r'<meta name="description" content="([^"]+)"', page)
+        assert "href" not in about
         (picture,) = re.findall(r'<meta property="og:image" content="([^"]+)"', page)
         assert len(about) >= page_head.SHORTEST
         assert ((book / name).parent / picture).resolve().exists()
