@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from browser import Browser
+from browser import AXE, Browser
 from check_book import read_toc
 
 TOC = Path(__file__).resolve().parents[2] / "_toc.yml"
@@ -233,6 +233,15 @@ def test_search_finds_a_term(browser: Browser, address: str) -> None:
 def test_search_says_when_there_is_nothing(browser: Browser, address: str) -> None:
     browser.open(f"{address}/search.html?q=zyzzyva")
     browser.wait_for("/did not match/.test(document.querySelector('#search-results').textContent)")
+
+
+@pytest.mark.usefixtures("daylight")
+@pytest.mark.parametrize("name", ["book/index", "book/claims/elbert-01", OF_THE_LIBRARY[0]])
+def test_everything_stands_in_a_landmark(browser: Browser, book: Path, name: str) -> None:
+    browser.open((book / f"{name}.html").as_uri())
+    browser.evaluate(AXE.read_text(encoding="utf-8"))
+    found = browser.evaluate("axe.run(document, { runOnly: ['region', 'landmark-unique'] })")
+    assert [node["html"] for rule in found["violations"] for node in rule["nodes"]] == []
 
 
 @pytest.mark.usefixtures("daylight")
