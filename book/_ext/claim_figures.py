@@ -52,6 +52,18 @@ class Tables(NamedTuple):
     means: pd.DataFrame
     claimed: pd.DataFrame
     judged: list[str]
+    first: int = MOST_PANELS
+    """Panels at the beginning that belong to the first verdict."""
+
+    def parted(self) -> list[Tables]:
+        """Part what belongs to the first verdict from the rest, if there is any."""
+        panels = self.means[_PANEL].drop_duplicates()
+        parts = [panels[: self.first], panels[self.first :]]
+        return [self._only(part) for part in parts if len(part)]
+
+    def _only(self, panels: pd.DataFrame) -> Tables:
+        runs, means, claimed = (one.merge(panels, on=_PANEL) for one in self[:3])
+        return Tables(runs, means, claimed, self.judged, len(panels))
 
 
 def tables(sheet: Sheet, claim: Claim) -> Tables:
@@ -69,12 +81,14 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     found = _Tables(claim.asked, ends, [], [], [])
     judged = numbers["judged"].astype(bool)
     of_verdicts = numbers[judged].groupby(["settings", "variant", "measure"])
+    first = 0
     for verdict in _in_order(sheet["verdicts"]):
         which = (verdict["settings"], verdict["variant"], verdict["measure"])
         if which in of_verdicts.groups:
             rules = claim.rule.leaves(verdict["measure"], verdict)
             own = of_verdicts.get_group(which)
             found.judge(_title(*which[:2]), own, rules, verdict["measure"])
+            first = first or len({row[:2] for row in found.means})
     beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
     for (settings, variant, words), own in beside:
         found.tell(_title(settings, variant), words, own, "; not judged")
@@ -85,16 +99,21 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     effects = set(means["method"]) - set(numbers["method"])
     blue = [plain(claim.rule.methods[0]), *sorted(effects)]
     runs, means, claimed = (one.merge(shown, on=_PANEL) for one in (runs, means, claimed))
-    return Tables(runs, means, claimed, blue)
+    return Tables(runs, means, claimed, blue, first or MOST_PANELS)
 
 
-def drawing(sheet: Sheet, claim: Claim, store: Store) -> tuple[str, str]:
-    """Draw a claim, unless the store remembers the drawing; return the SVG and its words."""
+def drawings(sheet: Sheet, claim: Claim, store: Store) -> list[tuple[str, str]]:
+    """Draw a claim, unless the store remembers it; return SVGs and their words.
+
+    The first is of the first verdict, a second, if there is more, of the rest.
+    """
     stamps = [library_stamp("figures"), library_stamp("runs"), Path(__file__).read_text("utf-8")]
     told = canonical_json([sheet["numbers"], sheet["verdicts"]])
     question = sha256(f"strips {stamps} {told} {claim!r}")
-    svg, words = store.index.remembered(question, lambda: _drawn(strips(tables(sheet, claim))))
-    return svg, words
+    drawn = store.index.remembered(
+        question, lambda: [_drawn(strips(part)) for part in tables(sheet, claim).parted()]
+    )
+    return [(svg, words) for svg, words in drawn]
 
 
 def _drawn(figure: Figure) -> list[str]:

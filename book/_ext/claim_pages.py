@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from claim_board import headlines
-from claim_figures import MOST_PANELS, drawing
+from claim_figures import MOST_PANELS, drawings
 from longfair.figures.claim_box import badge
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
@@ -46,6 +46,7 @@ MEASURES = {
     "end": "at the end of an episode",
 }
 """What the measures mean by which one claim is judged more than once."""
+THE_REST = "The rest of the figure"
 _COLUMNS = ("variant", "measure", "settings", "number", "runs", "steps", "core hours")
 
 
@@ -58,7 +59,9 @@ def all_sheets() -> list[Sheet]:
 # Page -------------------------------------------------------------------------------------------
 
 
-def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Repository) -> str:
+def page(
+    sheet: Sheet, shown_on: Sequence[str], words: Sequence[str], repository: Repository
+) -> str:
     """Write a claim's page.
 
     Parameters
@@ -68,7 +71,7 @@ def page(sheet: Sheet, shown_on: Sequence[str], words: str, repository: Reposito
     shown_on
         Notebooks, below the root, that show the claim.
     words
-        What its figure says; empty if there is none.
+        What its figures say, the first of which is in sight.
     repository
         Where the repository is, if it is anywhere.
     """
@@ -194,20 +197,22 @@ def _measures(sheet: Sheet) -> str:
     return "; ".join(f"*{by_measure(name)}*: {MEASURES[name]}" for name in used) + "." * bool(used)
 
 
-def _figure(sheet: Sheet, words: str) -> Iterator[str]:
+def _figure(sheet: Sheet, words: Sequence[str]) -> Iterator[str]:
     name, rows = sheet["id"], len(sheet["numbers"])
-    if words:
-        yield (
-            f"```{{image}} /{FOLDER}/{name}.svg\n:alt: {words}\n:class: dark-light\n:width: 440px\n"
-            "```"
-        )
+    images = [
+        f"```{{image}} /{FOLDER}/{file}\n:alt: {said}\n:class: dark-light\n:width: 440px\n```"
+        for file, said in zip(_drawn(name), words, strict=False)
+    ]
+    if images:
+        yield images[0]
         yield (
             "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
             "method is blue, and what the rule asks for is shaded. Where it compares methods, a "
             "row of its own has their differences, seed by seed, with number and interval of the "
-            f"verdict. At most {MOST_PANELS} panels are drawn; all is in the file.* [Every run "
-            f"(CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
+            f"verdict. At most {MOST_PANELS} panels are drawn, those of the first verdict in "
+            f"sight; all is in the file.* [Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
         )
+        yield from (f"::::{{dropdown}} {THE_REST}\n{image}\n::::" for image in images[1:])
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
     elif not sheet["runs"]:
@@ -217,6 +222,11 @@ def _figure(sheet: Sheet, words: str) -> Iterator[str]:
         )
     else:
         yield "*Nothing to draw: no runs yet* that it could be judged on."
+
+
+def _drawn(name: str) -> tuple[str, str]:
+    """Files of a claim's figures."""
+    return f"{name}.svg", f"{name}.rest.svg"
 
 
 def _evidence(sheet: Sheet, shown_on: Sequence[str]) -> Iterator[str]:
@@ -347,14 +357,18 @@ def files(root: Path, repository: Repository) -> dict[str, str]:
     written = {}
     modules: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for sheet in own:
-        name, words = sheet["id"], ""
+        name = sheet["id"]
+        words: list[str] = []
         if sheet["numbers"]:
             numbers = pd.DataFrame(sheet["numbers"])
             written[f"{name}.csv"] = numbers.to_csv(
                 index=False, float_format="%.6g", lineterminator="\n"
             )
-            written[f"{name}.svg"], words = drawing(sheet, claims[name], store)
-            words = f"{_found(sheet)}. {words}"
+            for file, (svg, said) in zip(
+                _drawn(name), drawings(sheet, claims[name], store), strict=False
+            ):
+                written[file] = svg
+                words.append(f"{f'{name}, the rest' if words else _found(sheet)}. {said}")
         written[f"{name}.md"] = page(sheet, shown[name], words, repository)
         for part in sheet["code"]:
             modules[part["name"].rpartition(".")[0]][part["name"]] = part

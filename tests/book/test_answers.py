@@ -64,7 +64,7 @@ def test_pages_answer_our_questions() -> None:
     sheets = [sheet for sheet in claim_pages.all_sheets() if sheet["id"] in QUESTIONS]
     assert len(sheets) == len(QUESTIONS)
     for sheet in sheets:
-        text = claim_pages.page(sheet, [], claim_pages._found(sheet), Repository())
+        text = claim_pages.page(sheet, [], [claim_pages._found(sheet)], Repository())
         assert "## Answers" in text
         assert "The answer is yes" in text
         found = WORDS.search(CHANGES.sub("", AS_IN_THE_FILE.sub("", text)))

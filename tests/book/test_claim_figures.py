@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import claim_figures
@@ -71,6 +72,28 @@ def test_the_first_verdict_of_every_variant_comes_before_what_stands_beside_it()
         "as published, our settings",
         "as coded, our settings",
     ]
+
+
+def test_what_the_first_verdict_looks_at_is_drawn_apart() -> None:
+    sheet, tables = drawn("elbert-01")
+    first, rest = tables.parted()
+    verdict = sheet["verdicts"][0]
+    assert set(first.means["title"]) == {title(verdict)}
+    assert first.means["label"].unique().tolist() == [
+        "bias",
+        "reward",
+        "reward, elbert-po less reject-all",
+        "bias, a-ppo less elbert-po",
+    ]
+    for whole, *parts in zip(tables[:3], first[:3], rest[:3], strict=True):
+        assert len(whole) == sum(map(len, parts)) > len(parts[0]) > 0
+
+
+def test_one_verdict_has_one_figure() -> None:
+    means = pd.DataFrame({"title": ["a"], "label": ["b"], "method": ["c"]})
+    whole = claim_figures.Tables(means, means, means, [], 1)
+    (part,) = whole.parted()
+    assert part.means.equals(means)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ THERE = Repository("https://host/project", "0123abc")
 
 
 def test_a_page_says_everything_about_its_claim() -> None:
-    text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], "Words.", THERE)
+    text = claim_pages.page(SHEET, ["notebooks/elbert/lending"], ["Words."], THERE)
     line = "| reward | `fair` | as coded | the authors' settings | 0.25 | 0.125 to 0.5 | 3 |"
     assert line in text
     for part in (
@@ -81,13 +81,22 @@ def test_a_page_says_everything_about_its_claim() -> None:
 
 def test_the_figure_comes_before_the_reasons_and_measures_are_explained() -> None:
     sheet = {**SHEET, "verdicts": [{**ROW, "measure": "text"}]}
-    text = claim_pages.page(sheet, [], "Words.", THERE)
+    text = claim_pages.page(sheet, [], ["Words."], THERE)
     places = [
         text.index(part)
         for part in ("</table>", "*by the text's formula*: as the", ":alt:", "It is \\[low")
     ]
     assert places == sorted(places)
     assert '<span class="number">0.013 [0.01, 0.02]</span>' in text
+
+
+def test_what_is_not_of_the_first_verdict_is_folded() -> None:
+    text = claim_pages.page(SHEET, [], ["First.", "Others."], THERE)
+    seen, fold, rest = text.partition(f"::::{{dropdown}} {claim_pages.THE_REST}\n")
+    assert fold
+    assert "/book/claims/elbert-01.svg\n:alt: First." in seen
+    assert rest.startswith("```{image} /book/claims/elbert-01.rest.svg\n:alt: Others.")
+    assert claim_pages.THE_REST not in claim_pages.page(SHEET, [], ["First."], THERE)
 
 
 def test_every_measure_of_a_claim_is_explained() -> None:
@@ -100,12 +109,12 @@ def test_every_measure_of_a_claim_is_explained() -> None:
     [({"runs": []}, "Nothing to draw: computed exactly."), ({}, "Nothing to draw: no runs yet")],
 )
 def test_a_page_without_a_figure_says_why(changes: dict[str, Any], told: str) -> None:
-    assert told in claim_pages.page({**SHEET, "numbers": [], **changes}, [], "", THERE)
+    assert told in claim_pages.page({**SHEET, "numbers": [], **changes}, [], [], THERE)
 
 
 @pytest.mark.parametrize("commit", ["", "0123abc"])
 def test_no_address_of_the_repository_no_link_to_it(commit: str) -> None:
-    text = claim_pages.page(SHEET, [], "", Repository("", commit))
+    text = claim_pages.page(SHEET, [], [], Repository("", commit))
     assert "in the repository" not in text
     assert "by commit `abcdef012345`" in text
     assert "`src/longfair/runs/rules/level.py`, lines 10 to 20\n" in text
