@@ -68,6 +68,18 @@ def test_one_run_is_told_in_the_singular(number: int, said: str) -> None:
     assert screen.getvalue().startswith(f"{said} to execute, 2 already")
 
 
+def test_an_estimate_by_first_runs_says_that_they_load_libraries() -> None:
+    screen = io.StringIO()
+    runs = plan(toy_experiment(), "smoke", seeds=2)
+    reporter = ConsoleReporter(Console(file=screen, width=100))
+    reporter.start(runs, kept=0, capacity=2)
+    for run in runs:
+        reporter.finished(run, 3.0)
+    lines = screen.getvalue().splitlines()[1:]
+    told = [line.endswith(" left (first runs also load libraries)") for line in lines]
+    assert told == [True, True, *[False] * (len(runs) - 2)]
+
+
 def test_a_terminal_gets_a_live_line_and_only_what_needs_attention_stays() -> None:
     screen = io.StringIO()
     runs = plan(toy_experiment(), "smoke", seeds=1)

@@ -78,6 +78,11 @@ class TimeLeft:
         """Number of runs in flight."""
         return len(self._since)
 
+    @property
+    def loading(self) -> bool:
+        """Whether only first runs of workers are known, which also load the libraries."""
+        return len(self._finished) <= self._workers
+
     def seconds(self, now: float) -> float | None:
         """Return the expected seconds until the last run ends; None while nothing finished."""
         if not self._finished:
@@ -173,6 +178,8 @@ class ConsoleReporter(Reporter):
     def _state(self) -> str:
         left = self._time_left.seconds(time.monotonic())
         expected = "time left not known yet" if left is None else f"about {duration(left)} left"
+        if left and self._time_left.loading:
+            expected += " (first runs also load libraries)"
         return f"{self._time_left.running} running, {expected}"
 
     def _quiet_line(self, line: str) -> None:
