@@ -399,9 +399,10 @@ sites.aside(
     f"{middle_run(sites, 'massaged_end_short_term_gap', *published)} with massaging in use; that "
     f"of PPO ends with {middle_run(sites, 'end_short_term_gap', 'ppo', 'as_published')}.",
     "So in use massaging leaves shares less equal, although each of its moves makes the shares of "
-    "the moment more equal. Why? It takes units away from where incidents are. With massaging in "
-    f"use there are {middle_run(sites, 'massaged_late_rates', *published, 2)} incidents per site "
-    f"and step, without {middle_run(sites, 'late_rates', *published, 2)}, with PPO "
+    "the moment more equal. Why? It takes units away from where incidents are, and leaves more of "
+    "them (`fppo-massaged-incidents`). With massaging in use there are "
+    f"{middle_run(sites, 'massaged_late_rates', *published, 2)} incidents per site and step, "
+    f"without {middle_run(sites, 'late_rates', *published, 2)}, with PPO "
     f"{middle_run(sites, 'late_rates', 'ppo', 'as_published', 2)}. The policy learned in a world "
     "where its choices are massaged, and there it ends at the level that pays best. Its reward is "
     f"{middle_run(sites, 'massaged_late_reward', *published, 2)} per step; alone it serves the "
