@@ -152,3 +152,12 @@ def test_without_time_wasting_looks_cheap_and_with_time_it_does_not() -> None:
     assert without.index.tolist() == [1_000, 20_000]
     assert without.loc[20_000, "gap"] < truth["gap"] / 4 < knowing.loc[20_000, "gap"]
     assert np.isclose(knowing.loc[20_000, "serve"], truth["serve"], rtol=0.02)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_imagining_lets_values_of_neighbouring_memories_grow_together(seed: int) -> None:
+    full = tabular.lag(QLearningSettings(), [8_000, 60_000], seed)
+    imagining = tabular.lag(QLearningSettings(imagine=True), [8_000, 60_000], seed)
+    assert full.index.tolist() == [8_000, 60_000]
+    assert full[60_000] == imagining[60_000] == 0
+    assert full[8_000] > 0.15 > 0.05 > abs(imagining[8_000])

@@ -12,6 +12,7 @@ import pandas as pd
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
+from longfair.arrays import IntArray
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import exact as exact_doughnut
 from longfair.figures import Figure, LineStyle, Words, line_chart
@@ -336,6 +337,71 @@ def first_choice(settings: QLearningSettings, episodes: Sequence[int], seed: int
         waste, *serve = agent.values[0, 0b110, 0]
         lines[count] = {"waste": waste, "serve": max(serve), "gap": max(serve) - waste}
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("training episodes")
+
+
+def lag(
+    settings: QLearningSettings, episodes: Sequence[int], seed: int, copies: int = 400
+) -> pd.Series[float]:
+    """Follow by how much serving looks worse than it will, because values grow unevenly.
+
+    Wasting leaves the memory as it is, serving adds a doughnut to it. While the value of the second
+    memory has grown less than that of the first, an agent without time thinks too little of
+    serving.
+
+    Parameters
+    ----------
+    settings
+        The agent's; it does not know the time.
+    episodes
+        Training episodes after which its table is read, in rising order.
+    seed
+        Seed of training and of the episodes in which it then acts greedily.
+    copies
+        Number of these.
+
+    Returns
+    -------
+    pandas.Series
+        Index: training episodes. The difference of the two memories' values, in the mean over who
+        may come next, beyond what it is after the last of `episodes`; mean over decisions between
+        somebody who is there and somebody who is not.
+    """
+    agent = learner(settings, SMOOTHING["as_published"], seed)
+    there = agent.problem.presence
+    people = np.arange(2 ** len(there))[:, None] >> np.arange(len(there)) & 1
+    chances = np.where(people, there, 1 - there).prod(axis=1)
+    values, decisions = {}, {}
+    for count in episodes:
+        agent.learn(count * agent.problem.length - agent.num_timesteps)
+        values[count] = chances @ agent.values[0].max(axis=2)
+        decisions[count] = _decisions(agent, copies, seed)
+    last = values[episodes[-1]]
+    apart = {
+        count: np.mean((now - last)[wasting] - (now - last)[serving])
+        for (count, now), (wasting, serving) in zip(values.items(), decisions.values(), strict=True)
+    }
+    return pd.Series(apart).rename_axis("training episodes")
+
+
+def _decisions(agent: TabularQLearning, copies: int, seed: int) -> tuple[IntArray, IntArray]:
+    """Play greedily; return codes of the memory after wasting (D,), and after serving (D,)."""
+    env = world(SMOOTHING["as_published"]).make(copies)
+    there, _ = env.reset(seed=seed)
+    people = there.shape[1]
+    powers = (agent.problem.length + 1) ** np.arange(people)
+    had = np.zeros(there.shape, np.int64)
+    wasting, serving = [], []
+    for _ in range(agent.problem.length):
+        present, memory = there.astype(np.int64), had @ powers
+        who = present @ 2 ** np.arange(people)
+        values = np.where(present > 0, agent.values[0, who, memory], -np.inf)
+        either = (present.min(axis=1) < 1) & (present.max(axis=1) > 0)
+        wasting.append(memory[either])
+        serving.append((memory + powers[values.argmax(axis=1)])[either])
+        chosen, _ = agent.predict(np.stack([who, memory], axis=1))
+        had[np.arange(copies), chosen] += present[np.arange(copies), chosen]
+        there = env.step(chosen)[0]
+    return np.concatenate(wasting), np.concatenate(serving)
 
 
 def exact_first_choice(discount: float) -> pd.Series[float]:
