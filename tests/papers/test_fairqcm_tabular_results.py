@@ -155,9 +155,11 @@ def test_without_time_wasting_looks_cheap_and_with_time_it_does_not() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_imagining_lets_values_of_neighbouring_memories_grow_together(seed: int) -> None:
-    full = tabular.lag(QLearningSettings(), [8_000, 60_000], seed)
-    imagining = tabular.lag(QLearningSettings(imagine=True), [8_000, 60_000], seed)
-    assert full.index.tolist() == [8_000, 60_000]
-    assert full[60_000] == imagining[60_000] == 0
-    assert full[8_000] > 0.15 > 0.05 > abs(imagining[8_000])
+def test_imagining_lets_errors_of_neighbouring_memories_cancel(seed: int) -> None:
+    full = tabular.errors(QLearningSettings(), [13_000, 60_000], seed)
+    imagining = tabular.errors(QLearningSettings(imagine=True), [3_000, 60_000], seed)
+    assert full.index.tolist() == [13_000, 60_000]
+    assert not full.loc[60_000].any()
+    assert full.loc[13_000, "difference"] > 0.6 * full.loc[13_000, "value"]
+    assert imagining.loc[3_000, "difference"] < 0.45 * imagining.loc[3_000, "value"]
+    assert imagining.loc[3_000, "difference"] < full.loc[13_000, "difference"]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from longfair.agents.fairqcm.presets import QLearningSettings
 from longfair.agents.fairqcm.q_learning import TabularQLearning
-from longfair.arrays import IntArray
+from longfair.arrays import FloatArray, IntArray
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import exact as exact_doughnut
 from longfair.figures import Figure, LineStyle, Words, line_chart
@@ -339,14 +339,13 @@ def first_choice(settings: QLearningSettings, episodes: Sequence[int], seed: int
     return pd.DataFrame.from_dict(lines, orient="index").rename_axis("training episodes")
 
 
-def lag(
+def errors(
     settings: QLearningSettings, episodes: Sequence[int], seed: int, copies: int = 400
-) -> pd.Series[float]:
-    """Follow by how much serving looks worse than it will, because values grow unevenly.
+) -> pd.DataFrame:
+    """Follow how far values are from where they settle, and the difference that decides.
 
-    Wasting leaves the memory as it is, serving adds a doughnut to it. While the value of the second
-    memory has grown less than that of the first, an agent without time thinks too little of
-    serving.
+    Wasting leaves the memory as it is, serving adds a doughnut to it. To an agent that does not
+    know the time, the difference of the two memories' values decides between them.
 
     Parameters
     ----------
@@ -361,10 +360,10 @@ def lag(
 
     Returns
     -------
-    pandas.Series
-        Index: training episodes. The difference of the two memories' values, in the mean over who
-        may come next, beyond what it is after the last of `episodes`; mean over decisions between
-        somebody who is there and somebody who is not.
+    pandas.DataFrame
+        Index: training episodes; columns `value` (of the memory as it is, in the mean over who may
+        come next) and `difference`: root mean squares of how far they are from those after the last
+        of `episodes`, over decisions between somebody who is there and somebody who is not.
     """
     agent = learner(settings, SMOOTHING["as_published"], seed)
     there = agent.problem.presence
@@ -375,12 +374,16 @@ def lag(
         agent.learn(count * agent.problem.length - agent.num_timesteps)
         values[count] = chances @ agent.values[0].max(axis=2)
         decisions[count] = _decisions(agent, copies, seed)
-    last = values[episodes[-1]]
-    apart = {
-        count: np.mean((now - last)[wasting] - (now - last)[serving])
-        for (count, now), (wasting, serving) in zip(values.items(), decisions.values(), strict=True)
-    }
-    return pd.Series(apart).rename_axis("training episodes")
+    lines = {}
+    for count, (wasting, serving) in decisions.items():
+        missing = values[count] - values[episodes[-1]]
+        apart = missing[wasting] - missing[serving]
+        lines[count] = {"value": _size(missing[wasting]), "difference": _size(apart)}
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("training episodes")
+
+
+def _size(errors: FloatArray) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
 
 
 def _decisions(agent: TabularQLearning, copies: int, seed: int) -> tuple[IntArray, IntArray]:
