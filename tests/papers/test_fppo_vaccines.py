@@ -143,6 +143,13 @@ def test_words_are_of_the_day_and_the_rule_they_name(stored: Runs) -> None:
     assert f"Under *Max* it is {stored.mean('end_short_term_gap', 'max-degree'):.2f}" in gaps
 
 
+def test_what_is_learned_is_told_once_it_is_stored() -> None:
+    both = with_runs(["ppo.as_coded", "f-ppo.as_coded"], {0})
+    *_, learned = lost_in_words(both)
+    assert f"F-PPO loses {both.mean('lost_share', 'f-ppo', 'as_coded'):.0%} of its" in learned
+    assert f"{both.mean('useful_gap', 'ppo', 'as_coded'):.2f} under PPO" in learned
+
+
 def test_what_ppo_does_waits_for_both_forms(stored: Runs) -> None:
     assert NOT_STORED in of_both_forms(stored)
     both = with_runs(["ppo.as_coded", "ppo.as_published"], {0})

@@ -8,6 +8,7 @@ from longfair.figures import Words
 from longfair.papers.fppo.epidemic import CASE
 from longfair.papers.page import NOT_STORED, Runs
 from longfair.runs.evidence import REFERENCE
+from longfair.runs.rules.rule import listed
 from longfair.runs.tidy import ARM, final
 from longfair.wording import counted
 
@@ -73,6 +74,20 @@ def lost_in_words(runs: Runs) -> list[str]:
         f"{runs.mean('end_short_term_gap', 'max-degree'):.2f}, of vaccines that reach a "
         f"susceptible person {runs.mean('useful_gap', 'max-degree'):.2f}; under *Community 1 "
         f"first* both are {runs.mean('useful_gap', 'static-reward'):.2f}.",
+        *_learned_in_words(runs),
+    ]
+
+
+def _learned_in_words(runs: Runs) -> list[str]:
+    """Say what PPO and F-PPO as coded lose, and their gap of what they do not lose, if stored."""
+    learned = {"PPO": ("ppo", "as_coded"), "F-PPO": ("f-ppo", "as_coded")}
+    if not runs.has(*learned.values()):
+        return []
+    lost = [f"{name} loses {runs.mean('lost_share', *arm):.0%}" for name, arm in learned.items()]
+    gaps = [f"{runs.mean('useful_gap', *arm):.2f} under {name}" for name, arm in learned.items()]
+    return [
+        f"As coded {listed(lost)} of its vaccines (`fppo-vaccines-lost`). The gap of the others is "
+        f"{listed(gaps)} (`fppo-vaccines-useful`)."
     ]
 
 
