@@ -284,6 +284,19 @@ def natural(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.findall(r"\d+|\D+", name)]
 
 
+@pytest.mark.parametrize("name", ["elbert-01", "fppo-1a-ppo"])
+def test_the_table_of_a_claim_is_seen_whole_on_a_laptop(
+    browser: Browser, book: Path, name: str
+) -> None:
+    browser.look(width=1280)
+    browser.open((book / f"book/claims/{name}.html").as_uri())
+    table = "document.querySelector('table.longfair-verdicts')"
+    assert browser.evaluate(f"{table}.rows.length") > 1
+    assert browser.evaluate(f"{table}.scrollWidth <= {table}.clientWidth + 1")
+    lines = "[...document.querySelectorAll('article section > p')]"
+    assert browser.evaluate(f"Math.max(...{lines}.map(part => part.clientWidth))") <= 800
+
+
 def test_the_board_is_short_and_no_wider_than_its_place(board: Browser) -> None:
     board.look(width=1280)
     claims = board.evaluate(f"{SHOWN}.length")
