@@ -146,7 +146,7 @@ def test_words_are_of_the_day_and_the_rule_they_name(stored: Runs) -> None:
 def test_what_is_learned_is_told_once_it_is_stored() -> None:
     both = with_runs(["ppo.as_coded", "f-ppo.as_coded"], {0})
     *_, learned = lost_in_words(both)
-    assert f"F-PPO loses {both.mean('lost_share', 'f-ppo', 'as_coded'):.0%} of its" in learned
+    assert f"and F-PPO {100 * both.mean('lost_share', 'f-ppo', 'as_coded'):.0f} %" in learned
     assert f"{both.mean('useful_gap', 'ppo', 'as_coded'):.2f} under PPO" in learned
 
 

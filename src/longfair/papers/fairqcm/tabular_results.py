@@ -15,6 +15,7 @@ from longfair.agents.fairqcm.q_learning import TabularQLearning
 from longfair.arrays import FloatArray, IntArray
 from longfair.envs.doughnut import DoughnutParams
 from longfair.envs.doughnut import exact as exact_doughnut
+from longfair.envs.memory import FullMemory, IntegerCodes
 from longfair.figures import Figure, LineStyle, Words, line_chart
 from longfair.figures.style import BLACK, BLUE, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.fairqcm.tabular import (
@@ -388,22 +389,18 @@ def _size(errors: FloatArray) -> float:
 
 def _decisions(agent: TabularQLearning, copies: int, seed: int) -> tuple[IntArray, IntArray]:
     """Play greedily; return codes of the memory after wasting (D,), and after serving (D,)."""
-    env = world(SMOOTHING["as_published"]).make(copies)
-    there, _ = env.reset(seed=seed)
-    people = there.shape[1]
-    powers = (agent.problem.length + 1) ** np.arange(people)
-    had = np.zeros(there.shape, np.int64)
+    env = IntegerCodes(FullMemory(world(SMOOTHING["as_published"]).make(copies), "counts"))
+    codes, _ = env.reset(seed=seed)
+    people = np.arange(len(agent.problem.presence))
     wasting, serving = [], []
     for _ in range(agent.problem.length):
-        present, memory = there.astype(np.int64), had @ powers
-        who = present @ 2 ** np.arange(people)
-        values = np.where(present > 0, agent.values[0, who, memory], -np.inf)
-        either = (present.min(axis=1) < 1) & (present.max(axis=1) > 0)
+        who, memory = codes.T
+        there = who[:, None] >> people & 1 > 0
+        best = np.where(there, agent.values[0, who, memory], -np.inf).argmax(axis=1)
+        either = there.any(axis=1) & ~there.all(axis=1)
         wasting.append(memory[either])
-        serving.append((memory + powers[values.argmax(axis=1)])[either])
-        chosen, _ = agent.predict(np.stack([who, memory], axis=1))
-        had[np.arange(copies), chosen] += present[np.arange(copies), chosen]
-        there = env.step(chosen)[0]
+        serving.append((memory + (agent.problem.length + 1) ** best)[either])
+        codes = env.step(agent.predict(codes)[0])[0]
     return np.concatenate(wasting), np.concatenate(serving)
 
 

@@ -83,10 +83,11 @@ def _learned_in_words(runs: Runs) -> list[str]:
     learned = {"PPO": ("ppo", "as_coded"), "F-PPO": ("f-ppo", "as_coded")}
     if not runs.has(*learned.values()):
         return []
-    lost = [f"{name} loses {runs.mean('lost_share', *arm):.0%}" for name, arm in learned.items()]
+    lost = [100.0 * runs.mean("lost_share", *arm) for arm in learned.values()]
     gaps = [f"{runs.mean('useful_gap', *arm):.2f} under {name}" for name, arm in learned.items()]
     return [
-        f"As coded {listed(lost)} of its vaccines (`fppo-vaccines-lost`). The gap of the others is "
+        f"As coded PPO loses {lost[0]:.0f} % of its vaccines and F-PPO {lost[1]:.0f} % "
+        "(`fppo-vaccines-lost`). The gap of the others is "
         f"{listed(gaps)} (`fppo-vaccines-useful`)."
     ]
 
