@@ -268,7 +268,7 @@ def test_a_claim_is_described_by_what_is_quoted_and_without_html() -> None:
     above = nodes.paragraph("", "Whose it is.", markup)
     document = nodes.section("", above, nodes.block_quote("", nodes.paragraph("", "claim " * 9)))
     app = SimpleNamespace(builder=SimpleNamespace(format="html", get_relative_uri="{1}".format))
-    claim_links.link_claims(app, document, "book/claims/elbert-01")  # type: ignore[arg-type]
+    claim_links.link_claims(app, document, "book/claims/elbert-01")  # type: ignore[arg-type]  # a stand-in
     assert page_head.description(document).startswith("claim")
     above += nodes.Text("word " * 9)
     assert page_head.description(document).startswith("Whose it is.word")
