@@ -23,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Record which arms are probed; one of them always fails."""
     calls: list[list[str]] = []
 
-    def ask(tree: Path, revision: str, command: str, file: str) -> dict[str, Any]:
+    def ask(tree: Path, revision: str, command: str, file: str, workers: str) -> dict[str, Any]:
         calls.append(Path(file).read_text().split())
         known = {"long": None, "broken": "error: disk full"}
         return {name: known.get(name, f"bits of {name}") for name in calls[-1]}
@@ -33,7 +33,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def bits(arms: dict[str, Described], store: Store, *, anew: bool = False) -> dict[str, Any]:
-    return verification._bits(TREE, "HEAD", arms, store, anew=anew)
+    (found,) = verification._bits([verification._State(TREE, arms)], "HEAD", store, anew=anew)
+    return found
 
 
 def test_a_probe_is_run_once_for_the_same_source_and_settings(
@@ -49,6 +50,28 @@ def test_a_probe_is_run_once_for_the_same_source_and_settings(
     raised = {"first": arms["first"]._replace(revisions={"part": 2})}
     assert bits(raised, store) == {"first": "bits of first"}
     assert asked == [["first", "long"], ["first"], ["first"]]
+
+
+def test_two_states_share_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def ask(tree: Path, revision: str, command: str, file: str, workers: str) -> dict[str, str]:
+        calls.append((tree, workers))
+        return {name: f"{tree} {name}" for name in Path(file).read_text().split()}
+
+    monkeypatch.setattr(verification, "_ask", ask)
+    monkeypatch.setattr(verification, "default_workers", lambda: 4)
+    old, new = Described("old", "{}", {}), Described("new", "{}", {})
+    store, other = Store(tmp_path), Path("other")
+    both = [verification._State(TREE, {"arm": old}), verification._State(other, {"arm": new})]
+    assert verification._bits(both, "HEAD", store, anew=False) == [
+        {"arm": "tree arm"},
+        {"arm": "other arm"},
+    ]
+    assert sorted(calls) == [(other, "2"), (TREE, "2")]
+    edited = [both[0], verification._State(other, {"arm": new._replace(source="newer")})]
+    verification._bits(edited, "HEAD", store, anew=False)
+    assert calls[2:] == [(other, "4")], "who works alone has all cores"
 
 
 def test_what_the_same_source_gives_is_not_taken_from_memory(
@@ -137,7 +160,7 @@ def two_states(
         verification, "_checked_out", lambda revision: contextlib.nullcontext(("abc", TREE))
     )
 
-    def ask(tree: Path, revision: str, command: str, file: str = "") -> dict[str, Any]:
+    def ask(tree: Path, revision: str, command: str, *run: str) -> dict[str, Any]:
         if command == "describe":
             return {name: list(one) for name, one in before.items()}
         return then if tree == TREE else now

@@ -2,8 +2,9 @@
 
 `longfair.papers.verification` starts this in two states of the code and compares what it prints.
 
-``describe`` prints what every arm declares. ``run NAMES`` reads names of arms from a file, one per
-line, and prints the digest of every probe's table; arms with the same settings are probed once.
+``describe`` prints what every arm declares. ``run NAMES WORKERS`` reads names of arms from a file,
+one per line, and prints the digest of every probe's table, computed by so many processes; arms with
+the same settings are probed once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 
 from longfair.papers import registry
 from longfair.runs.experiment import Arm
-from longfair.runs.runner import default_workers
 from longfair.runs.verify import arms_by_name, asked, described, probe
 from longfair.runs.worker import THREAD_VARIABLES, one_line
 
@@ -40,12 +40,12 @@ def _answer(name: str) -> str | None:
         return f"{_ERROR}{one_line(error)}"
 
 
-def _run(names: list[str]) -> dict[str, str | None]:
+def _run(names: list[str], workers: int) -> dict[str, str | None]:
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     questions = {name: asked(_find(name), name) for name in names}
     first = {question: name for name, question in reversed(questions.items())}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(default_workers(), mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
         found = dict(zip(first, pool.map(_answer, first.values(), chunksize=4), strict=True))
     return {name: found[question] for name, question in questions.items()}
 
@@ -54,4 +54,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "describe":
         print(json.dumps(described(registry.experiments())))
     else:
-        print(json.dumps(_run(Path(sys.argv[2]).read_text(encoding="utf-8").split())))
+        wanted = Path(sys.argv[2]).read_text(encoding="utf-8").split()
+        print(json.dumps(_run(wanted, int(sys.argv[3]))))

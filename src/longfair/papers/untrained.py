@@ -7,12 +7,17 @@ environment, such as the network of an epidemic, it is told by the environment's
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from copy import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from longfair.agents import policies
 from longfair.papers.setting import World
+
+if TYPE_CHECKING:
+    from longfair.envs.loan_pool.exact import OptimalLender
 
 Maker = Callable[..., Any]
 
@@ -212,6 +217,12 @@ def lagging_group(world: World, seed: int, groups: tuple[int, ...]) -> Any:
 @policy("optimal-lender")
 def optimal_lender(world: World, seed: int) -> Any:
     """Lend as the exact optimum does."""
+    return copy(_optimal_lender())
+
+
+@cache
+def _optimal_lender() -> OptimalLender:
+    """Compute the values once for all seeds of a process; who acts has a copy that holds them."""
     from longfair.envs.loan_pool.exact import OptimalLender
 
     return OptimalLender()

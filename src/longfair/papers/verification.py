@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from longfair.papers.probe import failed
 from longfair.runs import ledger
 from longfair.runs.keys import canonical_json, package_versions
 from longfair.runs.machine import class_of, this_machine
+from longfair.runs.runner import default_workers
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
 from longfair.runs.verify import (
@@ -86,10 +88,11 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         if everything:
             names = names + comparison.at_rest + comparison.untouched
         _refuse_other_probes(revision, names, before, after)
-        then, now = (
-            _bits(path, revision, {name: arms[name] for name in names}, store, anew=everything)
+        states = [
+            _State(path, {name: arms[name] for name in names})
             for path, arms in ((tree, before), (_own_tree(), after))
-        )
+        ]
+        then, now = _bits(states, revision, store, anew=everything)
     failures = _failures(then, now)
     sound = [name for name in names if name not in failures]
     different = [name for name in sound if then[name] is not None and then[name] != now[name]]
@@ -164,26 +167,59 @@ def _own_tree() -> Path:
     return Path(longfair.__file__).resolve().parents[1]
 
 
-def _bits(
-    tree: Path, revision: str, arms: Mapping[str, Described], store: Store, *, anew: bool
-) -> dict[str, Any]:
-    """Return the digest of every arm's probe; the index knows those that this machine has run.
+class _State(NamedTuple):
+    """Arms of one state of the code."""
 
-    Probes that failed are not remembered: the reason may be the machine's.
+    tree: Path
+    """Where its `src` lies."""
+    arms: Mapping[str, Described]
+
+
+def _bits(
+    states: Sequence[_State], revision: str, store: Store, *, anew: bool
+) -> list[dict[str, Any]]:
+    """Return the digest of every arm's probe in every state.
+
+    The index knows those that this machine has run. Probes that failed are not remembered: the
+    reason may be the machine's. The states are probed beside each other and share the cores, so
+    that fewer processes compile the same.
     """
     here = f"{class_of(asdict(this_machine()))} {canonical_json(dict(package_versions()))}"
-    questions = {name: f"probe {name} {canonical_json(arm)} {here}" for name, arm in arms.items()}
-    known = {} if anew else {name: store.index.answer(asked) for name, asked in questions.items()}
-    unknown = [name for name in arms if known.get(name) is None]
-    if unknown:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "names"
-            file.write_text("\n".join(unknown), encoding="utf-8")
-            found = {name: [bits] for name, bits in _ask(tree, revision, "run", str(file)).items()}
+    questions = [
+        {name: f"probe {name} {canonical_json(arm)} {here}" for name, arm in state.arms.items()}
+        for state in states
+    ]
+    known: list[dict[str, Any]] = [
+        {} if anew else {name: store.index.answer(question) for name, question in asked.items()}
+        for asked in questions
+    ]
+    unknown = [
+        [name for name in state.arms if answers.get(name) is None]
+        for state, answers in zip(states, known, strict=True)
+    ]
+    workers = max(1, default_workers() // max(1, sum(map(bool, unknown))))
+    with ThreadPoolExecutor() as pool:
+        probing = [
+            pool.submit(_probed, state.tree, revision, names, workers)
+            for state, names in zip(states, unknown, strict=True)
+        ]
+    for asked, answers, running in zip(questions, known, probing, strict=True):
+        found = running.result()
         sound = {name: bits for name, bits in found.items() if not failed(bits[0])}
-        store.index.remember({questions[name]: bits for name, bits in sound.items()})
-        known |= found
-    return {name: answer[0] for name, answer in known.items()}
+        store.index.remember({asked[name]: bits for name, bits in sound.items()})
+        answers |= found
+    return [{name: answer[0] for name, answer in answers.items()} for answers in known]
+
+
+def _probed(tree: Path, revision: str, names: list[str], workers: int) -> dict[str, list[Any]]:
+    """Run the probes of arms with the code of a tree; each digest is a list of one."""
+    if not names:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "names"
+        file.write_text("\n".join(names), encoding="utf-8")
+        answers = _ask(tree, revision, "run", str(file), str(workers))
+    return {name: [bits] for name, bits in answers.items()}
 
 
 def _ask(tree: Path, revision: str, *arguments: str) -> dict[str, Any]:

@@ -314,7 +314,7 @@ def _taken(recipe: Recipe, *names: str) -> dict[str, Any]:
 COMPLETE = {"doughnuts": "shortfall", "lending": "undiscounted"}
 """Last rung of each ladder: all fixes together."""
 
-EPISODES = {"smoke": 40, "book": 1000}
+EPISODES = {"smoke": 20, "book": 1000}
 SEEDS = {"smoke": 2, "book": 10}
 
 

@@ -178,7 +178,7 @@ much as a hundred of the narrow network's steps in the environment, so it cannot
 CHOSEN_HERE = ("rnn.as_published",)
 """Arms whose runs have our settings, because of `UPDATES_PER_EPISODE`."""
 
-EPISODES = {"smoke": 40, "book": 1000}
+EPISODES = {"smoke": 20, "book": 1000}
 SEEDS = {"smoke": 2, "book": 10}
 """The profile `book` has the paper's full length, so there is no further one."""
 

@@ -21,6 +21,7 @@ from longfair.papers.ucbfair.experiments import (
     ADULT,
     PROFILES,
     SEEDS,
+    SHORT,
     Problem,
     references,
 )
@@ -68,7 +69,7 @@ ADULT_WORLDS = Experiment(
     title="Adult scores, with other groups, regressions and bins",
     arms={profile: _arms(profile) for profile in PROFILES},
     seeds=SEEDS,
-    horizon={"book": 200_000, "smoke": 192},
+    horizon={"book": 200_000, "smoke": PROFILES["smoke"].ucb.episodes * SHORT},
     authors="",
 )
 

@@ -55,7 +55,7 @@ LEARNING = {
         annealed=True,
     ),
     "smoke": LastPolicy(
-        copies=8, minibatch=48, epochs=2, learning_rate=1e-3, hidden=(16,), total_steps=384
+        copies=8, minibatch=24, epochs=2, learning_rate=1e-3, hidden=(16,), total_steps=192
     ),
 }
 """Chosen on run numbers from 1000 on, on the reward of PPO alone."""

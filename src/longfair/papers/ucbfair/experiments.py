@@ -60,22 +60,25 @@ class Profile:
     gradient_steps: Count
     episode_length: Count | None
     """Steps of an episode; the preset's if None."""
+    final_episodes: Count
+    """Episodes from every start of the paper."""
 
     def __post_init__(self) -> None:
         """Check the settings."""
         validate(self)
 
 
-SHORT = 6
+SHORT = 3
 """Steps of an episode where seconds count."""
 
 PROFILES = {
-    "book": Profile(UCBLearning(copies=16), TD3Learning(copies=4), 1, None),
+    "book": Profile(UCBLearning(copies=16), TD3Learning(copies=4), 1, None, 10),
     "smoke": Profile(
         UCBLearning(episodes=32, copies=16, size=12, transitions=2_000),
         TD3Learning(400, copies=4),
         1,
         SHORT,
+        1,
     ),
 }
 
@@ -114,7 +117,9 @@ class Problem:
         wrappers: tuple[Wrapper, ...] = TIMED,
     ) -> Setting:
         """Return settings of a run."""
-        return Setting(self.world(profile, wrappers), method, learning, Judging(notion=self.notion))
+        episodes = PROFILES[profile].final_episodes
+        judging = Judging(final_episodes=episodes, notion=self.notion)
+        return Setting(self.world(profile, wrappers), method, learning, judging)
 
     @property
     def disparity(self) -> str:
