@@ -1,5 +1,8 @@
 """Compile loops where Numba is installed; run the same loops as plain Python where it is not.
 
+What is compiled is kept beside its file, and compiled anew only once that file changes. So compiled
+functions take no constant and no function from other files; a test holds that.
+
 Environments and metrics work without Numba, only slower. Stored runs are always compiled: the
 agents that make them need Numba, and its version is part of a run's key.
 """

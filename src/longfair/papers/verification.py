@@ -79,10 +79,11 @@ def against(revision: str, store: Store, *, everything: bool = False) -> Outcome
         If there is no repository or no such commit, or its code cannot be probed, or is probed
         with other settings.
     """
-    after = described(registry.experiments())
     with _checked_out(revision) as (commit, tree):
-        told = _ask(tree, revision, "describe")
-        before = {name: Described(*parts) for name, parts in told.items()}
+        with ThreadPoolExecutor() as pool:
+            asking = pool.submit(_ask, tree, revision, "describe")
+            after = described(registry.experiments())
+        before = {name: Described(*parts) for name, parts in asking.result().items()}
         comparison = compared(before, after, stored_arms(store))
         names = comparison.to_probe
         if everything:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from longfair.agents.fair_mdp.memory_q_learning import DENY, LEND, Applications, Ledger, Values
+from longfair.agents.fair_mdp.memory_q_learning import Applications, Ledger, Values
 from longfair.arrays import IntArray
+
+DENY, LEND = 0, 1
+"""Actions, again: what is compiled and kept does not hear of a change in another file."""
 
 
 @njit(cache=True)

@@ -413,7 +413,6 @@ def score_gaps(counts: FloatArray) -> FloatArray:
     return gaps
 
 
-@njit(cache=True)
 def sinkhorn_gaps(counts: FloatArray) -> FloatArray:
     """Return the library's distance (N,) of two groups' counts (N, 2, K) taken for samples."""
     gaps: FloatArray = sinkhorn_distances(counts[:, 0], counts[:, 1])
