@@ -308,7 +308,7 @@ class Evaluating:
 
     def shortened(self) -> Evaluating:
         """Return the same for a look at every policy."""
-        length = None if self.episode_length is None else min(self.episode_length, 200)
+        length = None if self.episode_length is None else min(self.episode_length, 100)
         return replace(self, every=1, episodes=1, final_episodes=2, episode_length=length)
 
 

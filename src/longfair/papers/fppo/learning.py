@@ -83,5 +83,5 @@ class Trajectories:
         return train(self, setting, seed, checkpoint)
 
     def shortened(self, rollouts: int, episode_length: int) -> Trajectories:
-        """Return the same for some batches."""
-        return replace(self, total_steps=rollouts * self.copies * episode_length)
+        """Return the same for one batch."""
+        return replace(self, total_steps=self.copies * episode_length)

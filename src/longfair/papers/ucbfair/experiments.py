@@ -47,8 +47,8 @@ class Judging(Evaluating):
     """The disparity that is told as such."""
 
     def shortened(self) -> Judging:
-        """Return the same for one short episode from every start."""
-        return replace(self, final_episodes=1, episode_length=2)
+        """Return the same for one step from every start."""
+        return replace(self, final_episodes=1, episode_length=1)
 
 
 @dataclass(frozen=True)
