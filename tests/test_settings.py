@@ -84,6 +84,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "td3": TD3Learning(400),
         "gradient_steps": 1,
         "episode_length": None,
+        "final_episodes": 10,
     },
 }
 """What the required fields of a record may be, by its module and name."""

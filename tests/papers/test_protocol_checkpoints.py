@@ -113,7 +113,8 @@ def test_r_td3_goes_on_to_the_same_bits(
     method = replace(
         setting.method, gradient_steps=gradient_steps, learning_starts=70, hidden=(40, 30)
     )
-    setting = replace(setting, method=method, learning=TD3Learning(300, copies))
+    world = replace(setting.world, changes={**setting.world.changes, "episode_length": 6})
+    setting = replace(setting, world=world, method=method, learning=TD3Learning(300, copies))
     expected = train_and_evaluate(setting, 3)
     checkpoint = Checkpoint(tmp_path / "run.npz", "key", seconds=0.0)
     keeps = td3_training.Recording._on_step
