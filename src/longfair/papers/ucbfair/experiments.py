@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.agents.ucbfair.td3_settings import RTD3Settings
@@ -46,9 +46,19 @@ class Judging(Evaluating):
     notion: Annotated[str, OneOf(*FULL_NAMES)] = "dp"
     """The disparity that is told as such."""
 
+    grid: ClassVar[int] = 16
+    """States along a rate, of the finer grid."""
+
     def shortened(self) -> Judging:
         """Return the same for one step from every start."""
         return replace(self, final_episodes=1, episode_length=1)
+
+
+@dataclass(frozen=True)
+class QuickJudging(Judging):
+    """Policies are played from the 16 states of the paper; its grid is no finer."""
+
+    grid: ClassVar[int] = 4
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,8 @@ class Problem:
     ) -> Setting:
         """Return settings of a run."""
         episodes = PROFILES[profile].final_episodes
-        judging = Judging(final_episodes=episodes, notion=self.notion)
+        kind = Judging if profile == "book" else QuickJudging
+        judging = kind(final_episodes=episodes, notion=self.notion)
         return Setting(self.world(profile, wrappers), method, learning, judging)
 
     @property

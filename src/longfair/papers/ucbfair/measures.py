@@ -47,8 +47,8 @@ from longfair.runs.tables import rows
 NOTIONS = ("dp", "eop", "eo", "qr")
 """Short names of the four disparities, in the order of the population's `info`."""
 
-STARTS, GRID = 4, 16
-"""States along a rate: of the evaluation, and of heat maps."""
+STARTS = 4
+"""States along a rate, of the evaluation."""
 
 BLOCK = 20
 """Training episodes that are averaged, as in Figure 3."""
@@ -98,7 +98,8 @@ def courses(evaluation: Evaluation) -> tuple[Course, Course]:
     if same and key in _PLAYED:
         return _PLAYED[key]
     starts = np.repeat(start_grid(STARTS), max(1, setting.evaluating.final_episodes), axis=0)
-    found = played(evaluation, starts, 0), played(evaluation, start_grid(GRID), 1)
+    finer = start_grid(setting.evaluating.grid)  # type: ignore[attr-defined]  # of ucbfair
+    found = played(evaluation, starts, 0), played(evaluation, finer, 1)
     if same:
         _PLAYED[key] = found
     return found

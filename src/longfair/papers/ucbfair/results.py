@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isqrt
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,6 @@ from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.setting import Setting, Untrained, World
 from longfair.papers.ucbfair.flow import flow
-from longfair.papers.ucbfair.measures import GRID
 from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
@@ -309,14 +309,14 @@ def heat(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
     pandas.DataFrame
         As `longfair.figures.heat_maps.heat_maps` takes it. Arms without results are left out.
     """
-    states, parts = start_grid(GRID), []
+    parts = []
     for arm, title in arms.items():
         if len(runs.results) and runs.has(arm):
             rows = runs.results
             own = rows[(rows["metric"] == metric) & (rows["method"] == arm[0])]
             means = own[own["variant"] == arm[1]].groupby("step")["value"].mean()
             parts.append(
-                pd.DataFrame(states, columns=["right", "height"]).assign(
+                pd.DataFrame(start_grid(isqrt(len(means))), columns=["right", "height"]).assign(
                     panel=title, value=means.to_numpy()
                 )
             )
