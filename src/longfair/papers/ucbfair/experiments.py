@@ -50,8 +50,10 @@ class Judging(Evaluating):
     """States along a rate, of the finer grid."""
 
     def shortened(self) -> Judging:
-        """Return the same for one step from every start."""
-        return replace(self, final_episodes=1, episode_length=1)
+        """Return the same for one step from every start, and from no finer grid."""
+        return QuickJudging(
+            final_episodes=1, episode_length=1, measure=self.measure, notion=self.notion
+        )
 
 
 @dataclass(frozen=True)
