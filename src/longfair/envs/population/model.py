@@ -281,7 +281,7 @@ class PopulationModel:
         return rewards
 
     def reward(self, outcome: Outcome) -> FloatArray:
-        """Return the reward (...): weighted true positives and true negatives."""
+        """Return the reward (...): weighted true positives and true negatives (Equation 8)."""
         total: FloatArray = self._worth(outcome).sum(axis=-1)
         return total
 

@@ -149,7 +149,7 @@ def one_step(wanted: float) -> MixtureProblem:
 
 
 class Learned(NamedTuple):
-    """What every episode of a run lost, exactly: regret and distortion (Equation 3)."""
+    """What every episode of a run lost, exactly (Equation 2); Equation 3 adds the episodes up."""
 
     regret: FloatArray
     """(K,): reward of the best policy less that of the episode's policy."""
@@ -219,7 +219,7 @@ def _episode(
 
 
 class Bounds(NamedTuple):
-    """Theorem 3.3 with 1 for its constant."""
+    """Regret and distortion at most (Equation 5, of Theorem 3.3), with 1 for its constant."""
 
     regret: float
     distortion: float
