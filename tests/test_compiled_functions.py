@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,14 +30,19 @@ def from_elsewhere(source: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("longfair")
         for alias in node.names
     }
-    compiled = [
+    return imported & {name for function in compiled(module) for name in _used(function)}
+
+
+def compiled(module: ast.Module) -> list[ast.FunctionDef]:
+    """List the compiled functions of a module."""
+    found = [
         node
         for node in ast.walk(module)
         if isinstance(node, ast.FunctionDef)
         and any(name in ast.unparse(one) for one in node.decorator_list for name in DECORATORS)
     ]
-    assert compiled, "no compiled function was found"
-    return imported & {name for function in compiled for name in _used(function)}
+    assert found, "no compiled function was found"
+    return found
 
 
 def _used(function: ast.FunctionDef) -> set[str]:
@@ -77,3 +84,23 @@ def test_actions_are_the_same_in_both_files() -> None:
     assert [getattr(compiled_books, name) for name in names] == [
         getattr(memory_q_learning, name) for name in names
     ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_fields_of_a_record_from_another_file_are_told_again(path: Path) -> None:
+    """Compiled code knows them by their order, so a new order must change its own file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    module = importlib.import_module(".".join(("longfair", *parts)))
+    arguments = {
+        argument.annotation.id
+        for function in compiled(ast.parse(path.read_text(encoding="utf-8")))
+        for argument in function.args.args
+        if isinstance(argument.annotation, ast.Name)
+    }
+    kinds: list[Any] = [getattr(module, name, None) for name in arguments]
+    records = {
+        kind: kind._fields
+        for kind in kinds
+        if hasattr(kind, "_fields") and kind.__module__ != module.__name__
+    }
+    assert getattr(module, "FIELDS", {}) == records

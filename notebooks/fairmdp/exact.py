@@ -343,7 +343,8 @@ tidy.times(tidy.stored(page.store, "fairmdp_scale"))
 #   1.02.
 # - The code's conservative lender has one chance of a loan for everybody. The paper's Equation 8
 #   allows more at a positive tolerance: all chances within a band as wide as the tolerance. The
-#   best such policy is in the table above. It still earns little.
+#   best whose chances lie between 0 and the tolerance is in the table above. It earns little, and
+#   others that satisfy the constraint earn a little more.
 # - The risk of a loan is priced with the standard deviation of the belief times
 #   $\sqrt{\alpha+\beta}$. With the standard deviation itself the best reward changes in the third
 #   decimal:

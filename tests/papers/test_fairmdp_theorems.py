@@ -36,9 +36,10 @@ def test_the_best_policy_is_race_blind_in_one_problem() -> None:
     assert "69,394 situations" in found.detail
 
 
-def test_within_a_tolerance_a_band_earns_more_than_any_constant_chance() -> None:
+def test_within_a_tolerance_a_band_satisfies_it_too_and_earns_more_than_any_constant() -> None:
     found = theorems.conservative_within_tolerance(policies=20)
     assert not found.passed
+    assert 0 < found.computed["apart"] < found.computed["band"] <= 0.1
     assert found.computed["profit"] == pytest.approx(0.0325, abs=1e-4)
     assert found.computed["profit_alike"] == pytest.approx(0.0, abs=1e-9)
 

@@ -14,6 +14,13 @@ from longfair.arrays import IntArray
 DENY, LEND = 0, 1
 """Actions, again: what is compiled and kept does not hear of a change in another file."""
 
+FIELDS = {
+    Applications: ("following", "repaid", "profit", "booked", "first", "starts", "share"),
+    Ledger: ("balances", "weight", "tolerance", "imagine", "exploration", "power"),
+    Values: ("actions", "updates"),
+}
+"""Fields of the records, again: compiled code knows them by their order."""
+
 
 @njit(cache=True)
 def meet(

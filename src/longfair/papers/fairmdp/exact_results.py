@@ -40,7 +40,7 @@ POLICY_NAMES = {
     "qualified": "lend to those now above 0.82",
     "unconstrained": "best without constraint",
     "optimistic-exact": "best under the optimistic constraint",
-    "conservative-exact": "best under the conservative constraint",
+    "conservative-exact": "chances from 0 to the tolerance (conservative)",
     "parity-as-coded": "best under parity, as coded",
     "parity-discounted": "best under parity, as published",
 }

@@ -185,7 +185,7 @@ OPPORTUNITY = Experiment(
     id="fairmdp/exploration-opportunity",
     title="Explore, then commit, under equal opportunity",
     arms={profile: _arms(UNDER_OPPORTUNITY, profile) for profile in ("book", "smoke")},
-    seeds={"book": 30, "smoke": 2},
+    seeds={"book": 120, "smoke": 2},
     horizon=dict.fromkeys(("book", "smoke"), 1000),
 )
 

@@ -318,10 +318,15 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
         kept = fair.learning.settings.buffer
         rows = kept // full.learning.settings.buffer  # of every real step, most of them imagined
         changed["fairqcm", "long_buffer"] = learning(fair, buffer=rows * kept)
+        for method, config in (("full", full), ("fairqcm", fair)):
+            changed[method, "clocked"] = switched(config, time_observed=True)
+            changed[method, "masked"] = switched(config, terminal_mask=True)
     else:
         coded = {
-            method: config_of(problem, method, "as_coded", profile) for method in ("min", "fairqcm")
+            method: config_of(problem, method, "as_coded", profile)
+            for method in ("full", "min", "fairqcm")
         }
+        target_every = 10 * coded["full"].learning.settings.target_every
         batch = fair.learning.settings.batch
         short = switched(coded["fairqcm"], lending_memory="min")
         changed |= {
@@ -329,6 +334,7 @@ def changed_arms(problem: str, profile: str) -> list[Arm]:
             ("min", "batch_only"): learning(published("min"), batch=batch),
             ("min", "coded_batch"): learning(coded["min"], batch=batch),
             ("fairqcm", "min_memory"): remembering(short, "min"),
+            ("full", "seldom_copied"): learning(coded["full"], target_every=target_every),
         }
     return [
         Arm(method, variant, config, train_and_evaluate, CHANGES[variant])
@@ -344,15 +350,18 @@ CHANGES = {
     "long_buffer": "with a buffer that goes as far back as one of its size does for Full",
     "false_update": "with the counterfactuals of the code",
     "timed": "sees the time and expects nothing after the end",
+    "clocked": "sees the time, and expects as much after the end as before",
+    "masked": "expects nothing after the end, and does not see the time",
     "narrow": "as narrow as in the code, learning at every step",
     "memoryless": "remembers nothing",
     "full_memory": "remembers the loans of both groups",
     "coded_batch": "as coded, with the minibatches of FairQCM",
     "min_memory": "as coded, with the memory of Min",
+    "seldom_copied": "as coded, its target network copied a tenth as often",
 }
 """Single changes to methods, by variant."""
 
-CHANGES_OF_CODED = ("coded_batch", "min_memory")
+CHANGES_OF_CODED = ("coded_batch", "min_memory", "seldom_copied")
 """Those of them that are changes to methods as coded; the others are to methods as published."""
 
 
