@@ -451,6 +451,10 @@ others_changed = {
     "The false update of the code's imagined memories": (false, fair),
     "Time and an end, for FairQCM": (("fairqcm", "timed"), fair),
     "Time and an end, for Full": (("full", "timed"), full),
+    "Time alone, for FairQCM": (("fairqcm", "clocked"), fair),
+    "Time alone, for Full": (("full", "clocked"), full),
+    "An end that is not seen, for FairQCM": (("fairqcm", "masked"), fair),
+    "An end that is not seen, for Full": (("full", "masked"), full),
 }
 runs.say(
     *(

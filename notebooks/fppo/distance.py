@@ -301,9 +301,9 @@ Words(
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(
     each_less_ppo(page),
-    "ELBERT-PO has less bias than PPO in lending and in the epidemic. No interval shows a smaller "
-    "distance under F-PPO, and none that either method lowers the other's measure. Left of the "
-    "line at zero is fairer; an arrow says that the interval goes on.",
+    "ELBERT-PO has less bias than PPO everywhere but in ELBERT's attention. No interval shows a "
+    "smaller distance under F-PPO, and none that either method lowers the other's measure. Left of "
+    "the line at zero is fairer; an arrow says that the interval goes on.",
     name="fppo_each_other",
     otherwise="None of these runs has been made yet.",
 )

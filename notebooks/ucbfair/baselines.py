@@ -317,8 +317,9 @@ released.say(
 )
 
 # %% [markdown]
-# So what ruins the population under Myopic is a loss that asks for acceptance, as much as looking
-# no further than a step. There Myopic-Fair loses more than Myopic; with Adult scores it loses less.
+# So with this loss, over these few steps, looking no further than a step costs little. What ruins
+# the population under Myopic may be a loss that asks for acceptance, as much as short sight. There
+# Myopic-Fair loses more than Myopic; with Adult scores it loses less.
 # Why it loses more here we did not look into.
 
 # %% [markdown]

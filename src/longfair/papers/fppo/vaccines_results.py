@@ -87,8 +87,8 @@ def _learned_in_words(runs: Runs) -> list[str]:
     gaps = [f"{runs.mean('useful_gap', *arm):.2f} under {name}" for name, arm in learned.items()]
     return [
         f"As coded PPO loses {lost[0]:.0f} % of its vaccines and F-PPO {lost[1]:.0f} % "
-        "(`fppo-vaccines-lost`). The gap of the others is "
-        f"{listed(gaps)} (`fppo-vaccines-useful`)."
+        "(`fppo-vaccines-lost`). Counting only vaccines that reach somebody susceptible, the gap "
+        f"is {listed(gaps)} (`fppo-vaccines-useful`)."
     ]
 
 
