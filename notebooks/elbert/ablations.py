@@ -692,9 +692,9 @@ epidemic.aside(
 # %% [markdown]
 # ## What it means
 #
-# In harder attention a habit that the paper does not mention seems to matter more than the numbers
-# that it varies. Three runs can miss that. No form is the best everywhere. What would change our
-# mind:
+# In harder attention a habit that the paper does not mention may decide whether a site is lost; ten
+# runs of each form cannot tell. How large the bias is depends clearly on alpha; for beta the runs
+# cannot tell. No form is the best everywhere. What would change our mind:
 #
 # - **The profile `paper`.** Alpha and beta in the harder attention environment can be run with the
 #   authors' settings, and a verdict there weighs more than one here.

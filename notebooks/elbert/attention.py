@@ -453,6 +453,13 @@ harder.differences(
 # %% [markdown]
 # ### Original environment
 
+# %% tags=["nbval-check-output", "remove-input"]
+share = original.experiment.horizon["book"] / original.experiment.horizon["paper"]
+original.say(
+    f"No run has the authors' settings here. All have ours and stop after {share:.0%} of the "
+    "authors' steps."
+)
+
 # %% tags=["nbval-ignore-output", "hide-cell"]
 original.curves(
     "bias",
@@ -645,21 +652,30 @@ authors.curves(
 )
 
 # %% [markdown]
-# There are three runs of each method, as many as the authors' poster shows. G-PPO, R-PPO and A-PPO
-# end where they end with our settings. ELBERT-PO does what the paper says in all three of its runs:
-# no site is lost, and of the four methods it has the least bias and the most reward, even more than
-# on the poster. With our settings the runs that keep all sites do about so, too. All ten are of two
-# kinds, so the first table has the middle one, the lowest and the highest.
+# G-PPO, R-PPO and A-PPO end where they end with our settings.
+
+# %% tags=["nbval-check-output", "remove-input"]
+authors.say(
+    f"There are {worlds.how_many(authors, 'elbert-po')} of each method so far, of "
+    f"{authors.experiment.seeds['paper']}. In {worlds.best_in_words(authors)} ELBERT-PO has the "
+    "least bias and the most reward of the four methods. "
+    f"{worlds.lost_in_words(authors.results, 'elbert-po')}. Its rewards are "
+    f"{authors.spread('reward', 'elbert-po', 'as_coded')} (middle run, lowest, highest)."
+)
+
+# %% [markdown]
+# That is even more than on the poster. With our settings the runs that keep all sites do about so,
+# too. All of ours are of two kinds, so the first table has the middle one, the lowest and the
+# highest.
 #
-# Three runs do not make the authors' settings safe. Each of the two deep dips in the curve is a
-# site that is nearly lost, and that is won back within a few evaluations. And among [the ten that
-# were stopped](ablations.ipynb) after a million of the same steps some had lost a site. Whoever
-# makes three runs can see no loss.
+# So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
+# nearly lost, and won back. And among [the runs that were stopped](ablations.ipynb) after a million
+# of the same steps some had lost a site. Whoever makes a few runs can see no loss.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
-# Early in the training a site can be won back, as the dips show. The three runs here have the first
-# run numbers, and among the ten that were stopped those that had lost a site come later. Whether
-# these would have won it back in the four million steps left, nobody knows.
+# Early in the training a site can be won back, as the dips show. Whether the stopped runs that had
+# lost one would have won it back in the steps that were left, nobody knows. They have later run
+# numbers than the runs that went on.
 # :::
 
 # %% [markdown]

@@ -459,9 +459,10 @@ runs.say(
 # ## What it means
 #
 # At a tolerance of 0.1 the printed numbers can be had again but for some gaps, and most of the
-# policies that the searches return keep the tolerance. What it shows of the price of fairness is,
-# as coded, nearly all the price of this search. At tighter tolerances it can keep them by hardly
-# lending at all. What would change our mind:
+# policies that the searches return keep the tolerance, as coded up to the rounding of the printed
+# gap. What Figure 1 shows of the price of fairness is, as coded, nearly all the price of this
+# search. At tighter tolerances it can keep them by hardly lending at all. What would change our
+# mind:
 #
 # - **A search that reaches the exact frontier.** Scaled inputs or more elites might; neither was
 #   tried. As coded the step is not needed for it (`fairmdp-without-the-step`). Then the trade-off

@@ -130,7 +130,8 @@ runs.labelled(deep.untrained_table("doughnuts", titles)).round(1)
 # twelve doughnuts [dynamic programming](tabular.ipynb) shows that nothing is better; here we take
 # it for the optimum. *Taking turns* skips whoever is away. The third policy chooses **at random
 # among those present** and remembers nothing at all. Look how close it is to the Oracle. A learner
-# that does not reach this row has not shown that memory helps.
+# below this row does worse than tossing a coin among those present. That need not mean that its
+# memory is useless.
 
 # %% tags=["nbval-check-output", "remove-input"]
 fixed = best_memoryless(DoughnutVectorEnv(1).params)

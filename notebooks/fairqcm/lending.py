@@ -555,7 +555,9 @@ folded(
 # Which command made the paper's Figure 3 is not known. The README's command for Min names Min's
 # memory, and the one for FairQCM names none, so that it gets Full's. So a verdict on this FairQCM
 # cannot contradict the paper here. The one with Min's memory and all other habits of the code has a
-# claim of its own, `fairqcm-lending-min-memory`.
+# claim of its own, `fairqcm-lending-min-memory`. The secondary reading of the figure lies in the
+# middle of its returns, so it may be the one that was plotted. That reading also lies among the
+# best returns of the paper's FairQCM with the memory of Full.
 
 # %% [markdown]
 # ## What it means

@@ -387,9 +387,10 @@ pd.concat({name: table.T for name, table in errors.items()}).round(2)
 
 # %% [markdown]
 # Full needs tens of thousands of episodes until the error of the difference is no larger than the
-# gap, with nine times the updates fewer, and FairQCM a few thousand. While values are off by one or
-# two, its differences are off by far less, and Full's by about as much: the memories that FairQCM
-# imagines are one doughnut ahead, so both learn from the same steps and their errors cancel.
+# gap; with nine times the updates it needs fewer. FairQCM needs a few thousand. While values are
+# off by one or two, FairQCM's differences are off by far less, and Full's by about as much. The
+# memories that FairQCM imagines are one doughnut ahead, so both values learn from the same steps
+# and their errors cancel.
 #
 # In the stored runs, too, an agent that knows the time does not unlearn (the figure at the top).
 # Paired by run:
