@@ -467,8 +467,10 @@ runs.say(
 # %% [markdown]
 # So it is the larger minibatches that help. With small ones for both, imagining costs points; with
 # large ones, no gain from it can be seen. The false update of imagined memories, which helps with
-# tables, has no clear effect on networks. To see the time and to expect nothing after the end,
-# which were changed together, does not help them either: it costs Full points.
+# tables, has no clear effect on networks. To expect nothing after the end costs both points, as
+# long as the end is not seen (`fairqcm-doughnuts-end-full`, `fairqcm-doughnuts-end-fairqcm`).
+# Whether it helps to see the time cannot be told (`fairqcm-doughnuts-clock-full`,
+# `fairqcm-doughnuts-clock-fairqcm`). Both together cost Full points.
 
 # %% [markdown]
 # ## Text against code
