@@ -693,8 +693,8 @@ epidemic.aside(
 # ## What it means
 #
 # In harder attention a habit that the paper does not mention may decide whether a site is lost; ten
-# runs of each form cannot tell. How large the bias is depends clearly on alpha; for beta the runs
-# cannot tell. No form is the best everywhere. What would change our mind:
+# runs of each form cannot tell. How large the bias is depends on alpha. No form is the best
+# everywhere. What would change our mind:
 #
 # - **The profile `paper`.** Alpha and beta in the harder attention environment can be run with the
 #   authors' settings, and a verdict there weighs more than one here.

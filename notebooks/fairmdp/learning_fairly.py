@@ -560,10 +560,10 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 # of exploration costs, and in how many runs *every* episode is fair. It is judged on the bank with
 # a margin, as Theorem 5.1 has one. `fairmdp-21` is that theorem on small problems. All learners
 # are judged by the same share: a tolerance is kept if more than half of the runs keep it, with the
-# whole interval of that share. Searches that are measured by the code's gap get the rounding of the
-# printed gap on top. A verdict is *fragile* if another kind of interval would change it, or if the
-# runs behind a mean are *of two kinds*: some end in one place, some in another, and none near the
-# mean ([how to read verdicts](../../book/how_to_read.md)).
+# whole interval of that share. Searches measured by the code's gap get the rounding of its print. A
+# verdict is *fragile* if another kind of interval would change it, or if the runs behind a mean are
+# *of two kinds*: some end in one place, some in another, and none near the mean ([how to read
+# verdicts](../../book/how_to_read.md)).
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

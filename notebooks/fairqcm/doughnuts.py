@@ -366,10 +366,9 @@ folded(lost, "Where the points are lost")
 # %% [markdown]
 # ### Beside an independent rerun
 #
-# How does that compare with the authors' own scripts? An independent rerun of them
-# {cite:p}`nagy2025rerun` keeps the score of every episode, from which the following means are
-# computed. Deviations are over runs; the last column is the standard error of the difference
-# before it.
+# An independent rerun of the authors' scripts {cite:p}`nagy2025rerun` keeps every episode's score,
+# from which these means are computed. Deviations are over runs; the last column is the standard
+# error of the difference before it.
 
 # %% tags=["nbval-check-output", "hide-input"]
 deep.beside_rerun(runs)
@@ -391,10 +390,9 @@ runs.say(
 )
 
 # %% [markdown]
-# How soon do the methods get there? There are two ways to say it, and they disagree about a learner
-# that jumps up and down. *Single runs* looks for each run's own first ten episodes that reach the
-# return, and takes the mean. *Mean curve* averages the runs first, as the paper's figure does. The
-# claim `fairqcm-f2b` asks for both.
+# How soon do the methods get there? *Single runs* looks for each run's own first ten episodes that
+# reach the return, and takes the mean. *Mean curve* averages the runs first, as the paper's figure
+# does. The claim `fairqcm-f2b` asks for both.
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(

@@ -337,10 +337,8 @@ for rival in ("min", "full"):
 runs.say(*lines)
 
 # %% [markdown]
-# A return can be low for two reasons that have nothing to do with each other: fines, and the
-# fairness score. For some methods it is mostly the one, for others mostly the other. And one missed
-# margin in ten episodes costs more than the whole unfairness of a good policy, so a few runs can
-# decide a mean.
+# A return can be low because of fines, or of the fairness score. And one missed margin in ten
+# episodes costs more than the whole unfairness of a good policy, so a few runs can decide a mean.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost = deep.loss_table(runs, "by fines", "by the fairness score", 0)
@@ -474,10 +472,13 @@ runs.say(
 # ## Real-valued credit
 #
 # In the paper's Appendix A.3 credit is a real number, and its changes are Gaussian. There is no
-# code for it, and the parameters are not in any copy we could read. Ours move the credit by 0.1 up
-# or down on average, with a standard deviation of 0.05, and keep it within the same bounds. The
-# agents see the four credits as they are. With real-valued credit there are too many states for
+# code for it, and the parameters are not in any copy we could read. There are too many states for
 # dynamic programming, so no exact optimum is drawn.
+#
+# :::{dropdown} How the credit moves here
+# By 0.1 up or down on average, with a standard deviation of 0.05, within the same bounds. The
+# agents see the four credits as they are.
+# :::
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 continuous_medians.curves(

@@ -127,8 +127,8 @@ people.say(
 )
 
 # %% [markdown]
-# **Why look closer?** Nobody who is ill recovers fast: within days the infection reaches nearly
-# everybody. So most vaccines are lost, and the short-term gap counts them all the same.
+# **Why?** Hard to say by these measures: within days nearly everybody has been ill, so most
+# vaccines are lost, and the short-term gap counts them all the same.
 #
 # **What would change our mind?** Settings of the authors with which ten runs of F-PPO have smaller
 # long-term gaps and no fewer healthy people than ten runs of A-PPO.

@@ -117,12 +117,11 @@ loans.say(
 )
 
 # %% [markdown]
-# **Why?** F-PPO repairs decisions before they are executed (*massaging*), and a bank that is still
-# unsure of everybody when that begins can be left with its worst loans, and learn from them; that
-# runs fell in this way is our reading.
+# **Why?** F-PPO repairs decisions before they are executed (*massaging*) and adds terms to the
+# advantage; it takes both, and how they work together we do not know.
 #
-# **What would change our mind?** Settings under which the authors' code is past that moment in
-# nearly every run.
+# **What would change our mind?** Settings of the authors with which nearly every run goes on
+# lending.
 #
 # *You need* [what the distance measures](distance.ipynb), or: that the figures' distance is not the
 # text's. *Time:* 20 minutes to read, a minute on one core.
@@ -217,8 +216,7 @@ loans.live_curves(
 # The stored runs have the settings of the authors' code and their 700,000 steps, and as published
 # those of Section VI-A where it names them. The figures below are the paper's Figure 1: the last
 # policy, played for 10,000 applicants in a hundred episodes per run. Lines are the median run,
-# because some runs lend and some do not; thin lines are single runs. Ten runs decide the verdicts;
-# where there are fewer, they say so.
+# because some runs lend and some do not; thin lines are single runs.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost_exact, ran_exact = hardly_lending(loans, "f-ppo", "as_published")
@@ -354,8 +352,7 @@ loans.say(
 )
 
 # %% [markdown]
-# So it takes both. Why, we do not know. Massaging alone begins as early, and its policy learns to
-# tell applicants apart. Among the runs that do lend, F-PPO looks like this:
+# So it takes both; why, we do not know. Among the runs that do lend, F-PPO looks like this:
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
@@ -368,7 +365,7 @@ folded(
 )
 
 # %% [markdown]
-# Such a selection after the fact judges nothing. It says what a run that escapes looks like.
+# Such a selection after the fact judges nothing.
 
 # %% [markdown]
 # ### As published
@@ -501,13 +498,12 @@ loans.aside(
 # ## What it means
 #
 # The promise of the paper, both kinds of fairness at once at about the same profit, is not what its
-# method as coded delivers from run to run. The example above needs no regulariser: a rule that
-# repairs the present at every step can forbid the very loans from which fairness could grow. Runs
-# without massaging go on lending.
+# method as coded delivers from run to run. Runs with massaging alone, or with the terms alone, go
+# on lending.
 #
-# **What would change our mind?** A schedule that opens the band later, and runs that still end so.
-# We first took the ties for the cause; runs that flip none end so, too. *As published* changes
-# several things, so its runs cannot say which one matters.
+# **What would change our mind?** The same settings, and runs that go on lending. We first took the
+# ties for the cause, then massaging alone; our runs bear out neither. *As published* changes several
+# things, so its runs cannot say which one matters.
 
 # %% [markdown]
 # ## Exercises
