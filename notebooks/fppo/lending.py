@@ -502,8 +502,8 @@ loans.aside(
 # on lending.
 #
 # **What would change our mind?** The same settings, and runs that go on lending. We first took the
-# ties for the cause, then massaging alone; our runs bear out neither. *As published* changes several
-# things, so its runs cannot say which one matters.
+# ties for the cause, then massaging alone; our runs bear out neither. *As published* changes
+# several things, so its runs cannot say which one matters.
 
 # %% [markdown]
 # ## Exercises
