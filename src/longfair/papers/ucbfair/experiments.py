@@ -107,7 +107,7 @@ class Problem:
     preset: str
     notion: Annotated[str, OneOf(*FULL_NAMES)]
     constant: float
-    """The best constant threshold of those that were tried, on the scale of the feature."""
+    """A constant threshold, on the scale of the feature, that was chosen before any run."""
     changes: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
