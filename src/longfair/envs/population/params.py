@@ -99,6 +99,7 @@ class PopulationParams:
         "synthetic_mild",
         "adult",
         "adult_easier",
+        "adult_cited",
         *SCORES[1:],
     )
 
@@ -161,6 +162,11 @@ class PopulationParams:
     def adult_easier(cls) -> PopulationParams:
         """Return scores fitted to the Adult data, fitness table `adult_1`, 150 steps."""
         return replace(cls.adult(), fitness=FitnessTable.adult_1())
+
+    @classmethod
+    def adult_cited(cls) -> PopulationParams:
+        """Return scores fitted to the Adult data, fitness table `cited`, 150 steps."""
+        return replace(cls.adult(), fitness=FitnessTable.cited())
 
     @classmethod
     def adult_race(cls) -> PopulationParams:

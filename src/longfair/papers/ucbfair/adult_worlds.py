@@ -78,7 +78,7 @@ ADULT_WORLDS = Experiment(
     authors="",
 )
 
-CITED = Problem("adult", "dp", 31 / 32, changes={"fitness": "cited"})
+CITED = Problem("adult_cited", "dp", 31 / 32)
 """Its constant threshold is the strictest there is, which loses least of 14 that were tried."""
 
 
