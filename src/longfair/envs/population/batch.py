@@ -92,8 +92,8 @@ class PopulationVectorEnv(FairVectorEnv):
     `preset`: `"synthetic"` (default), `"synthetic_mild"`, `"adult"`, `"adult_easier"`,
     `"adult_cited"`, `"adult_race"`, `"adult_weak_ridge"`, `"adult_strong_ridge"`,
     `"adult_16_bins"`, `"adult_64_bins"`. `params`: a `PopulationParams` instead of a preset.
-    `episode_length`: replaces that of the preset. `fitness`: name of a fitness table that replaces that of the
-    preset: `"cited"`, `"mild"`, `"adult_1"`, `"adult_2"`.
+    `episode_length`: replaces that of the preset. `fitness`: name of a fitness table that replaces
+    that of the preset: `"cited"`, `"mild"`, `"adult_1"`, `"adult_2"`.
 
     ## Vectorised use
 
