@@ -318,10 +318,10 @@ sites.say(
     f"In the paper's figure F-PPO is {gaps['cpo'] - gaps['f-ppo']:.2f} below CPO and "
     f"{gaps['ppo'] - gaps['f-ppo']:.2f} below PPO, each a mean over 800 steps; our reading of such "
     "a mean is good to 0.1.",
-    "*Noise of episodes, at one step.* The mean of ten episodes of F-PPO swings from step to step "
-    f"with a standard deviation of {sites.number('swing', 'f-ppo', 'as_coded', 2)}. The claim "
-    "`fppo-swing` asks whether that is more than the margin to CPO. It says how far a single point "
-    "of the curve can be trusted.",
+    "*Noise of episodes, at one step.* The mean of ten episodes of F-PPO swings around its mean "
+    "over 800 steps with a standard deviation of "
+    f"{sites.number('swing', 'f-ppo', 'as_coded', 2)}. The claim `fppo-swing` asks whether that is "
+    "more than the margin to CPO. It says how far a single point of the curve can be trusted.",
     "*Noise of episodes, over 800 steps.* The margin is one of means over 800 steps, which are "
     "known much better. For the rule with a target, whose swing is "
     f"{sites.mean('swing', 'above-target'):.2f}, such means have a standard deviation of "
@@ -407,7 +407,7 @@ sites.aside(
     "where its choices are massaged, and there it ends at the level that pays best. Its reward is "
     f"{middle_run(sites, 'massaged_late_reward', *published, 2)} per step; alone it serves the "
     f"sites too well, and earns {middle_run(sites, 'late_reward', *published, 2)} (middle runs). "
-    "Where hardly any incident is left, nothing calls for unequal shares.",
+    "Where few incidents are left, little calls for unequal shares.",
     f"{lost} of {sites.count(*published)} runs end with a reward below 0: hardly more than one "
     "site is served. So a mean over all runs says little.",
 )
@@ -429,7 +429,9 @@ sites.aside(
 # - *Constrained policy optimisation.* The text lists it among the agents made by hand. The code
 #   trains it, with more than seven times the steps of the others, and lets it act by its mean.
 # - *Evaluation.* The text promises massaged decisions in use, too. The code never massages there.
-#   As published both are measured, in as many runs as are stored.
+#   As published both are measured.
+# - *Observation.* The text shows the share of incidents found in the last step, the code that of
+#   the last 300. Both variants use the code's.
 
 # %% [markdown]
 # ## What it means

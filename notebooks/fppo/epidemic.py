@@ -127,7 +127,7 @@ people.say(
 )
 
 # %% [markdown]
-# **Why?** Hard to say by these measures: within days nearly everybody has been ill, so most
+# **Why?** Hard to say by these measures: within days hardly anybody is susceptible, so most
 # vaccines are lost, and the short-term gap counts them all the same.
 #
 # **What would change our mind?** Settings of the authors with which ten runs of F-PPO have smaller
@@ -418,11 +418,13 @@ people.aside(
 # ## Text against code
 #
 # - *Start.* The text has a random set of ill people. The code always begins with the same person
-#   and lets a day pass.
+#   and lets a day pass. Both variants use the code's.
 # - *Long-term gap.* A distance between distributions in the text, between numbers of people in the
 #   code. Communities of different size are apart by it even if they are equally ill.
 # - *The last step.* The code takes the short-term gap of an episode's last step for 0 and leaves
 #   the change of the long-term gap. So a last step that narrows the gap has a bonus.
+# - *Short-term gap.* Over a window in the text, since the episode began in the code. Both variants
+#   use the code's.
 # - *Max.* The most ill neighbours in the text, the most neighbours in the code. Where nobody is
 #   susceptible the code's gives the vaccine to whoever has most neighbours of all.
 # - *Massaging.* The text replaces an action by one that is about as likely. The code looks at the

@@ -81,7 +81,8 @@ adult.say(
     "violated *more and more* is decided by little, "
     f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} by one search, "
     f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by another.",
-    "By the grid both depend on how low thresholds go, to 1/32 of the score, which we chose.",
+    "By the grid both depend on how low thresholds may go, to 1/32 of the score, which we chose; "
+    "by descent only the second does.",
 )
 
 # %% [markdown]

@@ -173,7 +173,7 @@ def test_policies_without_training_are_better_only_where_they_are_by_every_measu
 def test_the_best_of_the_trained_is_held_against_rules_that_were_searched() -> None:
     rules = ("above-target", "static-reward")
     assert fppo.most_of_the_trained(WITH_RULES, "late_reward", rules, 1) == (
-        "of all that learn PPO has the most, 2.9 on average, which differs by "
+        "of all that learn as coded PPO has the most, 2.9 on average, which differs by "
         "-0.1 [-0.1, -0.1] from that of *incidents above a target* and by "
         "1.1 [1.1, 1.1] from that of *weighted incidents*."
     )

@@ -126,20 +126,21 @@ def test_methods_are_brought_into_an_order() -> None:
 def test_cost_adds_up() -> None:
     provenance = pd.DataFrame(
         {
-            "method": ["elbert-po", "elbert-po", "g-ppo"],
-            "variant": "as_coded",
-            "steps": 2000,
-            "core_seconds": [10.0, 26.0, 3600.0],
+            "method": ["elbert-po", "elbert-po", "g-ppo", "random"],
+            "variant": ["as_coded", "as_coded", "as_coded", "reference"],
+            "steps": [2000, 2000, 2000, 255],
+            "core_seconds": [10.0, 26.0, 3600.0, 6.0],
         }
     )
-    table = tidy.cost(provenance, ["g-ppo", "elbert-po"])
-    assert list(table.index) == [GREEDY, FAIR]
-    assert list(table["runs"]) == [1, 2]
-    assert list(table["training steps"]) == [2000, 2000]
+    methods = ["g-ppo", "elbert-po", "random"]
+    table = tidy.cost(provenance, methods)
+    assert list(table.index) == [GREEDY, FAIR, ("random", "reference")]
+    assert list(table["runs"]) == [1, 2, 1]
+    assert list(table["training steps"]) == [2000, 2000, "none"]
     assert table.loc[FAIR, "core seconds per run"] == 18.0
-    assert list(table["core minutes in all"]) == [60.0, 0.6]
-    hours = tidy.cost(provenance, ["g-ppo", "elbert-po"], "hours")
-    assert list(hours["core hours in all"]) == [1.0, 0.01]
+    assert list(table["core minutes in all"]) == [60.0, 0.6, 0.1]
+    hours = tidy.cost(provenance, methods, "hours")
+    assert list(hours["core hours in all"]) == [1.0, 0.01, 0.0]
 
 
 # Selecting --------------------------------------------------------------------------------------

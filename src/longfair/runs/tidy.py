@@ -137,16 +137,18 @@ def cost(
     Returns
     -------
     pandas.DataFrame
-        Index `method`, `variant`: number of runs, training steps of one, median core seconds of
-        one, core minutes or hours of all.
+        Index `method`, `variant`: number of runs, training steps of one ("none" where nothing is
+        trained), median core seconds of one, core minutes or hours of all.
     """
     groups = in_order(provenance, methods).groupby(ARM, sort=False)
     seconds = groups["core_seconds"]
     unit, digits = {"minutes": (60, 1), "hours": (3600, 2)}[in_all]
+    steps = groups["steps"].median().astype(int).astype(object)
+    untrained = steps.index.get_level_values("variant") == REFERENCE
     return pd.DataFrame(
         {
             "runs": groups.size(),
-            "training steps": groups["steps"].median().astype(int),
+            "training steps": steps.mask(untrained, "none"),
             "core seconds per run": seconds.median().round(1),
             f"core {in_all} in all": (seconds.sum() / unit).round(digits),
         }

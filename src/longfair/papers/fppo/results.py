@@ -69,9 +69,9 @@ LENDING = Look(
     },
     across=("end_cash", "end_long_term_gap"),
     beside=(),
-    median=True,
+    median=("f-ppo", "f-ppo-exact", "f-ppo-no-ties", "f-ppo-standardised"),
 )
-"""How runs in bank loans appear. Some end lending and some do not, so a mean would be no run."""
+"""How runs in bank loans appear. Of F-PPO some end lending and some do not: a mean is no run."""
 
 ATTENTION = Look(
     styles={
@@ -380,8 +380,8 @@ def most_of_the_trained(runs: Runs, metric: str, searched: Sequence[str], digits
     ]
     mean = f"{means[best]:,.{digits}f}"
     return (
-        f"of all that learn {names[best]} has the most, {mean} on average, which differs by "
-        f"{' and by '.join(beside)}."
+        f"of all that learn as coded {names[best]} has the most, {mean} on average, which differs "
+        f"by {' and by '.join(beside)}."
     )
 
 

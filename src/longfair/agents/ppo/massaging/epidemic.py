@@ -16,7 +16,7 @@ from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
 from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, register
 from longfair.arrays import FloatArray
-from longfair.settings import Natural, NonNegative, Range
+from longfair.settings import Natural, Probability, Range
 
 NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")
 
@@ -56,8 +56,8 @@ class EpidemicFPPO(FPPOL):
     revision: ClassVar[int] = 2
     needs: ClassVar[tuple[str, ...]] = NEEDS
     told_by: ClassVar[str] = TOLD_BY.format("EpidemicGaps")
-    threshold: NonNegative = 0.01
-    highest: NonNegative = 0.35
+    threshold: Probability = 0.01
+    highest: Probability = 0.35
     growth: Annotated[float, Range(1.0, 2.0)] = 1.2
     first: Natural = 50
 
