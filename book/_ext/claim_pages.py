@@ -26,7 +26,7 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
-from longfair.wording import by_measure, numeral, plain, with_interval
+from longfair.wording import by_measure, certainty, numeral, plain, with_interval
 from markdown_table import table
 from repository import Repository
 
@@ -165,7 +165,9 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _detail(row: Mapping[str, Any]) -> str:
     which = ", ".join(filter(None, (plain(row["variant"]), by_measure(row["measure"]))))
-    return f"*{which}.* {escaped(row['detail'])}"
+    sure = "; ".join(certainty(row))
+    how_sure = f" How sure: {escaped(sure)}." if sure else ""
+    return f"*{which}.* {escaped(row['detail'])}{how_sure}"
 
 
 def escaped(text: str) -> str:

@@ -88,8 +88,8 @@ def found(rows: Sequence[Row]) -> str:
     )
     text = (
         f"{papers} claims of the papers stand on the [claim board](claims.md), "
-        f"and {ours} questions that are asked here. One that is judged in two variants, or by two "
-        "measures, counts twice below."
+        f"and {ours} questions that are asked here. Below, one counts once for each variant in "
+        "which it is judged, and for each measure."
     )
     return f"{text} {answered(rows)}\n\n```{{raw}} html\n{counts(rows)}\n```\n"
 
@@ -130,7 +130,8 @@ def findings() -> str:
     ahead, with_rules = overview.rules_ahead(points)
     message = (
         f"In {ahead} of {with_rules} worlds a fixed rule, chosen by hand or by a search, has more "
-        "reward and less unfairness than the paper's own method, by the medians of the runs."
+        "reward and less unfairness than everything the paper trains by its own methods, by the "
+        "medians of the runs."
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "
@@ -199,12 +200,21 @@ def together(rows: Sequence[Row]) -> str:
         "questions of ours": [row for row in chosen if row["asked"] == "here"],
         "both": chosen,
     }
-    head = ["", "words", "wrong", "none wrong", "at 99 %", "at 99.9 %", "together", "fragile"]
+    head = [
+        "",
+        "verdicts",
+        "expected misses",
+        "chance of no miss",
+        "stay at 99 %",
+        "stay at 99.9 %",
+        "stay together",
+        "fragile",
+    ]
     lines = [_together(name, family(some)) for name, some in kinds.items()]
     return (
         f"{both.words} words rest on an interval that decides. At a level of 95 % one interval "
         "in twenty misses the truth, and a word can be wrong only where its interval misses. So "
-        "no single word of this list is proof. The table counts the words and says how many of "
+        "no single word of this list is proof. The table counts these verdicts and says how many of "
         "their intervals miss, how probable it is that none does if their runs were independent, "
         "how many words stay by intervals at 99 and 99.9 %, how many stay if all of a row may be "
         "wrong together with a probability of 5 % (Holm), and how many are fragile.\n\n"

@@ -59,17 +59,29 @@ def terms(app: Sphinx) -> dict[str, str]:
     return {f"#{anchor}": name for name, _, kind, _, anchor, _ in found if kind == "term"}
 
 
+def defined(names: Mapping[str, str]) -> dict[str, str]:
+    """Turn terms of the glossary, by anchor, into questions; one entry may have several names."""
+    return {
+        name.lower(): f"{GLOSSARY}{anchor}"
+        for anchor, entry in names.items()
+        for name in entry.split(", ")
+    }
+
+
 def inform(app: Sphinx, page: str, _template: str, _context: object, _tree: object) -> None:
     """Add data and script to the search page."""
     if page != "search":
         return
     asked = yaml.safe_load((Path(app.srcdir) / "book" / "search.yml").read_text(encoding="utf-8"))
     titles = {name: title.astext() for name, title in app.env.titles.items()}
+    names = terms(app)
     twins = full_titles(titles)
     data = {
-        "answers": {title.lower(): page for page, title in twins.items()} | answers(asked, titles),
+        "answers": defined(names)
+        | {title.lower(): page for page, title in twins.items()}
+        | answers(asked, titles),
         "titles": twins,
-        "terms": terms(app),
+        "terms": names,
         "lists": sorted(UNLINKED - {GLOSSARY}),
         "glossary": GLOSSARY,
         "claims": "book/claims",

@@ -16,13 +16,19 @@
 
   /** What is asked for, without the words that only ask. */
   const topic = (query) => {
-    const words = query.toLowerCase().replace(/[?!.,;:"'()]/g, " ").split(/\s+/).filter(Boolean);
+    const words = query
+      .toLowerCase()
+      .replace(/[?!.,;:"'()]/g, " ")
+      .replace(/(\w{3})iz(e[ds]?|ing|ations?)\b/g, "$1is$2") // as these pages spell it
+      .split(/\s+/)
+      .filter(Boolean);
     return words.filter((word) => !ASKING.has(word)).join(" ") || words.join(" ");
   };
 
   const known = Object.entries(answers).map(([asked, page]) => [topic(asked).split(" "), page]);
 
-  /** The page whose question is half of what was typed or more, if there is one such page. */
+  /** The page whose question is half of what was typed or more, if there is one such page, and
+      perhaps a place on it, after "#". */
   const answerTo = (asked) => {
     if (Search._index.docnames.includes(`${claims}/${asked}`)) return `${claims}/${asked}`;
     const words = asked.split(" ");
@@ -65,14 +71,16 @@
   Search._performSearch = (query, terms, excluded, ...rest) => {
     const exact = perform(query, terms, excluded, ...rest);
     const results = exact.length ? exact : withSome(terms, excluded);
-    const page = answerTo(query);
+    const [page, place] = (answerTo(query) ?? "").split("#");
+    const anchor = place ? `#${place}` : "";
     for (const result of results) {
       if (lists.includes(result[0]) || result[0].startsWith(REFERENCE)) result[4] *= LIST;
     }
-    const others = results.filter((result) => result[0] !== page || result[2]);
+    const others = results.filter((result) => result[0] !== page || (result[2] ?? "") !== anchor);
     if (page) {
-      const place = Search._index.docnames.indexOf(page);
-      others.push([page, Search._index.titles[place], "", null, ANSWER, Search._index.filenames[place]]);
+      const number = Search._index.docnames.indexOf(page);
+      const { titles, filenames } = Search._index;
+      others.push([page, titles[number], anchor, null, ANSWER, filenames[number]]);
     }
     // Sphinx shows the last first, and looks into every page that it shows.
     return others.sort((one, other) => one[4] - other[4]).slice(-MOST).map(named);

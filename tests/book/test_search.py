@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from browser import Browser
-from search_answers import answers, full_titles
+from search_answers import answers, defined, full_titles
 
 FIRST = {
     "what is ELBERT": "book/papers/elbert.html",
@@ -57,6 +57,16 @@ FIRST = {
     "doi": "book/bibliography.html",
     "seeds": "book/how_to_read.html",
     "fair mdp linear program": "notebooks/fairmdp/exact.html",
+    "what is long-term fairness": "book/glossary.html#term-long-term-fairness",
+    "how do I run one experiment again": "book/how_to_rerun.html",
+    "statistical significance": "book/how_to_read.html",
+    "selective labels": "book/use/own_log.html",
+    "use my own dataset": "book/use/own_log.html",
+    "supply and demand": "book/glossary.html",
+    "contradicted claims": "book/claims.html",
+    "does ELBERT reproduce": "book/papers/elbert.html",
+    "proximal policy optimization": "book/glossary.html",
+    "fairness over time": "book/glossary.html#term-long-term-fairness",
 }
 RESULTS = "[...document.querySelectorAll('#search-results li a')]"
 
@@ -105,6 +115,11 @@ def test_a_page_that_does_not_exist_is_refused() -> None:
 def test_a_question_has_one_answer() -> None:
     with pytest.raises(ValueError, match="answers twice: one"):
         answers({"book/a": ["one"], "book/b": ["one"]}, ["book/a", "book/b"])
+
+
+def test_a_term_is_asked_for_by_each_of_its_names() -> None:
+    place = "book/glossary#term-memory"
+    assert defined({"#term-memory": "memory, Ledger"}) == {"memory": place, "ledger": place}
 
 
 def test_twin_titles_say_whose_they_are() -> None:

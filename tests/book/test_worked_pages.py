@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,9 +67,8 @@ def test_a_first_policy_is_as_fair_as_is_printed() -> None:
     assert fair < 0.5 * greedy
 
 
-def evaluated(file: Path, code: str, command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a page's command prints about the code of the page."""
-    file.write_text(code)
+def evaluated(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a page's command prints about the code of the page, which lies in this folder."""
     with pytest.raises(SystemExit) as left:
         main([*command.split()[1:], "--seeds", "1"])
     assert left.value.code == 0
@@ -78,13 +79,20 @@ def evaluated(file: Path, code: str, command: str, capsys: pytest.CaptureFixture
 def test_what_is_brought_is_evaluated_by_the_command(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = "\n".join(text for kind, text in blocks(page) if kind == "worked-example")
-    (command,) = [text for kind, text in blocks(page) if kind == "worked-command"]
+    code = {kind: "" for kind, _ in blocks(page)}
+    for kind, text in blocks(page):
+        code[kind] += text
+    command = code["worked-command"]
     module, _, _ = command.split()[2].partition(":")
     monkeypatch.chdir(tmp_path)
-    out = evaluated(tmp_path / f"{module}.py", code, command, capsys)
+    Path(f"{module}.py").write_text(code["worked-example"])
+    said = ""
+    if "worked-script" in code:
+        Path("script.py").write_text(code["worked-script"])
+        said = subprocess.check_output([sys.executable, "script.py"], text=True)
+    out = evaluated(command, capsys)
     for kind, text in blocks(page):
         if kind == "worked-output":
-            assert text.strip() in out
+            assert text.strip() in said + out
     assert "elbert/lending, evaluations: 1" in out
     assert "reward per step" in out

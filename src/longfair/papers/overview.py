@@ -119,7 +119,7 @@ POPULATION = Shown(
     ("disparity", "minus the loss"),
     (("disparity_dp", 0.0, 1.0), ("loss", 0.0, -1.0)),
     {
-        ("r-td3", "as_published"): ("others", "R-TD3"),
+        ("r-td3", "as_published"): ("paper", "R-TD3"),
         ("l-ucbfair", "calibrated"): ("paper", "L-UCBFair, our numbers"),
         ("l-ucbfair", "as_published"): ("paper", "L-UCBFair, the theorem's numbers"),
         ("random", REFERENCE): ("fixed", "random thresholds"),
