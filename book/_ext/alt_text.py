@@ -4,11 +4,16 @@ A figure arrives in a notebook with its text in the output's metadata. The noteb
 image options only from the metadata of the cell, so this extension copies the text there while a
 page is read; the committed notebook stays as it was executed. A figure without a text is a warning,
 and warnings fail the build.
+
+The text says how a figure is drawn and what its lines reach. What the first figure of a page shows
+is said in the first words below it, so they come before its text.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -40,11 +45,24 @@ def complaint(texts: list[str]) -> str:
     return ""
 
 
+def message(cells: Sequence[Cell]) -> str:
+    """Return what is said first after a figure in the same section, as plain words."""
+    for cell in cells:
+        if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("#"):
+            return ""
+        for output in cell.get("outputs", []):
+            if said := "".join(output.get("data", {}).get("text/markdown", "")):
+                first = said.removeprefix("- ").split("\n", 1)[0].strip()
+                return re.sub(r"\[([^][]*)\]\([^)]*\)|[*`$]", r"\1", first)
+    return ""
+
+
 def describe_images(app: Sphinx, page: str, source: list[str]) -> None:
     """Copy the alternative texts of a notebook page from its outputs to its cells."""
     if not str(app.env.doc2path(page)).endswith(".ipynb"):
         return
     notebook = json.loads(source[0])
+    pictures = 0
     for index, cell in enumerate(notebook["cells"]):
         texts = image_texts(cell)
         if not texts:
@@ -52,7 +70,9 @@ def describe_images(app: Sphinx, page: str, source: list[str]) -> None:
         if wrong := complaint(texts):
             logger.warning(f"cell {index}: {wrong}", location=page)
         options = cell["metadata"].setdefault("mystnb", {}).setdefault("image", {})
-        options["alt"] = texts[0]
+        first = "" if pictures else message(notebook["cells"][index + 1 :])
+        pictures += 1
+        options["alt"] = f"{first} {texts[0]}".strip()
     source[0] = json.dumps(notebook)
 
 

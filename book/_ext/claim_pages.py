@@ -275,7 +275,9 @@ def _runs(sheet: Sheet) -> str:
         lines.append(" | ".join([*(plain(str(cell)) for cell in cells), numeral(hours, 2)]))
     table = "\n".join(f"| {line} |" for line in lines)
     days = " to ".join(dict.fromkeys(sheet["made"]))
-    return f"::::{{dropdown}} All runs that it may be judged on, made {days}\n{table}\n::::"
+    what = "\n".join(f"- `{name}`: {escaped(told)}" for name, told in sheet["methods"].items())
+    title = f"All runs that it may be judged on, made {days}, and what the methods are"
+    return f"::::{{dropdown}} {title}\n{table}\n\n{what}\n::::"
 
 
 def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:

@@ -157,6 +157,13 @@ def overview_figure() -> Figure:
     return worlds(overview.points())
 
 
+def card_figure() -> Figure:
+    """Draw two worlds of the landing page's picture, beside each other as a card has room."""
+    points = overview.points()
+    shown = overview.ELBERT_WORLDS[0].title, overview.DOUGHNUTS.title
+    return worlds(points[points["world"].isin(shown)])
+
+
 def case_study_arms() -> list[tuple[str, str, str]]:
     """Name experiment, variant and method of what learns in F-PPO's case studies."""
     return [
@@ -214,7 +221,7 @@ def together(rows: Sequence[Row]) -> str:
     return (
         f"{both.words} words rest on an interval that decides. At a level of 95 % one interval "
         "in twenty misses the truth, and a word can be wrong only where its interval misses. So "
-        "no single word of this list is proof. The table counts these verdicts and says how many of "
+        "no single word of this list is proof. The table counts these verdicts, says how many of "
         "their intervals miss, how probable it is that none does if their runs were independent, "
         "how many words stay by intervals at 99 and 99.9 %, how many stay if all of a row may be "
         "wrong together with a probability of 5 % (Holm), and how many are fragile.\n\n"
@@ -248,7 +255,19 @@ def coverage(root: Path) -> dict[str, str]:
         for key, group in measured.dropna(subset="two_kinds").groupby(runs, sort=False)
     ]
     kinds_told = table(["Runs", "Seeds", "Taken for two kinds"], odd)
-    return {"coverage": "\n".join(parts), "coverage_two_kinds": kinds_told}
+    return {
+        "coverage_answer": _coverage_of_ten(measured),
+        "coverage": "\n".join(parts),
+        "coverage_two_kinds": kinds_told,
+    }
+
+
+def _coverage_of_ten(measured: pd.DataFrame) -> str:
+    """Say how often the interval of the verdicts holds the mean of ten runs of each kind."""
+    own = measured.query("statistic == 'mean' and seeds == 10 and interval == 'both'")
+    kinds = own.set_index("distribution")["coverage"]
+    said = ", ".join(f"{hit:.3f} ({kind})" for kind, hit in kinds.items())
+    return f"The interval of a mean of ten runs holds the truth with a frequency of {said}.\n"
 
 
 def fragments(root: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Tell search engines and messengers what a page is about: a description and a card.
 
-Both are for pages that somebody publishes; a reader's own copy asks for nothing. The card's picture
-is the landing page's, under the title of the book.
+Both are for pages that somebody publishes; a reader's own copy asks for nothing. The card has two
+worlds of the landing page's picture, under the title of the book.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from PIL import Image
 from sphinx.application import Sphinx
 
 from claim_pages import FOLDER
-from generated import overview_figure
+from generated import card_figure
 from longfair.figures.style import CARD
 
 PICTURE = "_static/card.png"
@@ -82,6 +82,8 @@ def add_tags(
     base = app.config.html_baseurl.rstrip("/")
     picture = f"{base}/{PICTURE}" if base else context["pathto"](PICTURE, resource=True)
     title = nodes.Text(context.get("title", "")).astext()
+    if html.unescape(title) == app.config.html_title:
+        context["docstitle"] = ""  # or a reader's tab has the title twice
     of_claim = page.startswith(f"{FOLDER}/")
     about = description(document, quoted=of_claim) if document is not None else ""
     context["metatags"] = context.get("metatags", "") + tags(
@@ -95,7 +97,7 @@ def card(title: str) -> bytes:
     figure.text(0.04, 0.9, title, fontsize=34, weight="bold", va="center")
     figure.text(0.04, 0.81, "Five papers, run again: a verdict for every claim", fontsize=20)
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.75))
-    axes.imshow(Image.open(io.BytesIO(overview_figure().png())))
+    axes.imshow(Image.open(io.BytesIO(card_figure().png())))
     axes.set_axis_off()
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png")

@@ -45,7 +45,6 @@ from longfair.papers.fppo.results import (
     judged,
     lending_only,
     massaging_in_training,
-    middle_run,
     most_of_the_trained,
     rollouts_above,
     stored_runs,

@@ -101,9 +101,10 @@ gaussian.say(
 )
 
 # %% [markdown]
-# **Why?** The theorem's bonus puts every value at its ceiling for longer than training lasts, and
-# its ridge shrinks values; with our numbers it learns strictness, but draws thresholds from cells,
-# and a constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
+# **Why?** The theorem's bonus, which raises what is little known, puts every value at its ceiling
+# for longer than training lasts, and its ridge, a penalty on weights, shrinks values; with our
+# numbers it learns to be strict, but draws thresholds from cells of a grid, and a constant so drawn
+# loses about as much ({ref}`exercise-lucbfair-draws`).
 #
 # **What would change our mind?** The authors' own numbers, which are not public.
 #
@@ -129,9 +130,10 @@ gaussian.say(
 # %% [markdown]
 # ## The idea
 #
-# **Values are linear.** For every step $h$ of an episode and for the reward and the fairness $j$
-# alike, a ridge regression over all past episodes $\tau$ fits weights to what came at that step and
-# what is expected of the next:
+# **Values are linear** in features $\phi(s, a)$ of state and action, here 40 bumps. For every step
+# $h$ of an episode and for reward and fairness, $j = r$ or $g$, a ridge regression over all past
+# episodes $\tau$ fits weights to what came at that step and to the value $V_{j,h+1}$ of the next
+# state; $\varsigma$ is the *ridge*:
 #
 # $$
 # w_{j,h} = \Lambda_h^{-1} \sum_\tau \phi^\tau_h \, \big[\, j^\tau_h +
@@ -139,8 +141,8 @@ gaussian.say(
 # \Lambda_h = \varsigma I + \sum_\tau \phi_h^\tau \phi_h^{\tau\top} .
 # $$ (eq-ucb-regression)
 #
-# **Optimism.** Where little is known a value is raised, and never above what an episode can bring,
-# nor below nothing:
+# **Optimism.** Where little is known a value is raised by a *bonus* of weight $\beta$, and never
+# above what an episode can bring, nor below nothing:
 #
 # $$
 # \begin{aligned}
@@ -152,8 +154,8 @@ gaussian.say(
 # Our calibrated learner has the tighter cap $H - h + 1$, the steps that are left.
 #
 # **A price.** Actions come from $M$ cells of the unit square, drawn by a softmax of
-# $Q_r + \nu \, Q_g$. After an episode the price $\nu$ of unfairness takes a step by the fairness
-# that was *promised*:
+# $Q_r + \nu \, Q_g$. After an episode the price $\nu$ of unfairness takes a step, of size $\eta$
+# and up to a bound $\bar\nu$, by the fairness that was *promised*:
 #
 # $$
 # \nu \leftarrow \operatorname{clip}\big( \nu + \eta \, (\tilde c - V_{g,1}(s_1)),\; 0,\;
@@ -437,7 +439,8 @@ equal.say(
 # ### The theorem, where it holds
 #
 # Theorem 3.3 bounds what $K$ episodes lose in all, in reward and in the fairness that is wanted.
-# With 1 for its open constant, $d$ features and $\zeta = \log(4 d H K \log M / p)$, the bounds are
+# With 1 for its open constant, $d$ features, a probability $p$ of failure and
+# $\zeta = \log(4 d H K \log M / p)$, the bounds are
 #
 # $$
 # \big[ \zeta H^2 d^{3/2} + (\bar\nu + 1) H \big] \sqrt{K}

@@ -400,6 +400,10 @@ def show(
         _print_table("beside it, not judged", [_shortened(row) for row in told["beside"]])
     if told["runs"]:
         _print_table("runs it is judged on", told["runs"])
+    for method, what in told["methods"].items():
+        _line(f"method: {method}, {what}")
+    for folder in told["data"]:
+        _line(f"data: {folder} in the store, a file for each run")
     for part in told["code"]:
         _line(f"code: {part['name']}, {part['file']}, lines {part['first']} to {part['last']}")
     for command in told["commands"]:

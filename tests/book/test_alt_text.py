@@ -21,7 +21,7 @@ def image(**metadata: Any) -> dict[str, Any]:
 
 def notebook(*outputs: dict[str, Any]) -> str:
     cell = {"cell_type": "code", "metadata": {}, "outputs": list(outputs)}
-    return json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}}, cell]})
+    return json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": []}, cell]})
 
 
 def read(text: str, suffix: str = "ipynb") -> tuple[list[dict[str, Any]], list[str]]:
@@ -39,6 +39,28 @@ def test_words_go_from_the_output_to_the_cell(metadata: dict[str, Any]) -> None:
     (_, cell), complaints = read(notebook(image(**metadata)))
     assert cell["metadata"]["mystnb"]["image"]["alt"] == "A line."
     assert complaints == []
+
+
+def test_what_is_said_below_the_first_figure_comes_first() -> None:
+    said = "- *Fairer* is `PPO`, see [there](a.md).\n- It earns less."
+    words = {"output_type": "display_data", "data": {"text/markdown": said}, "metadata": {}}
+    pages = json.loads(notebook(image(alt="A line.")))["cells"]
+    cells = [*pages, {"cell_type": "code", "metadata": {}, "outputs": [words]}, pages[1]]
+    (_, first, _, second), complaints = read(json.dumps({"cells": cells}))
+    assert first["metadata"]["mystnb"]["image"]["alt"] == "Fairer is PPO, see there. A line."
+    assert second["metadata"]["mystnb"]["image"]["alt"] == "A line."
+    assert complaints == []
+
+
+def test_what_another_section_says_is_not_the_message() -> None:
+    words = {"output_type": "display_data", "data": {"text/markdown": "- Far."}, "metadata": {}}
+    cells = json.loads(notebook(image(alt="A line.")))["cells"]
+    cells += [
+        {"cell_type": "markdown", "metadata": {}, "source": ["## Next"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [words]},
+    ]
+    (_, figure, *_), _ = read(json.dumps({"cells": cells}))
+    assert figure["metadata"]["mystnb"]["image"]["alt"] == "A line."
 
 
 def test_figure_without_words_is_a_warning() -> None:

@@ -18,6 +18,7 @@ import claim_links
 import claim_pages
 from browser import Browser
 from longfair.papers import registry
+from longfair.wording import certainty
 from repository import Repository
 
 VERDICT = re.compile(
@@ -52,6 +53,7 @@ SHEET: dict[str, Any] = {
                 "median": 0.25, "lowest": 0.125, "highest": 0.5, "runs": 3}],
     "runs": [{"profile": "paper", "method": "fair", "variant": "as_coded", "fresh": 3, "stale": 0,
               "missing": 0, "damaged": 0, "core_hours": 5.0}],
+    "methods": {"fair": "shares alike"},
     "code": [{"name": "longfair.runs.rules.level.ValueRule",
               "file": "longfair/runs/rules/level.py", "first": 10, "last": 20}],
     "commands": ["longfair rerun elbert-01"],
@@ -72,11 +74,19 @@ def test_a_page_says_everything_about_its_claim() -> None:
         "It is reproduced if it is low.", "written 2025-01-31", "runs made 2025-02-02 to",
         "https://host/project/commit/abcdef0123456789", "was a mean, now a share", ":alt: Words.",
         "(/book/claims/elbert-01.csv)", "{doc}`/notebooks/elbert/lending`",
-        ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].",
+        ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].", "- `fair`: shares alike",
         "https://host/project/blob/0123abc/src/longfair/runs/rules/level.py#L10-L20",
     ):  # fmt: skip
         assert part in text, part
     assert VERDICT.findall(text) == ["reproduced"]
+
+
+def test_a_page_says_how_sure_a_verdict_is_as_the_command_does() -> None:
+    sure = {"answer_99": "inconclusive", "answer_999": "inconclusive", "better": [0.9, 0.5, 1.0]}
+    sheet = SHEET | {"verdicts": [ROW | sure]}
+    text = claim_pages.page(sheet, [], [], THERE)
+    assert certainty(ROW | sure) == ["better in 9 of 10", "at 99 % inconclusive"]
+    assert "It is \\[low\\]. How sure: better in 9 of 10; at 99 % inconclusive." in text
 
 
 def test_the_figure_comes_before_the_reasons_and_measures_are_explained() -> None:
