@@ -74,7 +74,8 @@ def test_a_page_says_everything_about_its_claim() -> None:
         "It is reproduced if it is low.", "written 2025-01-31", "runs made 2025-02-02 to",
         "https://host/project/commit/abcdef0123456789", "was a mean, now a share", ":alt: Words.",
         "(/book/claims/elbert-01.csv)", "{doc}`/notebooks/elbert/lending`",
-        ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].", "- `fair`: shares alike",
+        ".venv/bin/longfair rerun elbert-01", "lines 10 to 20", "It is \\[low\\].",
+        "- `fair`: shares alike",
         "https://host/project/blob/0123abc/src/longfair/runs/rules/level.py#L10-L20",
     ):  # fmt: skip
         assert part in text, part

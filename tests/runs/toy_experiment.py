@@ -95,7 +95,7 @@ def provenance_of(run: Run, **changes: object) -> dict[str, object]:
 
 def toy_experiment(**settings: object) -> Experiment:
     arms = (
-        Arm("fair", "as_coded", ToySettings(bias=0.1, **settings), toy_work),
+        Arm("fair", "as_coded", ToySettings(bias=0.1, **settings), toy_work, "shares alike"),
         Arm("greedy", "as_coded", ToySettings(bias=0.4, **settings), toy_work),
         Arm("reject-all", "reference", ToySettings(bias=0.2, **settings), toy_work),
     )

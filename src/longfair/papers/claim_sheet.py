@@ -270,7 +270,9 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
         "numbers": found,
         "beside": beside(found),
         "runs": _rows(runs),
-        "methods": {one.run.arm.method: one.run.arm.description for one in runs},
+        "methods": {
+            one.run.arm.method: one.run.arm.description for one in runs if one.run.arm.description
+        },
         "data": list(dict.fromkeys(f"{claim.experiment}/{one.run.profile}" for one in runs)),
         "made": [min(days), max(days)] if days else [],
         "code": [place_of(name) for name in code_of(claim)],
