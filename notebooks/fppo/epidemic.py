@@ -71,14 +71,14 @@ shown = {
 # and keeps more people healthy than A-PPO: does it?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-people.scatter(
+rules = ("nobody", "uniform", "max-degree", "max-exposed", "static-reward")
+people.only(*learned, *rules).scatter(
     "as_coded",
-    beside=("nobody", "uniform", "max-degree", "max-exposed", "static-reward"),
+    beside=rules,
     caption="Share of healthy people against the long-term gap of the paper's figure, both on the "
-    "last day. The best "
-    "corner is the upper left. PPO seeks the health of people alone, A-PPO a fair share of the "
-    "vaccines as well, F-PPO communities in a similar state besides. Policies that are not trained "
-    f"carry their names. Runs of each: {stored_runs(people, *learned)}.",
+    "last day. The best corner is the upper left. PPO seeks the health of people alone, A-PPO a "
+    "fair share of the vaccines as well, F-PPO communities in a similar state besides. Policies "
+    f"that are not trained carry their names. Runs of each: {stored_runs(people, *learned)}.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
