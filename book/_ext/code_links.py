@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from api_pages import FOLDER, entries, modules
 
 BLOCK = re.compile(
-    r'(<div class="highlight-(?:ipython3?|python3?)\b[^>]*>\s*<div class="highlight"><pre>)'
+    r'(<div class="(?:[\w-]+ )*highlight-(?:ipython3?|python3?)\b[^>]*>\s*<div class="highlight"><pre>)'
     r"(.*?)(</pre>)",
     re.DOTALL,
 )

@@ -159,6 +159,8 @@ def test_code_links_what_it_imports_also_in_later_blocks() -> None:
     assert "<p>bias</p>" in found
     assert f"{span('n', 'rates')}" in found
     assert link_code(later, "") == later
+    printed = first.replace("highlight-ipython3", "worked-example highlight-python")
+    assert 'longfair.metrics.bias"' in link_code(printed, "")
 
 
 def test_pages_of_the_book_link_their_code(book: Path) -> None:
