@@ -18,7 +18,8 @@ from sphinx.application import Sphinx
 from api_pages import FOLDER, entries, modules
 
 BLOCK = re.compile(
-    r'(<div class="(?:[\w-]+ )*highlight-(?:ipython3?|python3?)\b[^>]*>\s*<div class="highlight"><pre>)'
+    r'(<div class="(?:[\w-]+ )*highlight-(?:ipython3?|python3?)\b[^>]*>\s*'
+    r'<div class="highlight"><pre>)'
     r"(.*?)(</pre>)",
     re.DOTALL,
 )

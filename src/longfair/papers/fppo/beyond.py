@@ -9,13 +9,14 @@ All methods learn alike, with the cheap settings and the episodes of ELBERT's `b
 evaluated as F-PPO's case studies are. F-PPO is the published one, which regularises the
 1-Wasserstein distance of the text, and in attention, where the text leaves open between what, the
 code's gap. ELBERT-PO is the coded one, which is
-judged at the authors' settings elsewhere. Nobody is massaged at evaluation, as in the authors' own.
+judged at the authors' settings elsewhere. Nobody is massaged at evaluation, as in the authors' own,
+but in the arm `f-ppo-in-use`, which is F-PPO once more, massaged in use as the text has it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, ClassVar
 
 from longfair.agents.ppo.elbert_po import ElbertPO
 from longfair.agents.ppo.f_ppo import FPPOL
@@ -26,7 +27,7 @@ from longfair.papers.elbert import lending as elbert_lending
 from longfair.papers.fppo import attention, epidemic, lending
 from longfair.papers.fppo.methods import CaseStudy
 from longfair.papers.setting import Evaluating, Problem, References, World, Wrapper
-from longfair.runs.experiment import Experiment
+from longfair.runs.experiment import Arm, Experiment
 from longfair.settings import Count, OneOf
 
 VARIANT = "each_other"
@@ -39,6 +40,16 @@ class Judging(Evaluating):
     every: Count = 1_000_000
     measure: str = "longfair.papers.fppo.both_papers:both_papers"
     world: Annotated[str, OneOf("lending", "attention", "epidemic")] = "lending"
+
+    in_use: ClassVar[bool] = False
+    """Whether the policy acts with its strategy's interventions."""
+
+
+@dataclass(frozen=True)
+class JudgingInUse(Judging):
+    """The last policy alone, acting as it does in training."""
+
+    in_use: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -99,10 +110,21 @@ class Shared:
             experiment = problem.experiment(
                 f"fppo/beyond-{name}-{paper}", title, methods, self.references, SEEDS
             )
-            found.append(replace(experiment, authors=""))
+            arms = {key: (*own, _in_use(own)) for key, own in experiment.arms.items()}
+            found.append(replace(experiment, authors="", arms=arms))
         return found
 
 
+def _in_use(arms: tuple[Arm, ...]) -> Arm:
+    """Return F-PPO's arm once more, massaged in use."""
+    (arm,) = (arm for arm in arms if arm.method == "f-ppo")
+    judging = arm.config.evaluating
+    told = {one.name: getattr(judging, one.name) for one in fields(judging)}
+    config = replace(arm.config, evaluating=JudgingInUse(**told))
+    return replace(arm, method="f-ppo-in-use", config=config, description=IN_USE)
+
+
+IN_USE = "close distributions and massaged actions, as published, also in use"
 SEEDS = {"book": 10, "smoke": 2}
 PAPERS = {"fppo": "F-PPO", "elbert": "ELBERT"}
 TITLES = {"lending": "Bank loans", "attention": "Attention", "epidemic": "The epidemic"}

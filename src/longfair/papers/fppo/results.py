@@ -37,6 +37,9 @@ LEARNERS: Mapping[str, LineStyle] = {
 }
 """Styles of the methods that learn."""
 
+IN_USE = {"f-ppo-in-use": LineStyle("F-PPO, massaged in use", LEARNERS["f-ppo"].colour, "D", ":")}
+"""The style of F-PPO where it massages in use, beside F-PPO."""
+
 TRAINED = (*LEARNERS, "cpo")
 """Methods that learn, of which there are variants."""
 
@@ -46,6 +49,7 @@ EPISODE = "step of an evaluation episode"
 LENDING = Look(
     styles={
         **LEARNERS,
+        **IN_USE,
         "f-ppo-exact": LineStyle("F-PPO, exact distance", BLACK, "X", "-."),
         "f-ppo-no-ties": LineStyle("F-PPO, no flipped ties", BLACK, "P", "-."),
         "f-ppo-standardised": LineStyle("F-PPO, standardised before", BLACK, "v", "-."),
@@ -76,6 +80,7 @@ LENDING = Look(
 ATTENTION = Look(
     styles={
         **LEARNERS,
+        **IN_USE,
         "cpo": METHODS["cpo"],
         "equal": LineStyle("every site", GREY, "x", ":"),
         "gaussian": LineStyle("at random", GREY, "+", ":"),
@@ -104,6 +109,7 @@ ATTENTION = Look(
 EPIDEMIC = Look(
     styles={
         **LEARNERS,
+        **IN_USE,
         "nobody": LineStyle("nobody", GREY, "x", ":"),
         "uniform": LineStyle("at random", GREY, "+", ":"),
         "max-degree": LineStyle("Max, most neighbours", BLACK, "v", ":"),
@@ -563,7 +569,11 @@ def each_other(page: Page, world: str) -> pd.DataFrame | Words:
 
 
 _DRAWN = {"bias": "bias", "late_distance": "distance"}
-_AGAINST_PPO = {"elbert-po": METHODS["elbert-po"].label, "f-ppo": LEARNERS["f-ppo"].label}
+_AGAINST_PPO = {
+    "elbert-po": METHODS["elbert-po"].label,
+    "f-ppo": LEARNERS["f-ppo"].label,
+    **{method: style.label for method, style in IN_USE.items()},
+}
 
 
 def each_less_ppo(page: Page) -> Figure | None:
