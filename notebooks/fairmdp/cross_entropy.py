@@ -311,7 +311,8 @@ runs.show(
 # %% [markdown]
 # ### Beside the printed numbers
 #
-# As coded, the rewards and the gaps under parity agree with what is printed. The gaps under equal
+# As coded, the rewards and the gaps under parity agree with what is printed, but for that of the
+# search without a constraint, which is left open. The gaps under equal
 # opportunity depend on the search: the ranges of the optimistic baseline and of Algorithm 2
 # overlap, so the printed order of the two, which the paper itself calls fairly close, is no stable
 # finding.

@@ -238,7 +238,6 @@ Words(
 #
 # The rewards under the paper's first figure lie between 10.00 and 10.43. They seem to say that
 # fairness hardly matters. But the authors' code adds a constant of 2 to the reward of every step.
-# The paper's search weighs policies by their reward, which has to be positive for that.
 
 # %% tags=["nbval-check-output", "remove-input"]
 Words(
@@ -253,7 +252,8 @@ printed.assign(**shares).round(4)
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small
 # difference that demographic parity makes to the printed reward is a considerable part of the
-# profit. The figure's gaps under parity come out as coded, not all of them as published.
+# profit. The figure's gaps under parity come out as coded but for one that is left open, and not
+# all of them as published.
 #
 # ### Policies without training
 #

@@ -465,8 +465,8 @@ folded(beyond.loop_table(), "Minibatches, episodes side by side and episodes of 
 # %% [markdown]
 # ## What it means
 #
-# Most of what is gained comes from how the memory is shown to the network, and from replay and step
-# sizes. With these, no gain from imagining was seen, neither at the end nor on the way there.
+# Most of what is gained comes from how the memory is shown to the network, and in lending from step
+# sizes, too. With these, no gain from imagining was seen, neither at the end nor on the way there.
 # Trainings that are planned for fewer episodes were not tried.
 #
 # What each fix seems to add depends on the order of the rungs: one that comes late finds little

@@ -55,8 +55,8 @@ compared = {
 # ## In two minutes
 #
 # Does **FairQCM**, which also learns from imagined memories, share doughnuts more fairly and sooner
-# than Q-networks with as much memory (**Full**) or a recurrent one (**RNN**), and nearly as well as
-# the **Oracle**, as {cite:t}`alamdari2024fairqcm` (Section 6.1, Figure 2) report?
+# than Q-networks with as much memory (**Full**) or a recurrent one (**RNN**), as
+# {cite:t}`alamdari2024fairqcm` (Section 6.1, Figure 2) report?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves(
@@ -86,7 +86,7 @@ runs.say(
 )
 
 # %% [markdown]
-# **Why?** Over a hundred doughnuts luck evens out, and what costs points is mostly lasting favour,
+# **Why?** Over a hundred doughnuts luck evens out, and what costs points is mostly uneven counts,
 # with waste the smaller part, so this problem hardly rewards memory.
 #
 # **What would change our mind?** A learner with the authors' settings that ends above the policy
@@ -239,7 +239,8 @@ source_of(
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
     deep.learning_table("doughnuts", deep.LEARNED, "as_coded").rename(columns=names),
-    "All settings of learning, those of Table 1; what the table leaves out is as in the code",
+    "All settings of learning, the defaults of the authors' code (the numbers of the paper's Table "
+    "1 could not be read)",
 )
 
 # %% [markdown]
@@ -356,8 +357,7 @@ folded(runs.table(quantities | speeds), "The same of all arms and of policies wi
 # %% [markdown]
 # What separates a method from the Oracle in the last hundred episodes has two parts. Steps whose
 # doughnut was wasted pay nothing. And the welfare of the counts is lower, because some people had
-# more than others, or because fewer doughnuts were taken. The second part is the larger one:
-# somebody is favoured for long.
+# more than others, or because fewer doughnuts were taken. The second part is the larger one.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost = deep.loss_table(runs, "paid nothing for waste", "welfare of the counts")

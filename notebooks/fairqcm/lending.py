@@ -231,7 +231,8 @@ folded(
     deep.learning_table("lending", ("full", "min", "rnn", "fairqcm"), "as_coded").rename(
         columns=names
     ),
-    "All settings of learning, those of Table 2; what the table leaves out is as in the code",
+    "All settings of learning, the defaults of the authors' code (the numbers of the paper's Table "
+    "2 could not be read)",
 )
 
 # %% [markdown]
