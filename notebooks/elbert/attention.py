@@ -621,11 +621,10 @@ folded(
 # after the first million steps, are among the ablations, and about as many of them have lost a site
 # as of ours. The poster shows nothing of the kind. That alone is no contradiction: it shows three
 # runs, and with such a share three in a row that keep all sites are no rarity. But its curve is
-# above all of ours from the start, although that of G-PPO agrees, so something at the beginning of
-# the training differs that [we have not found](ablations.ipynb). What most likely loses the sites
-# is there, too: a habit of the code, to standardise every advantage on its own before they are
-# combined.
-# :::
+# above all of ours over the first half million steps, although that of G-PPO agrees, so something
+# at the beginning of the training differs that [we have not found](ablations.ipynb). What most
+# likely loses the sites is there, too: a habit of the code, to standardise every advantage on its
+# own before they are combined. :::
 
 # %% [markdown]
 # ### Our settings beside the authors'
@@ -670,7 +669,8 @@ authors.say(
 #
 # So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
 # nearly lost, and won back. And among [the runs that were stopped](ablations.ipynb) after a million
-# of the same steps some had lost a site. Whoever makes a few runs can see no loss.
+# of the same steps some had lost a site. So had our first run of all five million, within the
+# first; it was replaced when training was compiled. Whoever makes a few runs can see no loss.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
 # Early in the training a site can be won back, as the dips show. Whether the stopped runs that had

@@ -267,8 +267,8 @@ lasting.show(
 # One method serves several notions, and which of them is cheap depends on the world. Protecting a
 # demand is another goal than equal rates. What would change our mind:
 #
-# - **A problem where the notions collide harder.** In lending all of them can be had by lending to
-#   nearly everybody. Where acceptance is scarce they exclude each other.
+# - **A problem where the notions collide harder.** In lending all but accuracy parity can be had by
+#   lending to nearly everybody. Where acceptance is scarce they exclude each other.
 # - **Weights of their own.** All notions share the weight of the main experiment. It was chosen by
 #   the authors for equal opportunity.
 # - **Observed rates of their own.** Policies that see the running rates of the notion they are

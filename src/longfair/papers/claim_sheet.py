@@ -270,13 +270,24 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
         "numbers": found,
         "beside": beside(found),
         "runs": _rows(runs),
-        "methods": {
-            one.run.arm.method: one.run.arm.description for one in runs if one.run.arm.description
-        },
+        "methods": _methods(one.run.arm for one in runs),
         "data": list(dict.fromkeys(f"{claim.experiment}/{one.run.profile}" for one in runs)),
         "made": [min(days), max(days)] if days else [],
         "code": [place_of(name) for name in code_of(claim)],
         "commands": commands_of(claim),
+    }
+
+
+def _methods(arms: Iterable[Arm]) -> dict[str, str]:
+    """Say what methods are, each once, or in every variant where its variants differ."""
+    told: dict[str, dict[str, str]] = {}
+    for arm in arms:
+        told.setdefault(arm.method, {}).setdefault(arm.description, arm.variant)
+    return {
+        method if len(own) == 1 else f"{method} {variant.replace('_', ' ')}": description
+        for method, own in told.items()
+        for description, variant in own.items()
+        if description
     }
 
 
