@@ -45,6 +45,7 @@ from longfair.papers.fppo.results import (
     judged,
     lending_only,
     massaging_in_training,
+    middle_run,
     most_of_the_trained,
     rollouts_above,
     stored_runs,
@@ -85,8 +86,8 @@ loans.only("ppo", "a-ppo", "f-ppo-l", "f-ppo", *untrained).scatter(
     beside=untrained,
     caption="Cash of the bank against the long-term gap of the paper's figure, both at the end of "
     "10,000 applicants. The best corner is the upper left. Small marks are single runs, large ones "
-    f"their means with 95 % intervals, F-PPO's its median: {lost} of its {ran} runs hardly lend "
-    "and lie under it. Grey bands are cuts of the axis. PPO seeks profit alone, A-PPO a small "
+    f"their medians, with intervals but for F-PPO: {lost} of its {ran} runs hardly lend and lie "
+    "under it. Grey bands are cuts of the axis. PPO seeks profit alone, A-PPO a small "
     "short-term gap as well. Policies that need no training carry their names.",
 )
 
@@ -111,8 +112,8 @@ loans.say(
     "One threshold for everybody (score 2) ends with cash of "
     f"{loans.mean('end_cash', *one_for_all):,.0f} and the figure's long-term gap at "
     f"{loans.mean('end_long_term_gap', *one_for_all):.3f}; PPO, for profit alone, with "
-    f"{loans.mean('end_cash', 'ppo', 'as_coded'):,.0f} and "
-    f"{loans.mean('end_long_term_gap', 'ppo', 'as_coded'):.3f} (means).",
+    f"{middle_run(loans, 'end_cash', 'ppo', 'as_coded', 0)} and "
+    f"{middle_run(loans, 'end_long_term_gap', 'ppo', 'as_coded')} (medians).",
 )
 
 # %% [markdown]
@@ -214,9 +215,9 @@ loans.live_curves(
 #
 # The stored runs have the settings of the authors' code and their 700,000 steps, and as published
 # those of Section VI-A where it names them. The figures below are the paper's Figure 1: the last
-# policy, played for 10,000 applicants in a hundred episodes per run. Lines are means with intervals
-# over the runs; that of F-PPO, of which some runs lend and some do not, is at each step the median
-# of its runs, and has none. Thin lines are single runs.
+# policy, played for 10,000 applicants in a hundred episodes per run. Lines are at each step the
+# median of the runs, with an interval from the second lowest run to the second highest of ten;
+# F-PPO, of which some runs lend and some do not, has none. Thin lines are single runs.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost_exact, ran_exact = hardly_lending(loans, "f-ppo", "as_published")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from toy_experiment import provenance_of, toy_experiment, toy_table
@@ -141,6 +142,35 @@ def test_cost_adds_up() -> None:
     assert list(table["core minutes in all"]) == [60.0, 0.6, 0.1]
     hours = tidy.cost(provenance, methods, "hours")
     assert list(hours["core hours in all"]) == [1.0, 0.01, 0.0]
+
+
+def test_the_interval_of_a_median_goes_from_run_to_run() -> None:
+    ten = pd.Series(np.arange(10.0)[::-1])
+    assert tidy.between_runs(ten) == (1.0, 8.0)
+    assert tidy.between_runs(ten[:6]) == (4.0, 9.0)
+    assert tidy.between_runs(ten[:5]) == (7.0, 7.0)
+    rng = np.random.default_rng(0)
+    held = [
+        low <= 0.0 <= high
+        for low, high in (
+            tidy.between_runs(pd.Series(rng.standard_cauchy(10))) for _ in range(2000)
+        )
+    ]
+    assert np.mean(held) == pytest.approx(0.979, abs=0.01)
+
+
+def test_medians_have_intervals_where_runs_are_of_one_kind() -> None:
+    rows = pd.DataFrame(
+        {
+            "method": ["elbert-po", "g-ppo"] * 10,
+            "variant": "as_coded",
+            "seed": np.repeat(range(10), 2),
+            "value": np.arange(20.0),
+        }
+    )
+    two, one = tidy.middles(rows, tidy.ARM, True, ranked=("g-ppo",)).to_dict("records")
+    assert (two["value"], two["low"], two["high"]) == (8.0, 8.0, 8.0)
+    assert (one["value"], one["low"], one["high"]) == (9.0, 3.0, 17.0)
 
 
 # Selecting --------------------------------------------------------------------------------------

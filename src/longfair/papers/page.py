@@ -85,6 +85,8 @@ class Look:
         Whether figures show the median of the runs in place of a mean with its interval, or of
         which methods. For runs that end in two places, between which no run ends. It is the value
         of a run: of an even number, the lower one in the middle.
+    ranked
+        Methods whose median has an interval, because their runs are of one kind.
     """
 
     styles: Mapping[str, LineStyle] = field(default_factory=dict)
@@ -97,6 +99,7 @@ class Look:
     logarithmic_beyond: Mapping[str, float] = field(default_factory=dict)
     every: Mapping[str, int] = field(default_factory=dict)
     median: bool | Collection[str] = False
+    ranked: Collection[str] = ()
 
     @property
     def all_styles(self) -> dict[str, LineStyle]:
@@ -378,7 +381,7 @@ class Runs:
         if runs.empty:
             return None
         return learning_curves(
-            tidy.middles(runs, [*tidy.ARM, "step"], self.look.median),
+            tidy.middles(runs, [*tidy.ARM, "step"], self.look.median, self.look.ranked),
             quantity=self.look.axes[metric],
             band=self._interval_in_words(runs),
             runs=runs if thin_lines else None,
@@ -391,11 +394,13 @@ class Runs:
 
     def _interval_in_words(self, rows: pd.DataFrame) -> str:
         """Say what bands and crosses are, and which methods have the median in their place."""
-        median = self.look.median
-        if isinstance(median, bool):
+        median, ranked = self.look.median, rows["method"].isin(list(self.look.ranked))
+        if isinstance(median, bool) and not ranked.any():
             return tidy.interval_in_words(rows, median)
-        apart = rows["method"].isin(list(median))
-        told = [] if apart.all() else [tidy.interval_in_words(rows[~apart])]
+        apart = rows["method"].isin(list(median)) if not isinstance(median, bool) else ~ranked
+        told = [] if (apart | ranked).all() else [tidy.interval_in_words(rows[~apart & ~ranked])]
+        if ranked.any():
+            told.append(f"median and 95 % interval by ranks, {tidy.seeds_in_words(rows[ranked])}")
         if apart.any():
             names = ", ".join(self.look.names[method] for method in rows["method"][apart].unique())
             told.append(f"{names}: median, no interval")
@@ -454,7 +459,7 @@ class Runs:
         seeds = tidy.reward_and_bias(chosen, up, right)
         rows = seeds.melt([*tidy.ARM, "seed"], var_name="metric")
         return trade_off(
-            tidy.middles(rows, [*tidy.ARM, "metric"], self.look.median),
+            tidy.middles(rows, [*tidy.ARM, "metric"], self.look.median, self.look.ranked),
             interval=self._interval_in_words(chosen),
             seeds=seeds,
             references=None if references.empty else references,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment, plan
@@ -344,7 +345,12 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*by, "value", "low", "high", "seeds"])
 
 
-def middles(rows: pd.DataFrame, by: Sequence[str], median: bool | Collection[str]) -> pd.DataFrame:
+def middles(
+    rows: pd.DataFrame,
+    by: Sequence[str],
+    median: bool | Collection[str],
+    ranked: Collection[str] = (),
+) -> pd.DataFrame:
     """Return means over seeds, as `over_seeds`, or medians; of few seeds without intervals.
 
     Parameters
@@ -355,10 +361,19 @@ def middles(rows: pd.DataFrame, by: Sequence[str], median: bool | Collection[str
         Columns that tell apart what is summed up.
     median
         Whether it is the median, or of which methods it is.
+    ranked
+        Methods whose medians have an interval; see `between_runs`.
     """
-    if not isinstance(median, bool):
-        own = rows.groupby("method", sort=False, observed=True)
-        return pd.concat([middles(part, by, name in median) for name, part in own])
+    if ranked or not isinstance(median, bool):
+        parts = []
+        for name, own in rows.groupby("method", sort=False, observed=True):
+            of_it = median if isinstance(median, bool) else name in median
+            found = middles(own, by, of_it)
+            if of_it and name in ranked:
+                ends = own.groupby(list(by), sort=False, observed=True)["value"].agg(between_runs)
+                found[["low", "high"]] = ends.to_list()
+            parts.append(found)
+        return pd.concat(parts)
     if not median:
         found = over_seeds(rows, by)
         few = found["seeds"] < FEWEST
@@ -368,6 +383,30 @@ def middles(rows: pd.DataFrame, by: Sequence[str], median: bool | Collection[str
     groups = rows.groupby(list(by), sort=False, observed=True)["value"]
     middle = groups.quantile(0.5, interpolation="lower").reset_index()
     return middle.assign(low=middle["value"], high=middle["value"])
+
+
+def between_runs(values: pd.Series[float]) -> tuple[float, float]:
+    """Return an interval of the median, from one run to another.
+
+    That the median is beyond the k-th lowest of n runs, or the k-th highest, has a chance that does
+    not depend on how runs are distributed. The largest k is taken with at most 5 % for both sides:
+    the second of ten runs, which is 2.1 %. Fewer than six runs have no interval.
+
+    Parameters
+    ----------
+    values
+        One per run.
+
+    Returns
+    -------
+    tuple of float
+        Both ends; the lower middle of the runs twice if there is no interval.
+    """
+    runs = np.sort(values.to_numpy())
+    beyond = 2 * binom.cdf(np.arange(len(runs) // 2), len(runs), 0.5)
+    depth = int((beyond <= 0.05).sum())
+    ends = (runs[depth - 1], runs[-depth]) if depth else (runs[(len(runs) - 1) // 2],) * 2
+    return float(ends[0]), float(ends[1])
 
 
 def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:

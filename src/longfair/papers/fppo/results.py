@@ -73,9 +73,11 @@ LENDING = Look(
     },
     across=("end_cash", "end_long_term_gap"),
     beside=(),
-    median=("f-ppo", "f-ppo-exact", "f-ppo-no-ties", "f-ppo-standardised"),
+    median=True,
+    ranked=("ppo", "a-ppo", "f-ppo-l", "f-ppo-s", "equal-opportunity"),
 )
-"""How runs in bank loans appear. Of F-PPO some end lending and some do not: a mean is no run."""
+"""How runs in bank loans appear. Some of F-PPO end lending and some do not: a mean is no run, and an
+interval would reach where none ends. Of the others a run or two is far from the rest."""
 
 ATTENTION = Look(
     styles={
