@@ -76,8 +76,8 @@ LENDING = Look(
     median=True,
     ranked=("ppo", "a-ppo", "f-ppo-l", "f-ppo-s", "equal-opportunity"),
 )
-"""How runs in bank loans appear. Some of F-PPO end lending and some do not: a mean is no run, and an
-interval would reach where none ends. Of the others a run or two is far from the rest."""
+"""How runs in bank loans appear. Some of F-PPO end lending and some do not: a mean is no run, and
+an interval would reach where none ends. Of the others a run or two is far from the rest."""
 
 ATTENTION = Look(
     styles={
