@@ -255,6 +255,8 @@ def test_a_line_without_probes_proves_nothing(probes: Any) -> None:
     proof = ledger.Proof("abc", "2026-01-31", "x", 1, "", [["old", "new"]])
     assert not proof.is_baseless
     assert ledger.proven([proof], "old") == {"old", "new"}
+    other = replace(proof, same=[("old", "newer")])
+    assert ledger.proven([proof, other], "new") == {"old", "new", "newer"}
     baseless = replace(proof, probes=probes)
     assert baseless.is_baseless
     assert ledger.proven([baseless], "old") == {"old"}

@@ -104,13 +104,18 @@ def add(root: Path, proof: Proof) -> None:
 
 
 def proven(proofs: Iterable[Proof], older: str) -> set[str]:
-    """Return the digests that a digest leads to, itself included; baseless lines do not count."""
+    """Return the digests of the same numbers as a digest's, itself included.
+
+    That two codes give the same numbers holds in both directions, so two that were each proven
+    against a third are the same, too. Baseless lines do not count.
+    """
     steps: dict[str, set[str]] = defaultdict(set)
     for proof in proofs:
         if proof.is_baseless:
             continue
         for before, after in proof.same:
             steps[before].add(after)
+            steps[after].add(before)
     found: set[str] = set()
     waiting = [older]
     while waiting:
