@@ -204,12 +204,11 @@ forms["alpha-attention-harder"].curves(
 )
 
 # %% [markdown]
-# In this environment tables show, column by column, the run in the middle, of two the lower, the
-# lowest and the highest. With the two
-# largest weights some runs lose a site, and the reward of such a run is many times as negative. A
-# site counts as lost if it has more than thirty incidents per step in the end, which is more than
-# any site has at the start ([why](attention.ipynb)). The next table keeps the two kinds apart, with
-# exact 95 % intervals of the share.
+# In this environment tables show, column by column, the run in the middle (of two the lower one),
+# the lowest and the highest. With the two largest weights some runs lose a site, and their reward
+# is many times as negative. A site counts as lost if it has more than thirty incidents per step in
+# the end, more than any site has at the start ([why](attention.ipynb)). The next table keeps the
+# two kinds apart, with exact 95 % intervals of the share.
 
 # %% tags=["nbval-check-output", "hide-input"]
 worlds.lost_table(forms["alpha-attention-harder"])
@@ -578,9 +577,8 @@ worlds.lost_table(authors_steps)
 # Combined before they are standardised, the advantages lead no run of ten astray: all end near the
 # best of those as coded, in reward and in bias. The two shares alone could differ by chance, as
 # their intervals show. That every run as coded first gets worse, and none of the others does, could
-# hardly. So we suspect the standardising of every signal, a habit of the code
-# that the paper does not mention. The trap of the objective is still there. These runs do not come
-# near it.
+# hardly. So we suspect the standardising of every signal, a habit of the code that the paper does
+# not mention. The trap of the objective is still there.
 #
 # ### Where our curves and the poster's part
 #

@@ -311,11 +311,10 @@ runs.show(
 # %% [markdown]
 # ### Beside the printed numbers
 #
-# As coded, the rewards and the gaps under parity agree with what is printed, but for that of the
-# search without a constraint, which is left open. The gaps under equal
-# opportunity depend on the search: the ranges of the optimistic baseline and of Algorithm 2
-# overlap, so the printed order of the two, which the paper itself calls fairly close, is no stable
-# finding.
+# As coded, the rewards and the gaps under parity agree with print, but for the gap without a
+# constraint, which is left open. The gaps under equal opportunity depend on the search: the ranges
+# of the optimistic baseline and of Algorithm 2 overlap, so the printed order, which the paper
+# calls fairly close, is unstable.
 
 # %% tags=["nbval-check-output", "hide-input"]
 searches.beside_the_paper(runs)

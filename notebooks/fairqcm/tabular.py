@@ -454,8 +454,8 @@ arms_as_methods(
 )
 
 # %% [markdown]
-# Part of the lead over the whole run is the number of updates, and the rest is not. In the first
-# 100,000 steps more updates make Full worse.
+# Part of the lead over the whole run is the number of updates. In the first 100,000 steps more
+# updates make Full worse.
 
 # %% [markdown]
 # ## Does it converge?

@@ -215,9 +215,9 @@ loans.live_curves(
 #
 # The stored runs have the settings of the authors' code and their 700,000 steps, and as published
 # those of Section VI-A where it names them. The figures below are the paper's Figure 1: the last
-# policy, played for 10,000 applicants in a hundred episodes per run. Lines are at each step the
-# median of the runs, with an interval from the second lowest run to the second highest of ten;
-# F-PPO, of which some runs lend and some do not, has none. Thin lines are single runs.
+# policy, played for 10,000 applicants in a hundred episodes per run. Lines are medians,
+# with intervals from the second lowest of ten runs to the second highest; F-PPO's runs are of two
+# kinds and have none.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost_exact, ran_exact = hardly_lending(loans, "f-ppo", "as_published")
@@ -337,9 +337,8 @@ logged.say(*why_in_words(logged))
 
 # %% [markdown]
 # A share of the spread is a covariance with the sum over the sum's variance, so a term that goes
-# against the others has a negative one. How many of the authors' own runs would fall is not known;
-# they show one, which did not. F-PPO-L has the same regulariser and no massaging, F-PPO-S the same
-# massaging and no regulariser:
+# against the others has a negative one. F-PPO-L has the same regulariser and no massaging, F-PPO-S
+# the same massaging and no regulariser:
 
 # %% tags=["nbval-check-output", "remove-input"]
 loans.say(
@@ -353,9 +352,7 @@ loans.say(
 )
 
 # %% [markdown]
-# So in these runs it took both; why, we do not know. Whether more than chance is in it cannot be
-# told yet, by a margin of one run in twenty (`fppo-both-stop-lending`). Among the runs that do
-# lend, F-PPO looks like this:
+# Whether it takes both cannot be told yet (`fppo-both-stop-lending`). Among the runs that do lend:
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
@@ -498,7 +495,6 @@ loans.aside(
 # - *Figure 1a* averages the true positive rates over episodes before it takes their gap, which
 #   hides gaps that differ in sign from episode to episode. It has ten episodes of one run; here are
 #   a hundred of each.
-# - Agents are trained on episodes of 2,000 applicants and evaluated on 10,000.
 
 # %% [markdown]
 # ## What it means

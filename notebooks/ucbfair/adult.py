@@ -113,9 +113,8 @@ adult.say(
 )
 
 # %% [markdown]
-# **Why is it easy?** Because of the fitness table, which is ours, together with these scores.
-#
-# **What would change our mind?** The authors' fitness table and treatment of the data.
+# **What would change our mind?** The authors' fitness table, which makes it easy or hard, and their
+# treatment of the data.
 #
 # *You need* [who is qualified tomorrow](population.ipynb). *Time:* 12 minutes to read, a minute on
 # one core.

@@ -101,9 +101,8 @@ gaussian.say(
 )
 
 # %% [markdown]
-# **Why?** The theorem's bonus, which raises what is little known, puts every value at its ceiling
-# for longer than training lasts, and its ridge, a penalty on weights, shrinks values; with our
-# numbers it learns to be strict, but draws thresholds from cells of a grid, and a constant so drawn
+# **Why?** The theorem's bonus for what is little known keeps values at their ceiling, and its ridge
+# shrinks them; our numbers learn strictness, but draw from cells of a grid, and a constant so drawn
 # loses about as much ({ref}`exercise-lucbfair-draws`).
 #
 # **What would change our mind?** The authors' own numbers, which are not public.
