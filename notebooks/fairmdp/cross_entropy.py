@@ -311,7 +311,7 @@ runs.show(
 # %% [markdown]
 # ### Beside the printed numbers
 #
-# As coded, the rewards and the gaps under parity agree with print, but for the gap without a
+# As coded, rewards and gaps under parity agree with print, but for the gap without a
 # constraint, which is left open. The gaps under equal opportunity depend on the search: the ranges
 # of the optimistic baseline and of Algorithm 2 overlap, so the printed order, which the paper
 # calls fairly close, is unstable.
