@@ -167,7 +167,7 @@ def _detail(row: Mapping[str, Any]) -> str:
     which = ", ".join(filter(None, (plain(row["variant"]), by_measure(row["measure"]))))
     sure = "; ".join(certainty(row))
     how_sure = f" How sure: {escaped(sure)}." if sure else ""
-    return f"*{which}.* {escaped(row['detail'])}{how_sure}"
+    return f"*{which}.* {escaped(row['detail'].rstrip('.'))}.{how_sure}"
 
 
 def escaped(text: str) -> str:
