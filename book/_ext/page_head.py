@@ -82,8 +82,6 @@ def add_tags(
     base = app.config.html_baseurl.rstrip("/")
     picture = f"{base}/{PICTURE}" if base else context["pathto"](PICTURE, resource=True)
     title = nodes.Text(context.get("title", "")).astext()
-    if html.unescape(title) == app.config.html_title:
-        context["docstitle"] = ""  # or a reader's tab has the title twice
     of_claim = page.startswith(f"{FOLDER}/")
     about = description(document, quoted=of_claim) if document is not None else ""
     context["metatags"] = context.get("metatags", "") + tags(

@@ -431,7 +431,8 @@ def test_learned_features_are_judged_by_the_rule_of_the_others(name: str) -> Non
     base = name.removesuffix("-learned")
     other = base if base in rules else f"{base}-l-ucbfair"
     assert "l-ucbfair-learned" in rules[name]
-    assert rules[name].replace("l-ucbfair-learned", "l-ucbfair") == rules[other]
+    bounded = " at_best: inconclusive"  # of a sentence of the paper; an answer may be yes
+    assert rules[name].replace("l-ucbfair-learned", "l-ucbfair") == rules[other].replace(bounded, "")
 
 
 # Portraits of learners ---------------------------------------------------------------------------
