@@ -16,6 +16,7 @@ of their earlier code and of no Adult scores. There everything that learns plays
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
@@ -69,15 +70,6 @@ def _arms(profile: str) -> tuple[Arm, ...]:
     )
 
 
-ADULT_WORLDS = Experiment(
-    id="ucbfair/adult-worlds",
-    title="Adult scores, with other groups, regressions and bins",
-    arms={profile: _arms(profile) for profile in PROFILES},
-    seeds=SEEDS,
-    horizon={"book": 200_000, "smoke": PROFILES["smoke"].ucb.episodes * SHORT},
-    authors="",
-)
-
 CITED = Problem("adult_cited", "dp", 31 / 32)
 """Its constant threshold is the strictest there is, which loses least of 14 that were tried."""
 
@@ -88,13 +80,22 @@ def _cited(profile: str) -> tuple[Arm, ...]:
     return (*learned, *trained, *references(CITED, profile))
 
 
-ADULT_CITED = Experiment(
-    id="ucbfair/adult-cited",
-    title="Adult scores under the one fitness table that is public",
-    arms={profile: _cited(profile) for profile in PROFILES},
-    seeds=SEEDS,
-    horizon={"book": 200_000, "smoke": PROFILES["smoke"].ucb.episodes * SHORT},
-    authors="",
+def _experiment(name: str, title: str, arms: Callable[[str], tuple[Arm, ...]]) -> Experiment:
+    return Experiment(
+        id=f"ucbfair/{name}",
+        title=title,
+        arms={profile: arms(profile) for profile in PROFILES},
+        seeds=SEEDS,
+        horizon={"book": 200_000, "smoke": PROFILES["smoke"].ucb.episodes * SHORT},
+        authors="",
+    )
+
+
+ADULT_WORLDS = _experiment(
+    "adult-worlds", "Adult scores, with other groups, regressions and bins", _arms
+)
+ADULT_CITED = _experiment(
+    "adult-cited", "Adult scores under the one fitness table that is public", _cited
 )
 
 EXPERIMENTS = (ADULT_WORLDS, ADULT_CITED)

@@ -107,7 +107,7 @@ class Problem:
     preset: str
     notion: Annotated[str, OneOf(*FULL_NAMES)]
     constant: float
-    """A constant threshold, on the scale of the feature, that was chosen before any run."""
+    """A constant threshold, on the scale of the feature, chosen by us with the population known."""
     changes: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
