@@ -129,9 +129,9 @@ def findings() -> str:
     points = overview.points()
     ahead, with_rules = overview.rules_ahead(points)
     message = (
-        f"In {ahead} of {with_rules} worlds a fixed rule, chosen by hand or by a search, has more "
-        "reward and less unfairness than everything the paper trains by its own methods, by the "
-        "medians of the runs."
+        f"In {ahead} of the {with_rules} worlds where fixed rules were tried, one of them, chosen "
+        "by hand or by a search, has more reward and less unfairness than everything the paper "
+        "trains by its own methods, by the medians of the runs."
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "

@@ -422,7 +422,7 @@ cited.say(
     f"constant one of those tried, {cited.mean('loss', 'constant'):.3f}, thresholds at random "
     f"{cited.number('loss', 'random', 'reference')}.",
     f"L-UCBFair ends at {cited.spread('loss', *l_ucbfair)} with our numbers and at "
-    f"{cited.spread('loss', 'l-ucbfair', 'as_published')} with the theorem's, R-TD3 at "
+    f"{cited.spread('loss', 'l-ucbfair', 'as_published')} with the theorem's. R-TD3 ends at "
     f"{cited.spread('loss', *r_td3)}. The rate of the group that has fewer is "
     f"{cited.spread('lower_late_rate', *l_ucbfair, 2)} over the last fifth of an episode of "
     "L-UCBFair.",
