@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.metadata
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -832,3 +835,19 @@ def test_doctor_makes_no_store(command: Command, tmp_path: Path) -> None:
     assert code == 2
     assert "does not exist" in one_line(err)
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_nothing_is_lost_without_a_buffer_when_a_signal_comes(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "longfair", "claims", "--json", "--store", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        full, waiting = fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ), bytearray(4)
+        while int.from_bytes(waiting, sys.byteorder) < full:
+            assert process.poll() is None, "all that it printed fits into a pipe"
+            time.sleep(0.05)
+            fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+        rows = json.loads(process.stdout.read())
+    assert process.returncode == 0
+    assert len(rows) > 100

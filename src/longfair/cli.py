@@ -104,9 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Always. Code 0: done. 1: something failed. 2: bad input. 128 and the number of a signal:
         stopped by it.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = _printing_all(sys.stdout), _printing_all(sys.stderr)
     given = None if arguments is None else list(arguments)
     try:
         if sys.stdout is None:  # the shell has closed it
@@ -125,6 +123,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         code = _explained(error)
     raise SystemExit(code)
+
+
+def _printing_all(stream: Any) -> Any:
+    """Print what a terminal has no signs for, and all that a pipe does not take at once.
+
+    Without a buffer, as `python -u` wants it, a stream drops what a write has left over when a
+    signal comes in between.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    if not isinstance(stream.buffer, io.RawIOBase):
+        return stream
+    return open(stream.fileno(), "w", 1, stream.encoding, stream.errors, closefd=False)
 
 
 _OF_THE_AGENTS = ("torch", "numba", "stable_baselines3")
