@@ -65,7 +65,7 @@ def turned(found: Row) -> Row:
 def written(found: Row) -> str:
     """Write a number with its interval."""
     low, high = found["interval"] or (0.0, 0.0)
-    ends = f" ({_number(low)} to {_number(high)})" if low < high else ""
+    ends = f" [{_number(low)}, {_number(high)}]" if low < high else ""
     return _number(found["estimate"]) + ends
 
 

@@ -91,6 +91,9 @@ def found(rows: Sequence[Row]) -> str:
         f"and {ours} questions that are asked here. Below, one counts once for each variant in "
         "which it is judged, and for each measure."
     )
+    words = [row["answer"] for row in headlines(rows) if row["asked"] == "paper"]
+    open_ones = words.count("inconclusive")
+    text += f" Of {len(words)} verdicts on the papers' claims {open_ones} are *inconclusive*."
     return f"{text} {answered(rows)}\n\n```{{raw}} html\n{counts(rows)}\n```\n"
 
 
@@ -135,8 +138,11 @@ def findings() -> str:
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "
-        "corner is the upper left. A point is the median of the runs of one method, a star a fixed "
-        "rule with its name beside it. Where an exact optimum is stored, nobody "
+        "corner is the upper left. A point is the median of the runs of one method, a star a "
+        "fixed rule with its name beside it. Runs in infections and attention have our settings, "
+        "those in infections fewer steps than the authors', too; the rule that is ahead there "
+        "wastes vaccines on purpose. In the bank loans of F-PPO its median run hardly lends. "
+        "Where an exact optimum is stored, nobody "
         "can be above it. For doughnuts the welfare is the fairness, and what stands across is the "
         "price of it. [Data behind this figure (CSV)](/book/_generated/worlds.csv)"
     )
@@ -148,7 +154,8 @@ def findings() -> str:
         f"[the verdict](claims/{found.claim}.md)"
         for found in overview.findings()
     ]
-    return "\n\n".join([shown, f"*{caption}*", "\n".join(sentences)]) + "\n"
+    brackets = "Brackets hold intervals at 95 %, from training run to training run."
+    return "\n\n".join([shown, f"*{caption}*", "\n".join(sentences), brackets]) + "\n"
 
 
 @cache

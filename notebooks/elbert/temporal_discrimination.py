@@ -480,7 +480,8 @@ pd.DataFrame(
 # $\mathbb E[\sum_t \nabla\log\pi(a_t \mid s_t)\, A_t]$ with its own advantage. The gradient of
 # $\eta - \alpha\, b^2$ is the sum of these gradients, each times its derivative above. Nothing but
 # the advantages differs between them. So one policy gradient does it, with the weighted sum of the
-# advantages: {eq}`eq-lending-advantage`, Proposition 3.2.
+# advantages: equation {eq}`eq-lending-advantage` of [the page on lending](lending.ipynb),
+# Proposition 3.2.
 #
 # ```{solution-end}
 # ```

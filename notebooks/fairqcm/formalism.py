@@ -513,7 +513,8 @@ show(
 # %% tags=["nbval-check-output", "remove-input"]
 finite, endless = "counts up to 2", "equal so far"
 Words(
-    f"Counting up to two takes at most {growth[finite][-1]} memories after any number of steps. "
+    "If the number of steps is known, counting up to two takes at most "
+    f"{growth[finite][-1]} memories after any of them. "
     f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
     "steps, and more with every step."
 )

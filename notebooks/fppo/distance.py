@@ -76,7 +76,7 @@ show(
 # %% tags=["nbval-check-output", "remove-input"]
 blind = checks.blind_training().computed
 lending.say(
-    "Training, as coded, cannot see the gap: in lending, where the groups start "
+    "Training, as coded, cannot see how far apart the groups begin: in lending, where they start "
     f"{blind['true_distance']:g} score apart, its distance is {blind['with_gap']:.2f}, and for two "
     f"groups without any difference {blind['without_gap']:.2f}.",
     "The figures use another distance, which sees that histograms differ, but not by how far "
@@ -319,10 +319,11 @@ show(
 #
 # Nor need close distributions bring equal benefit rates: in F-PPO's attention F-PPO, massaged in
 # use, has the smaller distance in nine of ten runs, and the larger bias
-# (`fppo-beyond-attention-in-use-wins`, `fppo-beyond-attention-in-use-bias`). In the epidemic it has
-# less bias, and with what ELBERT's agents see the smaller distance; whether one comes with the
-# other cannot be told in either. Without massaging in use F-PPO brings its own fairness nowhere
-# that could be told.
+# (`fppo-beyond-attention-in-use-wins`, `fppo-beyond-attention-in-use-bias`). Of the mean distance
+# that cannot be told, and with the authors' number of steps it is larger (`fppo-3b-best-text`). In
+# the epidemic it has less bias, and with what ELBERT's agents see the smaller distance; whether one
+# comes with the other cannot be told in either. Without massaging in use F-PPO brings its own
+# fairness nowhere that could be told.
 #
 # The tables have medians, lowest and highest runs, the rewards as well, and policies that learn
 # nothing. In F-PPO's attention some runs of F-PPO end far below all others; the lowest reward of

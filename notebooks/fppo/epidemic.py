@@ -442,8 +442,9 @@ people.aside(
 # there, because it counts people, but by it too vaccines at random are fairer than *Max*, with far
 # fewer people healthy. So a gap should only be read beside the share of the healthy. As coded,
 # F-PPO gives some health for some likeness, and a mixture of rules that are not trained has its
-# long-term gap at more health. A-PPO looks at the vaccines alone. It shares them more fairly than
-# F-PPO and keeps more people healthy; what F-PPO has before it is the smaller long-term gap.
+# long-term gap of the figure at more health; by the text's distance that cannot be told. A-PPO
+# looks at the vaccines alone. It shares them more fairly than F-PPO and keeps more people healthy;
+# what F-PPO has before it is the smaller long-term gap.
 #
 # **What would change our mind?** Ten runs of a trained method with more healthy people than
 # vaccines at random leave, and smaller gaps.

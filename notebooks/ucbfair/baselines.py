@@ -103,7 +103,7 @@ adult.say(
 #
 # ```{note}
 # Stand-ins: how the authors set their optimiser, how low thresholds go on Adult, the treatment of
-# the Adult data and the fitness tables are not public. We search in two ways, between 1/32 and
+# the Adult data and the fitness tables we could not read. We search in two ways, between 1/32 and
 # 31/32 of the score, with a table on Adult that was chosen so that Figure 1b *can* hold.
 # [The chapter](../../book/papers/ucbfair.md) has the full list.
 # ```
@@ -123,7 +123,7 @@ adult.say(
 source_of(Cost.of, ShortSighted._best_pair, ShortSighted._descended)
 
 # %% [markdown]
-# The paper finds the minimum by gradient descent and does not say how it is set. So we search in
+# The paper finds the minimum by gradient descent; how it is set we could not read. So we search in
 # two ways: the best of all pairs on a grid, and descent from the middle by 200 steps of Adam.
 
 # %% [markdown]
@@ -250,8 +250,8 @@ adult.say(
 # %% [markdown]
 # ### How low may a threshold go?
 #
-# On Adult our thresholds stay between 1/32 and 31/32 of the score. Nothing that is public says so.
-# Here are other bounds, the same at both ends:
+# On Adult our thresholds stay between 1/32 and 31/32 of the score. Nothing that we could read says
+# so. Here are other bounds, the same at both ends:
 
 # %% tags=["nbval-check-output", "remove-input"]
 bounds = {
@@ -306,7 +306,7 @@ box.say(
 #
 # The released script has another loss: wrongly accepted and wrongly refused people count alike. We
 # put that loss and the script's 15 steps into our population, because the script's own simulator is
-# not public:
+# not released:
 
 # %% tags=["nbval-check-output", "remove-input"]
 released.say(
@@ -358,8 +358,8 @@ script.say(
 # A fairness term that is added to the loss of the moment has to be read together with that loss.
 # Where the loss asks for acceptance, accepting everybody is both best and fair, and ruins the
 # population. On real scores the groups drift apart by both searches if thresholds go down to 1/32.
-# Whether they do, and whether parity is violated more and more, changes with that bound and with
-# the weight $\omega$.
+# By the grid this changes with that bound and with the weight $\omega$; by descent only how far
+# apart they end does. Whether parity is violated more and more changes with both.
 #
 # **What would change our mind?** The authors' bounds and settings, or a fitness table with a reason
 # behind it.

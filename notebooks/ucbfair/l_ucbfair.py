@@ -76,7 +76,7 @@ arms = {
 # ## In two minutes
 #
 # L-UCBFair of {cite:t}`yin2023ucbfair` learns where people react in an unknown way, with a theorem
-# on what it loses: how near the best policy is it, and does it keep its promise of fairness?
+# on what it loses: how near the best policy is it, and is it as fair as it expects to be?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 gaussian.show(
@@ -96,16 +96,17 @@ gaussian.say(
     "With the theorem's formulas and our 25 cells it learns nothing in 2,000 episodes, losing "
     f"{gaussian.number('loss', 'l-ucbfair', 'as_published')}, random thresholds "
     f"{gaussian.mean('loss', 'random'):.3f}.",
-    "It does not keep its promise: the squared gap that it promises itself is too small, by "
+    "Its estimate of fairness is optimistic, as the algorithm means it to be: the squared gap that "
+    "it expects in training is too small, by "
     f"{gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')}.",
 )
 
 # %% [markdown]
-# **Why?** The theorem's bonus for what is little known keeps values at their ceiling, and its ridge
-# shrinks them; our numbers learn strictness, but draw from cells of a grid, and a constant so drawn
-# loses about as much ({ref}`exercise-lucbfair-draws`).
+# **Why?** The theorem's bonus alone is above all that an episode can bring, so every cell is as
+# good as the others ({ref}`exercise-lucbfair-ceiling`). Our numbers learn strictness, but draw from
+# cells of a grid, and a constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
 #
-# **What would change our mind?** The authors' own numbers, which are not public.
+# **What would change our mind?** The authors' own numbers, which we could not read.
 #
 # *You need* [who is qualified tomorrow](population.ipynb). *Time:* 20 minutes to read, two minutes
 # on one core.
@@ -499,7 +500,7 @@ print(f"best reward of a fair policy: {best:.3f} of {example().horizon}; price {
 #   with the script's numbers do so in training and when they are judged.
 # - Episodes that the script's agent played are replayed by ours to rounding
 #   (`tests/papers/authors_logs`).
-# - Only the script is public, not its simulator. Its loss counts rightly refused people, too, and
+# - Only the script is released, not its simulator. Its loss counts rightly refused people, too, and
 #   an episode has 15 steps. We put both into our population:
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -508,7 +509,7 @@ released.say(
     f"optimum {released.mean('loss', 'optimum'):.3f}, L-UCBFair with the script's numbers "
     f"{released.number('loss', 'l-ucbfair', 'as_coded')} and with ours "
     f"{released.number('loss', 'l-ucbfair', 'calibrated')}.",
-    "So with this loss Myopic is nearly the best. Myopic-Fair is not: it has "
+    "So with this loss, over 15 steps, Myopic is nearly the best. Myopic-Fair is not: it has "
     f"{released.mean('loss', 'myopic-fair'):.3f}.",
 )
 
@@ -529,7 +530,7 @@ explained_by_features(SYNTHETIC.world("book"), 20_000, seed=0).round(2)
 # The paper's picture comes out again with numbers that its theorem does not cover: a learner that
 # looks ahead gives something up, and everybody ends better. With the theorem's formulas, 1 for its
 # open constant, and our 25 cells nothing is learned at this length. The theorem asks for far more
-# cells. So as far as we could run it, it does not explain the figures. On average the learner is
+# cells, and was not meant to give numbers for a figure. On average the learner is
 # further from the best policy than a constant threshold that we chose knowing the population.
 #
 # **What would change our mind?** Settings under which L-UCBFair ends below that constant in most

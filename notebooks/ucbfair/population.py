@@ -77,8 +77,8 @@ gaussian.say(
 # **Why?** Under this fitness table the unqualified gain most from being accepted, so accepting
 # everybody makes it pay not to qualify.
 #
-# **What would change our mind?** The authors' own fitness table, which is not public, if it is such
-# that accepting everybody does no harm.
+# **What would change our mind?** The authors' own fitness table, which we could not read, if under
+# it no constant threshold comes near the optimum.
 #
 # *You need* logarithms and expectations; no reinforcement learning. *Time:* 15 minutes to read, a
 # minute on one core; nothing is trained.
@@ -122,7 +122,7 @@ source_of(
 # fitted anew as the rates change.
 #
 # ```{note}
-# Stand-ins: the authors' simulator is not public. The fitness table is that of earlier work (with
+# Stand-ins: the authors' simulator is not released. The fitness table is that of earlier work (with
 # Adult scores our own, as is the treatment of the data), rates stay 0.001 away from 0 and 1, and
 # the bounds of the thresholds and the constant threshold are ours.
 # [The chapter](../../book/papers/ucbfair.md) has the full list.
@@ -294,8 +294,8 @@ adult.say(
 #
 # - The simulator is not among the released code. Fitness tables, the treatment of the Adult data
 #   and the grid of starts are stand-ins; [the chapter](../../book/papers/ucbfair.md) lists them.
-# - The paper finds the baselines' thresholds by gradient descent, without its settings. An exact
-#   search for Gaussian features ends where Figure 2a1 does, with nobody qualified:
+# - The paper finds the baselines' thresholds by gradient descent; its settings we could not read.
+#   An exact search for Gaussian features ends where Figure 2a1 does, with nobody qualified:
 
 # %% tags=["nbval-check-output", "hide-input"]
 gaussian.say(checks.accept_everybody().detail)
@@ -303,8 +303,8 @@ gaussian.say(checks.accept_everybody().detail)
 # %% [markdown]
 # - The violations of parity in Figures 1a and 1b are with Adult scores. They may come from bounds
 #   of the thresholds, from bins of the score, or from a search that stops early. We do not know.
-# - The paper says that baselines look the same with and without their fairness term. Whether they
-#   do depends on the search:
+# - The paper says that baselines look the same with and without their fairness term. For Maxmin
+#   that depends on the search, for both on the bound:
 
 # %% tags=["nbval-check-output", "hide-input"]
 gaussian.say(checks.same_flow().detail)

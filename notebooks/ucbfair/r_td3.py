@@ -235,6 +235,9 @@ gaussian.say(
 )
 
 # %% [markdown]
+# The released script keeps the policy of training with the best mean return of three episodes. Ours
+# keep the last one. Whether such runs would then be left was not tried.
+#
 # ### Does the budget of gradient steps matter?
 #
 # The defaults of the time take a gradient step for every step of the environment, which is four

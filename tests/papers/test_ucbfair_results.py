@@ -32,6 +32,7 @@ from longfair.papers.ucbfair.results import (
     runs_below,
     runs_under,
     starts_figure,
+    strictest_cell,
     with_arms_of,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
@@ -233,6 +234,16 @@ def test_random_thresholds_depend_on_the_population_and_the_seed_only() -> None:
     assert found["mild"] < found["cited"]
     assert found["cited"] == random_losses({"again": known}, copies=20)["again"]
     assert found["cited"] != random_losses({"other": known}, copies=20, seed=1)["other"]
+
+
+def test_a_narrow_strictest_cell_is_the_strictest_threshold() -> None:
+    known = replace(PopulationParams.adult_cited(), episode_length=20)
+    loss, late = strictest_cell(known, cells=10**6, copies=2)
+    always = constant_losses(known, [known.threshold_range[1]])
+    assert loss == pytest.approx(always.iloc[0], abs=1e-4)
+    wide_loss, wide_late = strictest_cell(known, cells=5, copies=2)
+    assert wide_loss > loss
+    assert wide_late < late <= 1.0
 
 
 def test_both_ends_of_a_run_in_the_linear_problem() -> None:

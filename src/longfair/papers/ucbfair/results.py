@@ -368,13 +368,50 @@ def played(known: PopulationParams, actions: Iterable[np.ndarray]) -> float:
     actions
         Per step, actions (C, 16, 2) between 0 and 1 of C copies of the starts.
     """
+    losses, _ = _episode(known, actions)
+    return float(losses.mean())
+
+
+def strictest_cell(
+    known: PopulationParams, cells: int, copies: int = 50, seed: int = 0
+) -> tuple[float, float]:
+    """Return what always drawing from the strictest cell of L-UCBFair's grid brings.
+
+    Parameters
+    ----------
+    known
+        The population.
+    cells
+        Cells on a side of the grid.
+    copies
+        Episodes from each of the 16 starts.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    tuple of float
+        The mean loss, and the share that is qualified over the last fifth of the episode in the
+        group that has fewer.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (known.episode_length, copies, STARTS**2, 2)
+    losses, rates = _episode(known, 1.0 - rng.random(shape) / cells)
+    late = rates[-(known.episode_length // 5) - 1 :]
+    return float(losses.mean()), float(late.mean(axis=(0, 1, 2)).min())
+
+
+def _episode(
+    known: PopulationParams, actions: Iterable[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Play an episode; per step its mean loss and the rates (C, 16, 2) after it."""
     model, losses = PopulationModel(known), []
-    rates = start_grid(STARTS)[None]
+    rates = [start_grid(STARTS)[None]]
     for _, action in zip(range(known.episode_length), actions, strict=False):
-        outcome = model.outcome(rates, action)
+        outcome = model.outcome(rates[-1], action)
         losses.append(1.0 - float(model.reward(outcome).mean()))
-        rates = outcome.next_rates
-    return float(np.mean(losses))
+        rates.append(outcome.next_rates)
+    return np.array(losses), np.array(rates[1:])
 
 
 def random_losses(
