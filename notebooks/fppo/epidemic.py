@@ -260,6 +260,9 @@ people.say(
     f"{people.less('end_short_term_gap', *beside_ppo, 2)}, the share of the healthy by "
     f"{people.less('end_reward', *beside_ppo)}, the distance of the text by "
     f"{people.less('end_distance', *beside_ppo)}.",
+    "Do the terms in the advantage add to massaging alone, F-PPO-S? F-PPO's distance of the text "
+    f"is smaller, by {people.less('end_distance', ('f-ppo-s', 'as_coded'), beside_ppo[0])} "
+    "(`fppo-both-epidemic`).",
     "Does anything that learns keep more people healthy than a rule that was searched? In the "
     "share of the healthy "
     + most_of_the_trained(people, "end_reward", ("static-reward",), 3),
