@@ -118,8 +118,8 @@ loans.say(
 
 # %% [markdown]
 # **Why?** F-PPO repairs decisions before they are executed (*massaging*) and adds terms to the
-# advantage. In our runs neither alone ends so; whether it takes both cannot be told, and how they
-# work together we do not know.
+# advantage; neither alone ends so in our runs, but whether it takes both cannot be told, nor how
+# they work together.
 #
 # **What would change our mind?** Settings of the authors with which nearly every run goes on
 # lending.
@@ -500,10 +500,9 @@ loans.aside(
 # %% [markdown]
 # ## What it means
 #
-# The promise of the paper is both kinds of fairness at once at about the same profit. In our
-# program, as coded, most runs do not show it, and its three verdicts are open. The authors' own
-# program was not trained to its end here. Runs with massaging alone, or with the terms alone, go on
-# lending.
+# The paper promises both kinds of fairness at once at about the same profit. In our program, as
+# coded, most runs do not show it; the verdicts are open, and the authors' own program was not
+# trained to its end here.
 #
 # **What would change our mind?** The same settings, and runs that go on lending. We first took the
 # ties for the cause, then massaging alone; our runs bear out neither. *As published* changes

@@ -102,9 +102,9 @@ gaussian.say(
 )
 
 # %% [markdown]
-# **Why?** The theorem's bonus alone is above all that an episode can bring, so every cell is as
-# good as the others ({ref}`exercise-lucbfair-ceiling`). Our numbers learn strictness, but draw from
-# cells of a grid, and a constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
+# **Why?** The theorem's bonus alone exceeds all that an episode can bring, so all cells are alike
+# ({ref}`exercise-lucbfair-ceiling`); our numbers learn strictness, but draw from cells, and a
+# constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
 #
 # **What would change our mind?** The authors' own numbers, which we could not read.
 #
