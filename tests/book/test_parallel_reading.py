@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from parallel_reading import SILENT, declare_safe
 
 def test_extensions_that_do_not_say_so_are_declared_safe_where_they_are_loaded() -> None:
     silent, other = (SimpleNamespace(parallel_read_safe=None) for _ in range(2))
-    declare_safe(SimpleNamespace(extensions={SILENT[0]: silent, "other": other}))  # type: ignore[arg-type]
+    app: Any = SimpleNamespace(extensions={SILENT[0]: silent, "other": other})
+    declare_safe(app)
     assert silent.parallel_read_safe is True
     assert other.parallel_read_safe is None
 
