@@ -187,8 +187,7 @@ class Replay(NamedTuple):
 def replayed(name: str) -> Replay:
     log, setting = log_of(name), setting_of(name)
     agent: Any = learner(setting, 1, TORCH_SEED)
-    if name in RECURRENT:
-        agent.online.vector[:] = agent.target.vector[:] = log["first_weights"]
+    agent.online.vector[:] = agent.target.vector[:] = log["first_weights"]
     agent.exploration_rate = float(log["epsilon"][0])
     agent.rng = Chosen(log)
     repays = log["train_repay"][:, :, None] if "train_repay" in log else None
@@ -261,9 +260,17 @@ def test_the_exploration_rate_goes_on_from_run_to_run_as_theirs() -> None:
         assert learner(setting, 3, 0).exploration_rate == DETAILS["epsilon"][-1, -1]
 
 
+FACTORISED = 5e-7
+"""Largest difference of any starting weight, of up to 1.
+
+A start is the orthogonal factor of a random matrix. Other processors round that factorisation
+otherwise in its last bits. Replays therefore begin with the weights of the log.
+"""
+
+
 @each_run
 def test_networks_start_as_theirs(name: str) -> None:
-    """Without recurrence to the last bit, for the same seed of torch.
+    """Without recurrence for the same seed of torch, to `FACTORISED`.
 
     With it, rows of length one and no biases; the recurrent unit keeps torch's own start. Our agent
     draws more random numbers before, so that the same seed gives other weights.
@@ -272,7 +279,7 @@ def test_networks_start_as_theirs(name: str) -> None:
     assert np.array_equal(agent.online.vector, agent.target.vector)
     theirs = log["first_weights"]
     if name not in RECURRENT:
-        assert np.array_equal(agent.online.vector, theirs)
+        np.testing.assert_allclose(agent.online.vector, theirs, 0.0, FACTORISED)
         return
     assert theirs.shape == agent.online.vector.shape
     sizes = np.cumsum([array.size for array in agent.online.arrays])[:-1]
@@ -379,6 +386,12 @@ ROUNDING = 2e-5
 
 Without recurrence a weight moves by about 1e-4 in a step, with it by more.
 """
+FIRST_STEP = 1e-6
+"""Largest difference of any weight after one step, a hundredth of what that step moves or less.
+
+Adam's first step divides a gradient by its own size. Where it is as small as Adam's 1e-8, its last
+bits count, and processors round them otherwise.
+"""
 LONG = "doughnuts full.as_coded"
 """This log has six hundred gradient steps.
 
@@ -399,7 +412,7 @@ def test_every_loss_is_theirs(name: str) -> None:
 
 @each_run
 def test_weights_move_as_theirs(name: str) -> None:
-    """After the first step to 2e-7, which is rounding; later to `ROUNDING`."""
+    """After the first step to `FIRST_STEP`; later to `ROUNDING`."""
     found, log = replayed(name), log_of(name)
     after = [*found.weights, found.agent.online.vector]
     assert np.array_equal(after[0], log["first_weights"])
@@ -409,7 +422,7 @@ def test_weights_move_as_theirs(name: str) -> None:
     )
     for steps, theirs in zip(made, weights, strict=True):
         drifted = 5e-3 if name == LONG and steps > 90 else ROUNDING
-        np.testing.assert_allclose(after[steps], theirs, 0.0, 2e-7 if steps == 1 else drifted)
+        np.testing.assert_allclose(after[steps], theirs, 0.0, FIRST_STEP if steps == 1 else drifted)
     assert np.array_equal(found.agent.target.vector, after[log["copied"][-1]])
 
 
