@@ -13,6 +13,7 @@ from longfair.figures.worlds import KINDS
 from longfair.papers import overview, registry
 from longfair.papers.fairmdp.cross_entropy_results import frontier
 from longfair.papers.fairmdp.exact_results import stored
+from longfair.papers.fppo.results import HARDLY_LENDING
 from longfair.papers.page import Runs
 from longfair.runs.store import Store
 from longfair.runs.verdicts import judge_all
@@ -101,6 +102,17 @@ def test_rules_are_ahead_where_they_have_more_reward_and_less_unfairness() -> No
     ]  # fmt: skip
     points = pd.DataFrame(rows, columns=["world", "kind", "right", "height"])
     assert overview.rules_ahead(points) == (1, 3)
+
+
+def test_what_the_caption_says_in_words_is_so(points: pd.DataFrame) -> None:
+    """In infections the rule ahead is the one that wastes vaccines; F-PPO's median hardly lends."""
+    own = points[points["world"] == "Infections, harder (ELBERT)"]
+    learned, rules = (own[own["kind"] == kind] for kind in ("paper", "fixed"))
+    fairer = rules["right"] < learned["right"].min()
+    better = rules["height"] > learned["height"].max()
+    assert set(rules["name"][fairer & better]) == {"protect, then waste"}
+    last = overview._runs("fppo/lending", "book").last_of("f-ppo", "as_coded")
+    assert last["end_cash"].median() < HARDLY_LENDING
 
 
 def test_a_finding_is_one_sentence_with_one_number() -> None:
