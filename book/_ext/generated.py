@@ -216,7 +216,8 @@ def together(rows: Sequence[Row]) -> str:
     }
     head = [
         "",
-        "verdicts",
+        "decided",
+        "of",
         "expected misses",
         "chance of no miss",
         "stay at 99 %",
@@ -226,12 +227,16 @@ def together(rows: Sequence[Row]) -> str:
     ]
     lines = [_together(name, family(some)) for name, some in kinds.items()]
     return (
-        f"{both.words} words rest on an interval that decides. At a level of 95 % one interval "
-        "in twenty misses the truth, and a word can be wrong only where its interval misses. So "
-        "no single word of this list is proof. The table counts these verdicts, says how many of "
-        "their intervals miss, how probable it is that none does if their runs were independent, "
-        "how many words stay by intervals at 99 and 99.9 %, how many stay if all of a row may be "
-        "wrong together with a probability of 5 % (Holm), and how many are fragile.\n\n"
+        f"{both.asked} words rest on intervals, and {both.words} of these intervals decide. At a "
+        "level of 95 % one interval in twenty misses the truth, and a decided word can be wrong "
+        "only where its interval misses. So no single word of this list is proof. The table counts "
+        "the verdicts that are decided and all that could have been. It says how many intervals of "
+        "all miss if each holds as often as it says, how probable it is that none does if their "
+        "runs were independent, how many words stay by intervals at 99 and 99.9 %, how many stay "
+        "if all of a row may be wrong together with a probability of 5 % (Holm), and how many are "
+        "fragile. A word with several conditions rests on several intervals and counts once; such "
+        "a claim is refuted by any of them, so its refutation errs more often than its level says. "
+        "[Coverage](/book/coverage.md) shows where intervals miss more often.\n\n"
         f"{table(head, lines)}"
     )
 
@@ -239,7 +244,16 @@ def together(rows: Sequence[Row]) -> str:
 def _together(name: str, found: Family) -> list[object]:
     """Return a row of the table of `together`."""
     chances = (f"{found.wrong:.0f}", f"{found.all_right:.2g}")
-    return [name, found.words, *chances, found.at_99, found.at_999, found.together, found.fragile]
+    return [
+        name,
+        found.words,
+        found.asked,
+        *chances,
+        found.at_99,
+        found.at_999,
+        found.together,
+        found.fragile,
+    ]
 
 
 def coverage(root: Path) -> dict[str, str]:

@@ -170,12 +170,18 @@ def row(error: float | None, verdict: str = "reproduced", **words: object) -> di
 
 def test_a_family_of_verdicts_says_what_it_can_get_wrong() -> None:
     weak = row(0.05, verdict_99="inconclusive", verdict_999="inconclusive", fragile=True)
-    undecided = [row(0.05, "inconclusive"), row(None, "checked"), row(None, "not attempted")]
-    found = board.family([row(0.001), row(0.0001), weak, row(0.02), *undecided])
-    assert (found.words, found.wrong, found.fragile) == (4, pytest.approx(0.2), 1)
+    others = [row(None, "checked"), row(None, "not attempted"), row(0.05, "not attempted")]
+    decided = [row(0.001), row(0.0001), weak, row(0.02)]
+    found = board.family([*decided, *others])
+    assert (found.words, found.asked, found.fragile) == (4, 4, 1)
+    assert found.wrong == pytest.approx(0.2)
     assert found.all_right == pytest.approx(0.95**4)
     assert (found.at_99, found.at_999) == (3, 3)
     # Holm: 0.0001 <= 0.05/4, 0.001 <= 0.05/3, 0.02 <= 0.05/2, 0.05 <= 0.05/1.
     assert found.together == 4
     assert board.family([row(0.02), row(0.02), row(0.05), row(0.0001)]).together == 1
+    # An undecided one was a chance to be wrong: the 0.02 would have to be below 0.05/3.
+    with_undecided = board.family([*decided, row(0.05, "inconclusive")])
+    assert (with_undecided.words, with_undecided.asked, with_undecided.together) == (4, 5, 2)
+    assert with_undecided.wrong == pytest.approx(0.25)
     assert board.family([]).together == 0

@@ -115,20 +115,24 @@ class Family:
     ----------
     words
         Verdicts that an interval decided, whatever the word; exact checks are not among them.
+    asked
+        Verdicts that an interval could have decided: these, and those that stayed undecided.
     wrong
-        How many of their intervals are expected to miss the truth: one in twenty, dependent or
-        not. A word can be wrong only where its interval misses.
+        How many intervals of all that were asked are expected to miss the truth if each holds as
+        often as it says: one in twenty, dependent or not.
     all_right
         Probability that none misses, if they were independent.
     at_99, at_999
         How many words stay the same by intervals at 99 and at 99.9 %.
     together
-        How many stay if all of them together may be wrong with a probability of 5 % (Holm).
+        How many stay if all together may be wrong with a probability of 5 % (Holm). Undecided ones
+        are chances to be wrong, too, so they count among what is divided by.
     fragile
-        How many hang on the kind of interval.
+        How many are fragile, by the kind of interval or because runs are of two kinds.
     """
 
     words: int
+    asked: int
     wrong: float
     all_right: float
     at_99: int
@@ -145,16 +149,14 @@ def family(rows: Iterable[Mapping[str, Any]]) -> Family:
     rows
         Verdicts as printed by ``longfair claims --json``.
     """
-    decided = [
-        row
-        for row in rows
-        if row["error"] is not None and row["verdict"] not in ("inconclusive", "not attempted")
-    ]
-    number = len(decided)
+    asked = [row for row in rows if row["error"] is not None and row["verdict"] != "not attempted"]
+    decided = [row for row in asked if row["verdict"] != "inconclusive"]
+    number = len(asked)
     ranked = enumerate(sorted(row["error"] for row in decided))
     together = itertools.takewhile(lambda one: one[1] <= 0.05 / (number - one[0]), ranked)
     return Family(
-        words=number,
+        words=len(decided),
+        asked=number,
         wrong=0.05 * number,
         all_right=0.95**number,
         at_99=sum(row["verdict_99"] == row["verdict"] for row in decided),

@@ -381,7 +381,7 @@ def _of_one_value(verdict: Verdict) -> Verdict:
     )
 
 
-ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
+ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001, 0.00005)
 """Errors of an interval, one less its level, at which a word is asked for again."""
 
 
