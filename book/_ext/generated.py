@@ -227,7 +227,7 @@ def together(rows: Sequence[Row]) -> str:
     ]
     lines = [_together(name, family(some)) for name, some in kinds.items()]
     return (
-        f"{both.asked} words rest on intervals, and {both.words} of these intervals decide. At a "
+        f"{both.asked} words rest on intervals, and {both.words} of these are decided. At a "
         "level of 95 % one interval in twenty misses the truth, and a decided word can be wrong "
         "only where its interval misses. So no single word of this list is proof. The table counts "
         "the verdicts that are decided and all that could have been. It says how many intervals of "

@@ -164,7 +164,7 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
     sure = {"verdict_99": "direction only", "verdict_999": "direction only", "fragile": False}
     asked = [claim(id=f"elbert-asked-{n}", asked="here", error=1e-6, **sure) for n in range(20)]
     text = generated.together([*rows, *rows, *asked])
-    assert "60 words rest on an interval" in text
+    assert "60 words rest on intervals, and 60 of these are decided" in text
     lines = [line.split("|")[1:-1] for line in text.splitlines() if "|" in line]
     table = [[cell.strip() for cell in line] for line in lines]
     assert table[2:] == [
