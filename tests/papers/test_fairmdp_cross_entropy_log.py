@@ -4,11 +4,11 @@ The logs are `authors_logs/loan_mdp.npz` and `authors_logs/loan_search.npz`, exp
 `authors_logs/README.md`. The logged draws are fed to our environment and to our search, which work
 out everything else again.
 
-The networks' two outputs agree but for the last digits of an exponential function, which TensorFlow
-and numpy approximate each in its own way. So do rewards, to 1e-6, and those of policies that hardly
-ever lend to 1e-10: there both outputs are rounded to single precision and can sum to more than one,
-so that the recursion tells apart who earns the same, mostly by rounding. The elites are the same
-five in the same order in all logged iterations.
+The networks compute in single precision, and processors add the terms of a sum in different orders.
+So their two outputs agree to a few roundings of those sums, and rewards and gaps, which are of the
+size of 1 to 10, to 1e-5. Rewards of policies that hardly ever lend agree to 1e-10: there both
+outputs are rounded and can sum to more than one, so that the recursion tells apart who earns the
+same, mostly by rounding. The elites are the same five in the same order in all logged iterations.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ DRAWS = LOG["draws"] / 16.0
 STEPS, COPIES = WORLD["action"].shape
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SINGLE = {"rtol": 1e-6, "atol": 1e-6}
-"""Rounding to single precision, in which the networks compute and moments are logged."""
+"""Rounding to single precision, in which moments are logged."""
+ROUNDING = 2.0**-24
+"""The largest relative error of one number in single precision."""
+PLAYED = {"rtol": 0, "atol": 1e-5}
+"""Rewards, gaps and rates of networks, whose chances are known to single precision."""
 NEVER = 9.999885845
 """Reward of who never lends."""
 PARAMS = LoanMDPParams.fico()
@@ -163,19 +167,36 @@ def outputs_of_situations(*, race_blind: bool) -> NDArray[Any]:
     return np.stack([outputs[group][:, column] for group, column in columns], axis=1)
 
 
+def terms_of_situations(*, race_blind: bool) -> NDArray[Any]:
+    """Return the size (P, R, 1) of all terms that are added to the networks' last two outputs."""
+    network = SoftmaxNetwork(race_blind=race_blind)
+    rows = network.checked(DRAWS[0][WORLD["nets"]])
+    sizes = [
+        [np.abs(signal) @ np.abs(last) for signal, last in network.last_layers(inputs, rows)]
+        for inputs in network.inputs(loan_problem())
+    ]
+    beliefs = [(group, loan_problem().applicants[group].belief[row]) for group, row in situations()]
+    both = [np.array(sizes[group])[:, belief].sum(axis=1) for group, belief in beliefs]
+    return np.stack(both, axis=1)[..., None]
+
+
 @pytest.mark.parametrize("race_blind", [False, True])
 def test_networks_say_what_the_authors_say(race_blind: bool) -> None:
     """Weights before biases, layer by layer; the group is shown, or a 0 in its place.
 
-    Outputs before the softmax are the same. TensorFlow's exponential function and numpy's are apart
-    by some units in the last place, and what is too small for either is 0.
+    Outputs before the softmax are sums of hundreds to thousands. The order of adding, which is up
+    to the processor, changes them by a few roundings; the softmax turns a difference into a factor
+    of what is far from 1. What is too small for normal numbers is 0 for us or for them.
     """
     assert WORLD["parameters"] == SoftmaxNetwork().size == DRAWS.shape[2]
-    theirs = WORLD["situation_score"][:, int(race_blind)]
-    ours = outputs_of_situations(race_blind=race_blind)
-    np.testing.assert_allclose(ours, theirs, rtol=5e-7, atol=5e-38)
+    theirs = WORLD["situation_score"][:, int(race_blind)].astype(np.float64)
+    ours = outputs_of_situations(race_blind=race_blind).astype(np.float64)
+    terms = terms_of_situations(race_blind=race_blind) * theirs[..., ::-1]
+    allowed = 4 * ROUNDING * (1 + terms) * theirs + 5e-38
+    assert (np.abs(ours - theirs) / allowed).max() < 1
+    assert allowed.max() < 4e-4
     assert ((theirs > 0.01) & (theirs < 0.99)).any()
-    assert (ours == theirs).mean() > 0.8
+    assert (ours == theirs).mean() > 0.5
 
 
 def test_small_outputs_are_numbers_and_both_can_sum_to_more_than_one() -> None:
@@ -284,15 +305,14 @@ def test_rewards_and_gaps_of_populations_are_the_authors(iteration: Iteration) -
     """Undiscounted loans over 50."""
     generation = scored(iteration)
     theirs = iteration.scores
-    np.testing.assert_allclose(generation.scores.reward, theirs.reward, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(generation.scores.violation, theirs.violation, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(generation.scores.reward, theirs.reward, **PLAYED)
+    np.testing.assert_allclose(generation.scores.violation, theirs.violation, **PLAYED)
     outcome = iteration.scorer.exact(generation.parameters)
-    np.testing.assert_allclose(outcome.rates(), iteration.logged("rates"), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(outcome.rates(), iteration.logged("rates"), **PLAYED)
     if iteration.method == "race-blind":
-        np.testing.assert_allclose(outcome.gap(0), iteration.logged("gap"), **SINGLE)
+        np.testing.assert_allclose(outcome.gap(0), iteration.logged("gap"), **PLAYED)
     if f"{iteration.name}_opportunity_gap" in LOG:
-        theirs_gap = iteration.logged("opportunity_gap")
-        np.testing.assert_allclose(outcome.gap(1), theirs_gap, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(outcome.gap(1), iteration.logged("opportunity_gap"), **PLAYED)
 
 
 @each
@@ -373,9 +393,9 @@ def test_what_is_reported_is_what_the_authors_report(iteration: Iteration, gap: 
     reported = iteration.logged("reported")
     names = ("reward_population", f"{gap}_population", "reward", gap)
     ours = [found[name] for name in names]
-    np.testing.assert_allclose(ours, reported[:4] * [1, -1, 1, -1], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ours, reported[:4] * [1, -1, 1, -1], **PLAYED)
     if iteration.method == "race-blind":
-        assert found["gap_eo_population"] == pytest.approx(-reported[10], abs=1e-6)
+        assert found["gap_eo_population"] == pytest.approx(-reported[10], abs=1e-5)
 
 
 # The conservative baseline
