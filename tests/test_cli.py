@@ -39,11 +39,11 @@ LOADED = (claim_sheet, rerunning)
 
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
-    "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval", "seeds",
-    "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
+    "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval",
+    "interquartile_mean", "seeds", "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
     "verdict", "answer", "fragile", "two_kinds", "one_value", "verdict_99", "verdict_999",
     "answer_99", "answer_999", "error", "better",
-    "enough_seeds", "changed", "stale", "detail", "measured",
+    "lacks", "enough_seeds", "changed", "stale", "detail", "measured",
     "parts", "beside",
 ]  # fmt: skip
 

@@ -26,7 +26,7 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
-from longfair.wording import by_measure, certainty, numeral, plain, with_interval
+from longfair.wording import by_measure, by_middle, certainty, numeral, plain, with_interval
 from markdown_table import table
 from repository import Repository
 
@@ -152,7 +152,8 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield row["whose"] or nothing
     found = row["estimate"]
     number = nothing if found is None else with_interval(found, row["interval"])
-    asides = [row["measured"], "nothing is random: one value" if row.get("one_value") else ""]
+    value = "nothing is random: one value" if row.get("one_value") else by_middle(row)
+    asides = [row["measured"], value]
     told = "".join(
         f'<br><small class="aside">{html.escape(text)}</small>' for text in asides if text
     )

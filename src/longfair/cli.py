@@ -26,7 +26,16 @@ from rich.table import Table
 from rich.text import Text
 
 from longfair.errors import FaultError, UsageError
-from longfair.wording import by_measure, certainty, counted, numeral, plain, steps_of, with_interval
+from longfair.wording import (
+    by_measure,
+    by_middle,
+    certainty,
+    counted,
+    numeral,
+    plain,
+    steps_of,
+    with_interval,
+)
 
 if TYPE_CHECKING:
     from longfair.runs.claims import Claim
@@ -917,8 +926,9 @@ def _print_claim(verdicts: Sequence[Verdict], reasons: bool) -> None:
 
 def _print_certainty(row: Mapping[str, Any]) -> None:
     """Print how sure a verdict is, if there is anything to say."""
-    if told := certainty(row):
-        _line(f"        how sure: {', '.join(told)}")
+    told = filter(None, (by_middle(row), *certainty(row)))
+    if line := ", ".join(told):
+        _line(f"        how sure: {line}")
 
 
 def _coloured(word: str, fragile: bool) -> Text:

@@ -130,6 +130,12 @@ def better_in(row: Row) -> str:
     return f"better in {round(row['better'][0] * row['seeds'])} of {row['seeds']}"
 
 
+def by_middle(row: Row) -> str:
+    """Say what the effect is with interquartile means in place of means, where it has one."""
+    middle = row.get("interquartile_mean")
+    return "" if middle is None else f"{numeral(middle)} with interquartile means"
+
+
 def _level(row: Row) -> str:
     """Say what becomes of a word or an answer by intervals at 99 and at 99.9 %."""
     words = (("99 %", row.get("answer_99")), ("99.9 %", row.get("answer_999")))
@@ -141,10 +147,14 @@ def _level(row: Row) -> str:
 
 def _missing(row: Row) -> str:
     """Say what would decide an *inconclusive*."""
-    if row.get("enough_seeds"):
-        return f"about {row['enough_seeds']:,} runs would decide"
-    if row["verdict"] != "inconclusive" or row["interval"] is None:
+    if row["verdict"] != "inconclusive":
         return ""
-    if short_of_horizon(row):
-        return "longer runs would decide"
-    return "no number of runs would decide"
+    enough = row.get("enough_seeds")
+    return {
+        "": "",
+        "runs": f"the rule asks for {enough} runs",
+        "width": f"about {enough or 0:,} runs would decide",
+        "effect": "no number of runs that can be had would decide",
+        "steps": "longer runs would decide",
+        "paper": "what the paper leaves open decides",
+    }[row.get("lacks", "")]

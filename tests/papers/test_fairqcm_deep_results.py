@@ -152,7 +152,8 @@ def test_ours_stand_beside_the_rerun():
     assert line["last hundred, ours"] == pytest.approx(1000.7)
     assert line["difference"] == pytest.approx(0.0)
     # Our deviation is 100 over two runs, the rerun's 99.1 over ten.
-    assert line["its error"] == pytest.approx(77.3)  # rounded, of 77.34
+    # Both are of the runs at hand: 100 over the root of 1, and 99.1 over that of 9.
+    assert line["its error"] == pytest.approx(105.3)  # rounded, of 105.31
     firsts = deep.first_runs(runs)
     assert firsts["the first is the worst"].to_dict() == {
         "FairQCM, rerun": True,

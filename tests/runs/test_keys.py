@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import enum
 import importlib.metadata
+import pickle
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -26,6 +27,16 @@ def test_the_key_depends_on_settings_seed_and_versions(monkeypatch: pytest.Monke
     assert replace(key, versions={**key.versions, "numpy": "0.1"}).digest != key.digest
     assert set(key.versions) == set(keys.PACKAGES_THAT_DECIDE)
     assert key.versions["numpy"] == importlib.metadata.version("numpy")
+
+
+def test_a_worker_asks_its_own_code_for_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run("toy/lending", "smoke", Arm("fair", "as_coded", Whole(Method()), toy_work), 0)
+    before = keys.run_key(run)
+    sent = pickle.dumps(run)
+    monkeypatch.setattr(Algorithm, "revision", 4)
+    there = keys.run_key(pickle.loads(sent))
+    assert (before.revisions["Algorithm"], there.revisions["Algorithm"]) == (3, 4)
+    assert there.digest != before.digest
 
 
 def test_versions_carry_no_local_label() -> None:

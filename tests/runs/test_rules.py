@@ -15,6 +15,7 @@ from longfair.errors import UsageError
 from longfair.runs.claims import Claim, load_claims
 from longfair.runs.rules import rule as rules
 from longfair.runs.rules.case import Case
+from longfair.runs.rules.earliest import first_reached
 from longfair.runs.rules.rule import Quantity, Rule, RuleFields, register
 from longfair.runs.rules.words import Word
 from longfair.runs.verdicts import Verdict, judge
@@ -230,6 +231,16 @@ def test_the_earliest_is_who_is_first_on_the_mean_curve_not_in_single_runs(tmp_p
     assert "never never" in verdict.detail
     (verdict,) = judge(claim, curves_of("fair", *steady), profile="book")
     assert (verdict.word, verdict.missing) == ("not attempted", ("never",))
+    once = pd.concat([curves_of("fair", *[[6.0]] * 10), curves_of("never", *[[0.0]] * 10)])
+    with pytest.raises(UsageError, match=r"^claim toy-1: a curve with 1 evaluations cannot tell"):
+        judge(claim, once, profile="book")
+
+
+def test_a_level_is_reached_by_runs_that_are_all_exactly_at_it() -> None:
+    """The mean of some thousands in equal parts can be a thousand less some rounding."""
+    for number in range(2, 60):
+        runs = pd.DataFrame(np.full((3, number), 1000.0), index=[1, 2, 3])
+        assert first_reached(runs, np.full(number, 1 / number), 1000.0) == 1.0
 
 
 def test_each_measure_has_its_own_rule(tmp_path: Path) -> None:

@@ -142,6 +142,17 @@ def test_what_only_a_type_checker_imports_does_not_count(package_digest: Digest)
     assert one == other
 
 
+def test_what_runs_unless_a_type_checker_does_counts(package_digest: Digest) -> None:
+    block = (
+        "from typing import TYPE_CHECKING\n"
+        "if not TYPE_CHECKING:\n    from numbers_of_mine import {}\n"
+    )
+    one, other = (
+        package_digest(work=WORK + block.format(name)) for name in ("helpers", "tripling")
+    )
+    assert one != other
+
+
 def test_the_judging_rooms_do_not_count() -> None:
     assert sources._reached({toy_work.__module__}) == {"toy_experiment"}
 

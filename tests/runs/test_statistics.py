@@ -18,7 +18,9 @@ from longfair.runs.statistics import (
     joined,
     mean_effect,
     paired_difference,
+    percentile_of,
     reduction_effect,
+    resampled,
     share,
     share_difference,
     smallest,
@@ -128,6 +130,9 @@ def test_runs_of_two_kinds_are_told_from_skewed_ones() -> None:
     assert two_kinds(VALUES) is None
     assert two_kinds([1.0] * 10) is None
     assert two_kinds(LOST[:5]) is None
+    halves = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 10.0])
+    assert two_kinds(halves) == 0.5
+    assert two_kinds(-halves) == -0.5
     generator = np.random.default_rng(3)
     assert sum(two_kinds(values) is not None for values in generator.normal(size=(500, 10))) < 5
 
@@ -139,6 +144,18 @@ def test_runs_that_are_equal_but_one_have_no_interval() -> None:
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
     assert share([True] * 2 + [False] * 8).interval == pytest.approx((0.0252, 0.5561), abs=1e-4)
     assert share([False] * 10).interval == pytest.approx((0.0, 0.3085), abs=1e-4)
+
+
+def test_no_runs_have_no_share() -> None:
+    with pytest.raises(UsageError, match="no runs to take a share of: give at least one"):
+        share([])
+
+
+def test_percentiles_beyond_all_resamples_are_no_interval() -> None:
+    """Ten runs at 99.9 %: one resample in four million would have to be beyond."""
+    value, resamples = resampled(lambda weights: weights @ np.arange(10.0), 10)
+    assert percentile_of(value, resamples, 10, 0.99).interval is not None
+    assert percentile_of(value, resamples, 10, 0.999).interval is None
 
 
 def test_a_difference_of_shares_excludes_zero_where_mcnemar_does_with_half_the_error() -> None:

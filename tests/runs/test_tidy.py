@@ -255,9 +255,11 @@ def test_of_two_seeds_no_interval_is_drawn() -> None:
     assert two["low"] == two["high"] == two["value"]
     assert three["low"] < three["value"] < three["high"]
     words = tidy.interval_in_words(rows)
-    assert words == "mean and 95 % interval, 2 to 3 seeds, none of two"
+    assert words == "mean and 95 % interval, 2 to 3 seeds, none of fewer than three"
     words = tidy.interval_in_words(rows[rows["method"] == "g-ppo"])
     assert words == "mean, no interval, 2 seeds"
+    one = tidy.final(results_of({GREEDY: [0.1]}))
+    assert tidy.interval_in_words(one) == "mean, no interval, 1 seed"
 
 
 def test_methods_with_two_kinds_of_runs_have_the_median_beside_the_means_of_others() -> None:
@@ -273,7 +275,7 @@ def test_seeds_are_counted_in_words() -> None:
     learned = RESULTS[RESULTS["variant"] == "as_coded"]
     assert tidy.seeds_in_words(RESULTS) == "1 to 4 seeds"
     assert tidy.seeds_in_words(learned) == "4 seeds"
-    assert "no interval" in tidy.seeds_in_words(RESULTS[RESULTS["seed"] == 0])
+    assert tidy.seeds_in_words(RESULTS[RESULTS["seed"] == 0]) == "1 seed"
 
 
 def test_numbers_are_written_with_sign_and_interval_where_there_is_one() -> None:

@@ -111,6 +111,7 @@ def test_families_are_compared_by_their_areas(tmp_path: Path) -> None:
     ("rule", "message"),
     [
         ({"kind": "hypervolume", "others": ["rich"], "corner": [1.0]}, "corner.*two numbers"),
+        ({"kind": "hypervolume", "others": ["rich"], "corner": [1.0, True]}, "corner.*two numbers"),
         (
             {"kind": "hypervolume", "others": ["a"], "beside": ["a"], "corner": [1, 0]},
             "beside.*without 'a'",

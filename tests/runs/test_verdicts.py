@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +27,21 @@ from longfair.runs.rules.gain import (
     of_effect,
 )
 from longfair.runs.rules.level import BoundRule, ValueRule
-from longfair.runs.rules.rule import AtWorst, Guarded, Quantity, Rule, methods_of
+from longfair.runs.rules.rule import (
+    AtBest,
+    AtWorst,
+    Guarded,
+    Limited,
+    Quantity,
+    Rule,
+    methods_of,
+)
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.smoothing import Smoothing
 from longfair.runs.store import Store, no_results
 from longfair.runs.verdicts import Verdict, judge, judge_all, judge_by_settings
+from longfair.wording import certainty
 
 BIAS = Quantity({"": "bias"})
 SPREAD = np.array([-0.012, -0.006, 0.0, 0.006, 0.012])
@@ -933,6 +943,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "measured": "bias, fair",
         "parts": [],
         "interval": list(verdict.interval),
+        "interquartile_mean": verdict.interquartile_mean,
         "seeds": 5,
         "steps": 5_000,
         "instances": 0,
@@ -953,6 +964,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "answer_999": verdict.word_999,
         "error": verdict.error,
         "better": None,
+        "lacks": "",
         "enough_seeds": None,
         "changed": [],
         "stale": 0,
@@ -1035,11 +1047,40 @@ def test_an_inconclusive_says_how_many_runs_would_decide() -> None:
     low, _ = verdict.interval or (0.0, 0.0)
     assert verdict.enough_seeds == pytest.approx(10 * ((0.2 - low) / 0.2) ** 2, rel=0.12)
     few = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 9 + noise[:6]), seeds=8)
-    assert (few.word, few.enough_seeds) == ("inconclusive", 8)
+    assert (few.word, few.lacks, few.enough_seeds) == ("inconclusive", "runs", 8)
+    assert certainty(few.as_json())[-1] == "the rule asks for 8 runs"
     sure = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", 9 + noise))
-    assert (sure.word, sure.enough_seeds) == ("reproduced", None)
+    assert (sure.word, sure.lacks, sure.enough_seeds) == ("reproduced", "", None)
     at_the_edge = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", noise))
-    assert at_the_edge.enough_seeds is None
+    assert (at_the_edge.lacks, at_the_edge.enough_seeds) == ("effect", None)
+    assert certainty(at_the_edge.as_json())[-1] == "no number of runs that can be had would decide"
+
+
+@pytest.mark.parametrize(
+    ("limit", "high"), [(AtBest, math.inf), (AtWorst, 0.1)], ids=["at best", "at worst"]
+)
+def test_no_run_decides_what_the_paper_leaves_open(limit: type[Limited], high: float) -> None:
+    limited = limit(BoundRule(BIAS, "fair", low=0.0, high=high), {"": "inconclusive"})
+    verdict = verdict_of(limited, rows("fair", 0.2 + SPREAD))
+    assert (verdict.word, verdict.lacks, verdict.enough_seeds) == ("inconclusive", "paper", None)
+    assert certainty(verdict.as_json())[-1] == "what the paper leaves open decides"
+
+
+def test_a_conjunction_lacks_what_is_hardest_to_get() -> None:
+    noise = np.array([-1.0, 0.5, -0.5, 1.0, -1.2, 1.2, 0.3, -0.3, 0.8, -0.8])
+    near, edge = BoundRule(BIAS, "fair", low=-0.2), BoundRule(BIAS, "fair", low=0.0)
+    both = verdict_of(AllRule((near, near)), rows("fair", noise))
+    assert (both.lacks, both.enough_seeds) == ("width", both.parts[0].enough_seeds)
+    hard = verdict_of(AllRule((near, edge)), rows("fair", noise))
+    assert (hard.lacks, hard.enough_seeds) == ("effect", None)
+
+
+def test_a_guard_on_runs_of_two_kinds_makes_a_word_fragile() -> None:
+    reward = Quantity({"": "reward"})
+    rule = Guarded(BoundRule(BIAS, "fair", high=1), BoundRule(reward, "fair", high=1000))
+    tables = [rows("fair", 0.1 + SPREAD[0] * np.ones(10)), rows("fair", LOST, metric="reward")]
+    verdict = verdict_of(rule, *tables)
+    assert (verdict.word, verdict.two_kinds, verdict.fragile) == ("reproduced", True, True)
 
 
 def test_a_difference_stands_beside_how_often_the_method_is_better() -> None:

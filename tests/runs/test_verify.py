@@ -526,3 +526,12 @@ def test_elsewhere_implausible_numbers_and_changed_verdicts_are_not_sound(
     assert not result.sound
     assert result.line.startswith(expected)
     assert np.isclose(files.read(path)[0].column("value")[2].as_py(), 0.13)  # left as it was
+
+
+def test_a_number_that_no_stored_seed_has_is_named(store: Store) -> None:
+    (run,) = plan(toy_experiment(), "smoke", seeds=1, methods=["fair"])
+    with ThreadPoolExecutor(1) as executor:
+        run_all([run], store, executor=executor, workers=1)
+    new = toy_table(0.1).replace({"metric": {"bias": "brand_new"}})
+    said = verify._beyond_spread(store, run, new)
+    assert said == "brand_new is not among the stored numbers"

@@ -42,7 +42,7 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
-from longfair.wording import numeral
+from longfair.wording import by_middle
 
 ORIGIN = "Profile, versions and commits of this page, and its stored runs"
 """What stands on the folded table of a page's origin."""
@@ -628,7 +628,6 @@ def _known(text: str) -> str:
 def _reasons(verdict: Verdict) -> str:
     """Say what decides a verdict, in one line."""
     parts = " ".join(f"{part.detail.rstrip('.')}." for part in verdict.parts or [verdict])
-    middle = verdict.interquartile_mean
-    if middle is not None:
-        parts += f" {verdict.measured}, with interquartile means: {numeral(middle)}."
+    if middle := by_middle(verdict.as_json()):
+        parts += f" {verdict.measured}: {middle}."
     return f"{verdict.name}: {verdict.answer}. {parts}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -124,6 +124,10 @@ class Arm:
         require_name("variant", self.variant)
         _require_frozen(self.config, f"the config of {self.name}")
         _require_module_level(self.work, self.name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what `longfair.runs.keys` keeps on it: a worker asks its own code."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
     def name(self) -> str:

@@ -61,7 +61,7 @@ class Fields:
     def number(self, key: str, default: Any = ..., low: float = -math.inf) -> float:
         """Return a finite number."""
         value = self.take(key, default)
-        if not _is_number(value) or value < low:
+        if not is_number(value) or value < low:
             least = "" if math.isinf(low) else f", at least {low:g}"
             raise self.wrong(key, value, f"a number{least}")
         return float(value)
@@ -76,7 +76,7 @@ class Fields:
     def choice(self, key: str, allowed: Collection[str], default: Any = ...) -> Any:
         """Return one of several words."""
         value = self.take(key, default)
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise UsageError(
                 f"{self.where}: {key} is {value!r}: {near_misses(str(value), allowed)}"
             )
@@ -92,7 +92,7 @@ class Fields:
     def ends(self, key: str) -> tuple[float, float]:
         """Return the two ends of an interval, the lower one first."""
         value = self.take(key)
-        ends = [part for part in value if _is_number(part)] if isinstance(value, list) else []
+        ends = [part for part in value if is_number(part)] if isinstance(value, list) else []
         if len(ends) != 2 or len(value) != 2 or not ends[0] < ends[1]:
             raise self.wrong(key, value, "[low, high] with low < high")
         return float(ends[0]), float(ends[1])
@@ -118,9 +118,10 @@ class Fields:
             raise UsageError(f"{self.where}: unknown key {key!r}: {near_misses(key, self._asked)}")
 
 
-def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
+def is_number(value: Any) -> bool:
+    """Say whether a value is a finite number, and no truth value."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
 
 
 def _short(value: Any) -> str:

@@ -237,7 +237,8 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+    names = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(node, ast.If) and ast.unparse(node.test) in names
 
 
 def _dump(node: Any) -> str:

@@ -60,7 +60,8 @@ class Estimate:
         Point estimate.
     low, high
         Ends of the interval; None when there is only one seed, or when no end can be given: the
-        denominator of a ratio may be zero, or all runs but a few are equal.
+        denominator of a ratio may be zero; by the studentised bootstrap alone, all runs but a few
+        are equal; by percentiles, there are too few resamples for the level.
     seeds
         Number of seeds.
     statistic
@@ -341,8 +342,9 @@ def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.
     """Estimate a statistic that has no standard error, by the percentiles of its resamples.
 
     Resamples of few seeds spread too little, so percentiles further out are taken: those that
-    make the interval of a mean as wide as Student's (Hesterberg 2015). Prefer an `Effect` where
-    there is one.
+    make the interval of a mean as wide as Student's (Hesterberg 2015). There is no interval where
+    they are so far out that not one of the resamples is beyond. Prefer an `Effect` where there is
+    one.
 
     Parameters
     ----------
@@ -358,6 +360,8 @@ def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.
     from scipy.special import ndtr  # a quarter of a second less than scipy.stats
 
     tail = float(ndtr(-_student(level, seeds - 1) * np.sqrt(seeds / (seeds - 1))))
+    if tail * resamples.size < 1:
+        return Estimate(value, None, None, seeds, "percentile", level)
     ends = np.quantile(resamples, [tail, 1 - tail])
     return Estimate(value, float(ends[0]), float(ends[1]), seeds, "percentile", level)
 
@@ -366,7 +370,8 @@ def two_kinds(values: npt.ArrayLike) -> float | None:
     """Find the number that parts two kinds of runs, if no run ends near their mean.
 
     A few fail, say, and the others agree. It is so where a gap between neighbours is at least
-    `APART` times as wide as everything on the side of it that has more runs. Of normal values this
+    `APART` times as wide as everything on the side of it that has more runs, or, of two sides with
+    as many, as everything on one of them. Of normal values this
     is next to never found. Then show the median and count the runs, see `share`: the
     mean describes neither kind, and no interval of it can be trusted.
 
@@ -388,7 +393,8 @@ def two_kinds(values: npt.ArrayLike) -> float | None:
     for place in range(1, ordered.size):
         below, above = ordered[:place], ordered[place:]
         gap = float(above[0] - below[-1])
-        larger = float(np.ptp(below if below.size >= above.size else above))
+        most = max(below.size, above.size)
+        larger = min(float(np.ptp(side)) for side in (below, above) if side.size == most)
         if gap > rounding and gap >= best * larger:
             best, middle = gap / max(larger, rounding), float(above[0] + below[-1]) / 2
     return middle
@@ -409,8 +415,15 @@ def share(hits: npt.ArrayLike, level: float = 0.95) -> Estimate:
     Estimate
         Share and its Clopper-Pearson interval, which covers at least as often as its level says,
         with any number of runs.
+
+    Raises
+    ------
+    UsageError
+        If there are no runs.
     """
     true = np.asarray(hits, dtype=bool)
+    if not true.size:
+        raise UsageError("there are no runs to take a share of: give at least one")
     low, high = _clopper_pearson(int(true.sum()), true.size, level)
     return Estimate(float(true.mean()), low, high, true.size, "share", level)
 

@@ -89,9 +89,7 @@ def gaps(store: Store, profile: str, *experiments: Experiment) -> pd.DataFrame:
         Index `experiment`, `method`, `variant`: the number of runs in each status, for every arm
         with a gap. No rows when every run is stored and fresh.
     """
-    states = pd.concat(
-        [store.states(plan(one, profile)).assign(experiment=one.id) for one in experiments]
-    )
+    states = store.states(run for one in experiments for run in plan(one, profile))
     groups = states.groupby(["experiment", *ARM, "status"], sort=False)
     counts = groups.size().unstack(fill_value=0).rename_axis(columns=None)
     return counts[counts.drop(columns="fresh", errors="ignore").sum(axis=1) > 0]
@@ -414,9 +412,10 @@ def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:
     seeds, told = rows.groupby(ARM)["seed"].nunique(), seeds_in_words(rows)
     if median:
         return f"median, no interval, {told}"
-    if (seeds == FEWEST - 1).all():
+    few = seeds < FEWEST
+    if few.all():
         return f"mean, no interval, {told}"
-    return f"mean and 95 % interval, {told}{', none of two' * bool((seeds == FEWEST - 1).any())}"
+    return f"mean and 95 % interval, {told}{', none of fewer than three' * bool(few.any())}"
 
 
 def seeds_in_words(rows: pd.DataFrame) -> str:
@@ -425,7 +424,7 @@ def seeds_in_words(rows: pd.DataFrame) -> str:
     few, many = int(counts.min()), int(counts.max())
     if few < many:
         return f"{few} to {many} seeds"
-    return f"{many} seeds" if many > 1 else "1 seed, which has no interval"
+    return f"{many} seed{'s' * (many > 1)}"
 
 
 def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:

@@ -22,7 +22,7 @@ from longfair.runs.evidence import OURS, SETTINGS_IN_WORDS, Evidence, Settings, 
 from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import methods_of
-from longfair.runs.rules.words import Word, answer
+from longfair.runs.rules.words import Lacks, Word, answer
 from longfair.runs.statistics import Kind
 from longfair.runs.store import Store, no_results
 from longfair.wording import plain
@@ -68,9 +68,12 @@ class Verdict:
     better
         The share of seeds on which the method is better than the one that decides, and the two
         ends of its Clopper-Pearson interval; None where nothing is compared.
+    lacks
+        What an *inconclusive* lacks, as `longfair.runs.rules.words` lists it. Empty where that is
+        not known, and for all other words.
     enough_seeds
-        About how many seeds would decide an *inconclusive*, if the effect stays as it is; None
-        where no number of them would, and for all other words.
+        How many seeds the rule asks for, or about how many would decide if the effect stays as it
+        is; None where seeds are not what is lacking.
     word_99, word_999
         The word by intervals at 99 and at 99.9 %.
     error
@@ -104,6 +107,7 @@ class Verdict:
     missing: tuple[str, ...] = ()
     two_kinds: bool = False
     better: tuple[float, float, float] | None = None
+    lacks: Lacks = ""
     enough_seeds: int | None = None
     word_99: Word | None = None
     word_999: Word | None = None
@@ -146,6 +150,7 @@ class Verdict:
             "reported": claim.reported_by(self.measure),
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
+            "interquartile_mean": self.interquartile_mean,
             "seeds": len(self.seeds),
             "steps": self.steps,
             "instances": self.instances,
@@ -166,6 +171,7 @@ class Verdict:
             "answer_999": self.word_999 and answer(self.word_999, claim.asked),
             "error": self.error,
             "better": None if self.better is None else list(self.better),
+            "lacks": self.lacks,
             "enough_seeds": self.enough_seeds,
             "changed": [asdict(change) for change in claim.changed],
             "stale": self.stale,
@@ -182,6 +188,7 @@ class Verdict:
             "measured": self.measured,
             "estimate": self.estimate,
             "interval": list(self.interval) if self.interval is not None else None,
+            "interquartile_mean": self.interquartile_mean,
             "seeds": len(self.seeds),
             "better": None if self.better is None else list(self.better),
             "detail": self.detail,
@@ -401,6 +408,6 @@ def _doubted(verdict: Verdict, case: Case) -> Verdict:
         word_99=at_99,
         # With few runs the bootstrap has no quantile so far out, and Student's alone is narrower.
         word_999=at_99 if at_99 == "inconclusive" else word(1 - 0.001),
-        error=min(kept, default=1 - case.level),
+        error=min(kept, default=round(1 - case.level, 12)),
         fragile=verdict.two_kinds or others != {verdict.word},
     )

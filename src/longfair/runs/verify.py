@@ -337,6 +337,8 @@ def _beyond_spread(store: Store, run: Run, table: pd.DataFrame) -> str:
     rows = table[table["phase"] == "final"]
     differ = "other numbers" if final.nunique().gt(1).any() else "nothing"
     for row in rows.itertuples():
+        if (row.metric, row.group) not in final.groups:
+            return f"{row.metric} is not among the stored numbers"
         values = final.get_group((row.metric, row.group)).to_numpy()
         if len(values) < FEWEST_SEEDS:
             continue

@@ -343,7 +343,8 @@ def decisions_as_without_constraint(course: pd.DataFrame) -> int:
     """
     free = lending_over_time(best_in_episode("dp", "discounted", None).policy, "discounted")
     coded = course[["minority, gap as coded", "majority, gap as coded"]].to_numpy()
-    return int((np.abs(coded - free).max(axis=1) < PARTED).argmin())
+    same = np.abs(coded - free).max(axis=1) < PARTED
+    return int(np.logical_and.accumulate(same).sum())
 
 
 # Policies with and without coins -----------------------------------------------------------------

@@ -348,7 +348,8 @@ def beside_rerun(runs: Runs) -> pd.DataFrame | Words:
                 "deviation, rerun": deviation,
                 "deviation, ours": spread,
                 "difference": ours.mean() - last,
-                "its error": np.hypot(deviation / np.sqrt(10), spread / np.sqrt(len(ours))),
+                # Deviations are those of the runs at hand, so one run less is in the denominator.
+                "its error": np.hypot(deviation / 3.0, spread / np.sqrt(len(ours) - 1)),
             }
     return pd.DataFrame(rows).T.round(1) if rows else runs.missing
 
@@ -405,7 +406,7 @@ def first_runs(runs: Runs) -> pd.DataFrame | Words:
         rows[f"{names[method]}, rerun"] = numbers
         for variant in ("as_coded", "as_published"):
             ours = of_arm(runs.results, "return", method, variant)
-            if len(ours) > 1:
+            if len(ours) > 1 and 0 in ours.index:
                 others = ours.drop(0)
                 line = (float(ours[0]), float(others.min()), float(others.max()))
                 rows[f"{names[method]}, {names[variant]}"] = line

@@ -467,6 +467,8 @@ def rollouts_above(runs: Runs, tolerance: float, variant: str = "as_coded") -> s
         for method in ("f-ppo-l", "f-ppo")
         if method in methods
     ]
+    if not texts:
+        return NOT_STORED
     return f"The mean short-term gap is above {tolerance} in {' and in '.join(texts)}."
 
 

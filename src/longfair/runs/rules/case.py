@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +18,7 @@ from longfair.runs.rules.words import (
     CANNOT_REFUTE,
     CANNOT_SHOW,
     IN_FAVOUR,
+    Lacks,
     Word,
     answer,
     sentence,
@@ -116,15 +118,20 @@ class Case:
             If the results have no such metric, group, phase or window.
         """
         arm = self._arm(method)
-        try:
+        with self.named():
             return None if arm is None else arm.by_seed(quantity, self.metric(quantity))
-        except UsageError as error:
-            raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
     def curves(self, quantity: Quantity, method: str) -> pd.DataFrame | None:
-        """Return one number per seed (rows) and step, or None if the method has no results."""
+        """Return one number per seed (rows) and step, or None if the method has no results.
+
+        Raises
+        ------
+        UsageError
+            As for `values`.
+        """
         arm = self._arm(method)
-        return None if arm is None else arm.curves(quantity, self.metric(quantity)).T
+        with self.named():
+            return None if arm is None else arm.curves(quantity, self.metric(quantity)).T
 
     def smallest(self, effects: Sequence[Effect]) -> Estimate:
         """Estimate the smallest of one or more effects over the same seeds."""
@@ -179,22 +186,25 @@ class Case:
         steps = self._steps(method)
         interval, detail = finding.estimate.interval, finding.detail
         word: Word = "inconclusive"
-        enough = None
+        enough: int | None = None
+        lacks: Lacks = ""
         if len(used) < needed:
             detail = f"{detail}; {counted(len(used), 'seed')} of the {needed} needed"
-            enough = needed
+            enough, lacks = needed, "runs"
         elif interval is None:
             detail = f"{detail}; the interval is undefined"
         else:
             word = word_of(*interval)
-            enough = _enough(finding.estimate, word_of)
+            if word == "inconclusive":
+                enough = _enough(finding.estimate, word_of)
+                lacks = "width" if enough else "effect"
             few = self._few_agree(word, finding, word_of)
             if few is not None:
-                word, enough, detail = "inconclusive", None, f"{detail}; {few}"
+                word, detail = "inconclusive", f"{detail}; {few}"
             if self._is_short(steps) and (word in AGAINST or (alike and word in IN_FAVOUR)):
                 of = f"{steps:,} steps of {self.blank.claim.horizon:,}"
                 detail = f"{detail}; {of} {CANNOT_REFUTE if word in AGAINST else CANNOT_SHOW}"
-                word, enough = "inconclusive", None
+                word, lacks = "inconclusive", "steps"
         return replace(
             self.blank,
             word=word,
@@ -206,7 +216,8 @@ class Case:
             steps=steps,
             two_kinds=finding.estimate.two_kinds,
             better=finding.better,
-            enough_seeds=enough if word == "inconclusive" else None,
+            lacks=lacks,
+            enough_seeds=enough,
             detail=sentence(detail, self.blank.claim.asked),
             missing=finding.missing,
         )
@@ -268,6 +279,14 @@ class Case:
         if self.blank.settings == "authors":
             return False
         return 0 < (steps or 0) < (self.blank.claim.horizon or 0)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Say of an error which claim it is about."""
+        try:
+            yield
+        except UsageError as error:
+            raise UsageError(f"claim {self.blank.claim.id}: {error}") from None
 
     def _arm(self, method: str) -> Arm | None:
         return self.outcomes.arm(method, self.blank.variant)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
 from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
-from longfair.runs.rules.words import weakest
+from longfair.runs.rules.words import LACKS, weakest
 from longfair.wording import better_in, part_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class AllRule(Compound):
         shown = words.index(word) if reported is None else 0
         measured = parts[shown].measured
         instances = [part.instances for part in parts]
-        enough = [part.enough_seeds for part in parts if part.word == word]
+        deciding = [part for part in parts if part.word == word]
+        lacks = max((part.lacks for part in deciding), key=LACKS.index)
+        enough = [part.enough_seeds or 0 for part in deciding]
         sides = (better_in(part.number()) for part in parts)
         details = (
             f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
@@ -72,7 +74,8 @@ class AllRule(Compound):
             word=word,
             measured=part_of(measured, shown + 1, len(parts)),
             detail="; ".join(details),
-            enough_seeds=None if None in enough else max(filter(None, enough)),
+            lacks=lacks,
+            enough_seeds=max(enough) if lacks in ("runs", "width") else None,
             two_kinds=any(part.two_kinds for part in parts),
             instances=sum(instances) if all(instances) else 0,
             missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),

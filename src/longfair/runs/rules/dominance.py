@@ -27,7 +27,7 @@ class DominatesRule(AllRule):
     def read(cls, fields: RuleFields) -> Self:
         """Read the rule, and make its parts."""
         metrics, margins = fields.mapping("metrics"), fields.mapping("margins", {})
-        if len(metrics) < 2 or not set(metrics.values()) <= set(_DIRECTIONS):
+        if len(metrics) < 2 or not all(way in list(_DIRECTIONS) for way in metrics.values()):
             raise fields.wrong("metrics", metrics, "two or more metrics, each higher or lower")
         if not set(margins) <= set(metrics):
             raise fields.wrong("margins", margins, f"about {', '.join(metrics)} only")

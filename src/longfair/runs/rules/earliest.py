@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 import pandas as pd
 
+from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
 from longfair.runs.rules.paired import Shared, SharedRule
 from longfair.runs.rules.rule import OfQuantity, RuleFields, listed, plain, register
 from longfair.runs.rules.words import Word
-from longfair.runs.statistics import Floats
+from longfair.runs.statistics import ROUNDING, Floats
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -67,9 +68,10 @@ class EarliestRule(OfQuantity, SharedRule):
         """Judge the moments at which the mean curves reach the level."""
         curves = [table.T for (table,) in shared.tables.values()]
         seeds = len(shared.seeds)
-        found = case.percentile(self, lambda weights: self._lead(curves, weights), seeds)
         equal = np.full(seeds, 1 / seeds)
-        moments = [first_reached(curve, equal, self.level) for curve in curves]
+        with case.named():
+            moments = [first_reached(curve, equal, self.level) for curve in curves]
+        found = case.percentile(self, lambda weights: self._lead(curves, weights), seeds)
         said = [
             f"{plain(method)} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
             for method, moment, curve in zip(self.methods, moments, curves, strict=True)
@@ -107,9 +109,19 @@ def first_reached(curve: pd.DataFrame, weights: Floats, level: float) -> Floats:
     -------
     numpy.ndarray
         Shape (...): the step; one evaluation after the last where it is never reached.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two evaluations.
     """
-    above = weights @ curve.to_numpy().T >= level
     steps = curve.index.to_numpy(dtype=np.float64)
+    if len(steps) < 2:
+        raise UsageError(
+            f"a curve with {len(steps)} evaluations cannot tell when it reaches {level:g}: "
+            "give one with at least two"
+        )
+    above = weights @ curve.to_numpy().T >= level - ROUNDING * abs(level)
     never = 2 * steps[-1] - steps[-2]
     first: Floats = np.where(above.any(axis=-1), steps[above.argmax(axis=-1)], never)
     return first

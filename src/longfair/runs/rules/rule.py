@@ -286,11 +286,13 @@ class Guarded(Compound):
         if verdict.word != "reproduced":
             return verdict
         found = self.guard.judge(case, f"{name} guard")
+        two_kinds = verdict.two_kinds or found.two_kinds
         if found.word == "reproduced":
-            return verdict
+            return replace(verdict, two_kinds=two_kinds)
         return replace(
             verdict,
             word="direction only",
+            two_kinds=two_kinds,
             detail=f"{verdict.detail}; but its price is not excluded, {case.told(found.word)}: "
             f"{found.detail}",
         )
@@ -345,6 +347,8 @@ class Limited(Compound):
         changed = replace(verdict, word=self.chosen(verdict.word, limit))
         if changed.answer == verdict.answer:
             return changed
+        if changed.word == "inconclusive":
+            changed = replace(changed, lacks="paper")
         told = f"{plain(self.key)} {changed.answer}, {self.reason}"
         return replace(changed, detail=f"{verdict.detail}; {told}")
 

@@ -56,8 +56,10 @@ class ShareRule(OfQuantity, SharedRule):
         if not fields.has("low") and not fields.has("high"):
             raise UsageError(f"{fields.where}: no share is claimed: give 'low', 'high' or both")
         low, high = fields.number("low", lowest), fields.number("high", 1.0)
-        if not lowest <= low <= high <= 1:
-            raise fields.wrong("low", low, f"between {lowest:g} and high, which is at most 1")
+        if not lowest <= high <= 1:
+            raise fields.wrong("high", high, f"between {lowest:g} and 1")
+        if not lowest <= low <= high:
+            raise fields.wrong("low", low, f"between {lowest:g} and high, which is {high:g}")
         return cls(fields.quantity(), method, other, sides[0], fields.number(sides[0]), low, high)
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from longfair.runs.fields import is_number
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.gain import of_effect
 from longfair.runs.rules.paired import Shared, SharedRule
@@ -140,7 +141,7 @@ class HypervolumeRule(TradeOffRule):
         others = fields.others(method)
         beside = fields.distinct("beside", (method, *others)) if fields.has("beside") else ()
         corner = fields.sequence("corner")
-        if len(corner) != 2 or not all(isinstance(end, int | float) for end in corner):
+        if len(corner) != 2 or not all(map(is_number, corner)):
             raise fields.wrong("corner", list(corner), "[unfairness, reward], two numbers")
         return cls(reward, unfairness, method, beside, others, (corner[0], corner[1]))
 

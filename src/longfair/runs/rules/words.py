@@ -37,6 +37,17 @@ The words that speak against a claim come first, because a conjunction with a fa
 whatever the others say.
 """
 
+Lacks = Literal["runs", "width", "effect", "steps", "paper", ""]
+"""What an *inconclusive* lacks.
+
+Runs that the rule asks for; a narrower interval, by more runs than that; an effect that is not at
+the very edge of what is asked; training steps; or a word of the paper, so that nothing that is run
+here decides. Empty where that cannot be told.
+"""
+
+LACKS: tuple[Lacks, ...] = ("runs", "width", "effect", "steps", "paper", "")
+"""From the easiest to get to the hardest."""
+
 Asked = Literal["paper", "here"]
 """Whether a paper says a claim, or it is a question of ours."""
 
