@@ -181,7 +181,11 @@ SOLVERS: dict[Door, Callable[[], Mapping[str, Any]]] = {
         "seed": 1,
         "generator": chance(),
     },
-    explore_then_commit.estimate_strangers: lambda: {"loans": one_loan(), "denial_drift": 0.1},
+    explore_then_commit.estimate_strangers: lambda: {
+        "loans": one_loan(),
+        "denial_drift": 0.1,
+        "groups": 1,
+    },
     explore_then_commit.transition_error: lambda: {
         "states": 2,
         "actions": 2,

@@ -40,7 +40,8 @@ LOADED = (claim_sheet, rerunning)
 TOY_PAPERS = Path(__file__).parent / "runs" / "toy_papers"
 CLAIM_KEYS = [
     "id", "paper", "asked", "statement", "source", "reported", "estimate", "interval",
-    "interquartile_mean", "seeds", "steps", "instances", "horizon", "profile", "settings", "whose", "measure", "variant",
+    "interquartile_mean", "seeds", "steps", "instances", "horizon", "profile", "settings",
+    "whose", "measure", "variant",
     "verdict", "answer", "fragile", "two_kinds", "one_value", "verdict_99", "verdict_999",
     "answer_99", "answer_999", "error", "better",
     "lacks", "enough_seeds", "changed", "stale", "detail", "measured",

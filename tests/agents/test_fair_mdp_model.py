@@ -214,6 +214,8 @@ def test_batches_that_cannot_be(people: int, allowed: Any, message: str) -> None
         ({"transition": np.eye(6)}, r"transition has shape \(6, 6\): give \(6 \* 2, 6\)"),
         ({"transition": np.full((6, 2, 6), 0.2)}, r"transition has a row that misses 1 by 0.2"),
         ({"transition": np.full((6, 2, 6), 1 / 6)}, r"state 0 of group 0 leads to state 3 of .* 1"),
+        ({"reward": np.full((6, 2), np.nan)}, r"reward has a value that is not finite"),
+        ({"individual_reward": np.full((6, 2), np.inf)}, r"individual_reward has a value that is"),
         ({"individual_reward": np.zeros((6, 3))}, r"individual_reward has shape \(6, 3\)"),
         ({"initial_distribution": np.full(6, 0.2)}, r"initial_distribution .* misses 1 by 0.2"),
         ({"initial_distribution": np.eye(6)[0]}, r"groups start with probabilities \[1.0, 0.0\]"),

@@ -90,7 +90,7 @@ def test_an_intervention_knows_the_rollout_and_the_policy() -> None:
     changed.learn(2 * EPISODE, reset_num_timesteps=False)
     buffer = changed.rollout_buffer
     observations = buffer.observations.reshape(-1, buffer.observations.shape[-1])
-    unlikely = 1 - changed.policy.actor().mode(observations)
+    unlikely = 1 - changed.policy.actor().output(observations).argmax(axis=-1)
     np.testing.assert_array_equal(buffer.actions.reshape(-1), unlikely)
 
 

@@ -186,6 +186,14 @@ def test_generalised_advantages_stop_at_episode_ends() -> None:
     np.testing.assert_allclose(returns, advantages + values)
 
 
+def test_a_discount_may_be_the_whole_number_one() -> None:
+    rng = np.random.default_rng(1)
+    rewards, values, last = (rng.normal(size=shape) for shape in ((4, 2, 1), (4, 2, 1), (2, 1)))
+    ends = rng.random((4, 2)) < 0.3
+    found = [generalised_advantages(rewards, values, last, ends, one, 0.8) for one in (1, 1.0)]
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 @pytest.mark.parametrize(
     "strategy", [Strategy(True), ElbertPO.as_coded(9.0), ElbertPO.as_published(9.0), APPO()]
 )

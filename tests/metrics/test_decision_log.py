@@ -30,8 +30,8 @@ def test_rates_are_favourable_decisions_among_all() -> None:
     assert rates["decisions"].tolist() == [5, 3]
     # person a: 3 of 3, person b: 0 of 2; variance 2 ((3 - 1.8)^2 + (0 - 1.2)^2) / 25
     error = np.sqrt(2 * 2 * 1.2**2) / 5
-    half = error * 12.7062047
-    assert rates.loc["x", "high"] - rates.loc["x", "rate"] == pytest.approx(half, rel=1e-6)
+    # Student's t with one degree of freedom is below 1 with probability 0.75.
+    assert benefit_rates(LOG, level=0.5).loc["x", "low"] == pytest.approx(3 / 5 - error)
 
 
 def test_notions_count_those_whose_outcome_was_seen() -> None:
@@ -61,6 +61,48 @@ def test_one_person_has_no_interval() -> None:
     rates = benefit_rates(LOG[LOG["person"].isin(["a", "c", "d"])])
     assert np.isnan(rates.loc["x", "low"])
     assert np.isfinite(rates.loc["y", "low"])
+
+
+def once(x: list[int], y: list[int]) -> pd.DataFrame:
+    """One decision on every person of two groups."""
+    return pd.DataFrame(
+        {
+            "time": 0,
+            "person": range(len(x) + len(y)),
+            "group": ["x"] * len(x) + ["y"] * len(y),
+            "decision": [*x, *y],
+        }
+    )
+
+
+def test_intervals_end_where_rates_and_gaps_do() -> None:
+    log = once([1, 1, 1, 1, 0], [0, 0, 0, 1])
+    rates = benefit_rates(log)
+    assert rates.loc["x", "high"] == 1.0
+    assert rates.loc["y", "low"] == 0.0
+    assert rates.loc["x", "low"] == pytest.approx(0.8 - 0.2 * 2.7764451, rel=1e-6)
+    assert benefit_gap(once([1] * 9 + [0], [0, 0, 1]), level=0.99)["high"] == 1.0
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_rate_of_one_or_zero_has_the_exact_interval_of_its_people(twice: bool) -> None:
+    """Of n people all or none: 0.025^(1/n) is the far end (Clopper and Pearson)."""
+    log = once([1] * 5, [0] * 4)
+    rates = benefit_rates(pd.concat([log] * (1 + twice)))
+    far = 0.025 ** (1 / 5), 1 - 0.025 ** (1 / 4)
+    np.testing.assert_allclose(rates[["low", "high"]], [[far[0], 1.0], [0.0, far[1]]])
+    gap = benefit_gap(log)
+    assert gap["low"] == pytest.approx(1.0 - np.hypot(1 - far[0], far[1]))
+    assert gap["high"] == 1.0
+
+
+def test_the_interval_of_a_gap_adds_the_distances_of_both_rates() -> None:
+    gap = benefit_gap(once([1] * 5, [1, 0] * 8))
+    half = np.sqrt(16 / 15 * 16 * 0.25) / 16 * 2.7764451
+    assert gap["low"] == pytest.approx(0.5 - np.hypot(1 - 0.025 ** (1 / 5), half), rel=1e-6)
+    assert gap["high"] == pytest.approx(0.5 + half, rel=1e-6)
+    same = benefit_gap(once([1] * 5, [1] * 5))
+    assert (same["gap"], same["high"]) == (0.0, pytest.approx(1 - 0.025 ** (1 / 5)))
 
 
 def simulated(rng: np.random.Generator) -> pd.DataFrame:

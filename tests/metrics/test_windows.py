@@ -80,5 +80,10 @@ def test_bad_windows_are_named() -> None:
             windowed_sum(SUPPLY, window)
     with pytest.raises(UsageError, match="the last axis, which holds the groups"):
         windowed_gap(SUPPLY, DEMAND, 3, axis=-1)
+    for axis in (-1, 2):
+        with pytest.raises(UsageError, match=f"axis {axis} is the last axis"):
+            windowed_share_deviation(SUPPLY, 3, axis=axis)
+    with pytest.raises(UsageError, match=r"one value per group on its last axis; given \(4, 0\)"):
+        windowed_share_deviation(np.zeros((4, 0)), 3)
     with pytest.raises(UsageError, match="demand must not be negative"):
         windowed_rates(SUPPLY, -DEMAND - 1, 3)

@@ -84,7 +84,7 @@ def test_who_guesses_right_has_no_regret_after_exploring(
     notion: str, rates: exploration.Rates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     truth = np.array(LoanMDPParams.fico().prior)
-    monkeypatch.setattr(committing, "estimate_strangers", lambda loans, drift: truth)
+    monkeypatch.setattr(committing, "estimate_strangers", lambda loans, drift, groups: truth)
     setting = wanting(notion=notion, rates=rates, tolerance=0.05, planned_tolerance=0.05)
     found = final(train_and_evaluate(setting, 0))
     assert found["regret"] == pytest.approx(found["regret_exploring"])
@@ -98,7 +98,7 @@ def test_who_guesses_right_has_no_regret_after_exploring(
 
 def test_who_guesses_wrong_may_be_unfair(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = np.array([[8.0, 2.0], [1.9, 0.25]])
-    monkeypatch.setattr(committing, "estimate_strangers", lambda loans, drift: wrong)
+    monkeypatch.setattr(committing, "estimate_strangers", lambda loans, drift, groups: wrong)
     found = final(train_and_evaluate(SMALL, 0))
     assert found["reward"] < found["reward_best"] or found["gap_largest"] > 0.1
     assert found["gap_largest"] != pytest.approx(0.1, abs=1e-3)

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray
 from longfair.metrics.benefit import benefit_rate
 
 

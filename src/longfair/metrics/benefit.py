@@ -44,15 +44,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import (
-    FloatArray,
-    axes_of,
-    finite,
-    non_negative,
-    same_shape,
-    with_groups,
-)
+from longfair.metrics._arrays import axes_of, finite, non_negative, same_shape, with_groups
 from longfair.settings import NonNegative, Positive, Share, checked
 
 

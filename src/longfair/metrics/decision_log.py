@@ -17,7 +17,10 @@ people for the units, with the variance of a ratio of sums over clusters,
     \frac{\sum_p (S_p - r_g D_p)^2}{\big(\sum_p D_p\big)^2} ,
 
 and Student's t with n - 1 degrees of freedom for n people (Cochran 1977, Section 11.12, without the
-correction for a finite population).
+correction for a finite population). Intervals end where rates do, at 0 and 1. A rate of exactly 0
+or 1 has no such variance: there the interval is the exact one of Clopper and Pearson (1934) for as
+many independent people, none or all of whom were accepted. The interval of a difference adds the
+squared distances of both rates from the ends of theirs (Newcombe 1998, Method 10).
 """
 
 from __future__ import annotations
@@ -65,8 +68,9 @@ def benefit_rates(
     Returns
     -------
     pandas.DataFrame
-        Index group; `rate`, `low` and `high` (missing with fewer than two people), `people` and
-        `decisions` that count.
+        Index group; `rate`, `low` and `high` (within [0, 1]; missing with fewer than two people),
+        `people` and `decisions` that count. Where the rate is 0 or 1, the interval is Clopper and
+        Pearson's, with people for the units: all of 5 people accepted gives [0.478, 1].
 
     Raises
     ------
@@ -95,8 +99,10 @@ def benefit_gap(
     -------
     pandas.Series
         `gap`, `low`, `high`, and the groups that have `most` and `least`. The interval is that of
-        the difference of these two, with the degrees of freedom of the one with fewer people. It
-        does not count that they were chosen, so with equal rates it lies too high.
+        the difference of these two, within [-1, 1], with the degrees of freedom of the one with
+        fewer people. A rate of 0 or 1 adds the distance to the end of its own interval, as in
+        `benefit_rates`. It does not count that they were chosen, so with equal rates it lies too
+        high.
 
     Raises
     ------
@@ -263,11 +269,11 @@ def _ratio(people: pd.DataFrame, level: float) -> dict[str, float]:
     """Return the rate of one group's people, its interval and its size."""
     rate, error = _rate_and_error(people)
     count = len(people)
-    half = error * float(stats.t.ppf(0.5 + level / 2, count - 1)) if count > 1 else np.nan
+    down, up = _reach(rate, error, count, count, level)
     return {
         "rate": rate,
-        "low": rate - half,
-        "high": rate + half,
+        "low": np.maximum(rate - down, 0.0),
+        "high": np.minimum(rate + up, 1.0),
         "people": count,
         "decisions": float(people["demand"].sum()),
     }
@@ -283,17 +289,34 @@ def _rate_and_error(people: pd.DataFrame) -> tuple[float, float]:
     return rate, float(np.sqrt(count / (count - 1) * squares) / total)
 
 
+def _reach(rate: float, error: float, count: int, fewest: int, level: float) -> tuple[float, float]:
+    """Return how far below and above the rate of `count` people the ends of its interval are.
+
+    Student's t is that of `fewest` people.
+    """
+    if fewest < 2:
+        return np.nan, np.nan
+    if rate in (0.0, 1.0):
+        exact = stats.binomtest(int(rate) * count, count).proportion_ci(level)
+        return rate - float(exact.low), float(exact.high) - rate
+    half = error * float(stats.t.ppf(0.5 + level / 2, fewest - 1))
+    return half, half
+
+
 def _gap(counted: pd.DataFrame, level: float) -> pd.Series[Any]:
     people = _by_person(counted)
     found = {name: (*_rate_and_error(own), len(own)) for name, own in people.groupby("group")}
     _require_two(found)
     least, *_, most = sorted(found, key=lambda name: found[name][0])
     gap = found[most][0] - found[least][0]
-    error = float(np.hypot(found[most][1], found[least][1]))
-    freedom = min(found[name][2] for name in (most, least)) - 1
-    half = error * float(stats.t.ppf(0.5 + level / 2, freedom)) if freedom else np.nan
+    fewest = min(found[name][2] for name in (most, least))
+    (down, up), (other_down, other_up) = (
+        _reach(*found[name], fewest, level) for name in (most, least)
+    )
+    low = float(np.maximum(gap - np.hypot(down, other_up), -1.0))
+    high = float(np.minimum(gap + np.hypot(up, other_down), 1.0))
     return pd.Series(
-        {"gap": gap, "low": gap - half, "high": gap + half, "most": most, "least": least},
+        {"gap": gap, "low": low, "high": high, "most": most, "least": least},
         dtype=object,  # else whole numbers that name groups become others
     )
 

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, finite, non_negative, same_shape
+from longfair.metrics._arrays import finite, non_negative, same_shape
 
 
 def score_distance(

@@ -19,9 +19,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.compiling import njit
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, finite, same_shape
+from longfair.metrics._arrays import finite, same_shape
 
 BLUR = 0.01
 """Smoothing at the end, in the unit of the samples."""

@@ -29,8 +29,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, same_shape
+from longfair.metrics._arrays import same_shape
 
 
 class SupplyDemand(NamedTuple):

@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, axes_of, finite, non_negative
+from longfair.metrics._arrays import axes_of, finite, non_negative, with_groups
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.settings import Count, checked
 
@@ -134,9 +135,7 @@ def windowed_gap(
     UsageError
         If `axis` is the group axis, or as `windowed_rates`.
     """
-    dimensions = np.ndim(supply)
-    if axes_of(axis, dimensions)[0] == dimensions - 1:
-        raise UsageError(f"axis {axis} is the last axis, which holds the groups; name another one")
+    _require_time_axis(axis, np.ndim(supply))
     rates = windowed_rates(supply, demand, window, axis=axis, offset=offset, no_demand=no_demand)
     return bias(rates)
 
@@ -165,12 +164,21 @@ def windowed_share_deviation(allocation: ArrayLike, window: int, *, axis: int = 
     Raises
     ------
     UsageError
-        If a unit count is negative, or as `windowed_sum`.
+        If `axis` is the group axis, there is no group, a unit count is negative, or as
+        `windowed_sum`.
     """
-    given = windowed_sum(non_negative(allocation, "allocation"), window, axis=axis)
+    units = non_negative(with_groups(allocation, "allocation"), "allocation")
+    _require_time_axis(axis, units.ndim)
+    given = windowed_sum(units, window, axis=axis)
     equal = np.full(given.shape[-1], 1.0 / given.shape[-1])
     deviation: FloatArray = np.abs(_shares(given, equal) - equal).max(axis=-1)
     return deviation
+
+
+def _require_time_axis(axis: int, dimensions: int) -> None:
+    """Refuse the last of some axes, which holds the groups."""
+    if axes_of(axis, dimensions)[0] == dimensions - 1:
+        raise UsageError(f"axis {axis} is the last axis, which holds the groups; name another one")
 
 
 def _shares(amounts: FloatArray, without: FloatArray) -> FloatArray:

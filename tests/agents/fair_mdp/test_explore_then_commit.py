@@ -62,7 +62,9 @@ def test_outcomes_follow_the_belief() -> None:
 
 def test_estimates_come_closer_with_more_episodes() -> None:
     true = np.array([[1.4614873, 0.51479711], [1.51578208, 0.19009129]])
-    errors = [np.abs(np.log(estimate_strangers(seen(n), 0.1) / true)).max() for n in (100, 20_000)]
+    errors = [
+        np.abs(np.log(estimate_strangers(seen(n), 0.1, 2) / true)).max() for n in (100, 20_000)
+    ]
     assert errors[1] < 0.1
     assert errors[1] < errors[0]
 
@@ -70,7 +72,7 @@ def test_estimates_come_closer_with_more_episodes() -> None:
 def test_without_denials_it_is_the_beta_binomial_estimate() -> None:
     """The likelihood of sequences without denials depends on the number repaid only."""
     loans = seen(150, length=1, chance=0.0)
-    estimate = estimate_strangers(loans, 0.1)
+    estimate = estimate_strangers(loans, 0.1, 2)
 
     def likelihood(group: int, alpha: float, beta: float) -> float:
         first = (loans.group == group) & (loans.counts.sum(axis=1) == 0)
@@ -87,7 +89,18 @@ def test_without_denials_it_is_the_beta_binomial_estimate() -> None:
 def test_refuses_a_group_that_never_defaulted() -> None:
     loans = LoansSeen(np.array([0, 0]), np.zeros((2, 3), dtype=int), np.array([True, True]))
     with pytest.raises(UsageError, match=r"group 0 has 2 repaid loans of 2: .*explore for more"):
-        estimate_strangers(loans, 0.1)
+        estimate_strangers(loans, 0.1, 1)
+
+
+def test_refuses_groups_without_loans_and_loans_without_a_group() -> None:
+    loans = LoansSeen(np.array([0, 0]), np.zeros((2, 3), dtype=int), np.array([True, False]))
+    with pytest.raises(UsageError, match="group 1 has 0 repaid loans of 0"):
+        estimate_strangers(loans, 0.1, 2)
+    none = LoansSeen(loans.group[:0], loans.counts[:0], loans.repaid[:0])
+    with pytest.raises(UsageError, match="group 0 has 0 repaid loans of 0"):
+        estimate_strangers(none, 0.1, 2)
+    with pytest.raises(UsageError, match="groups=1: a loan is of group 1, give more groups"):
+        estimate_strangers(LoansSeen(np.array([0, 1]), loans.counts, loans.repaid), 0.1, 1)
 
 
 def test_values_are_off_by_less_than_the_bound_says() -> None:

@@ -291,6 +291,16 @@ def test_whole_episodes_leave_out_the_one_that_is_being_written():
     np.testing.assert_array_equal(rows - rows[0], np.tile(np.arange(4)[:, None], (1, 200)))
 
 
+@pytest.mark.parametrize("steps", [0, 3, 6])
+def test_a_buffer_without_a_whole_episode_is_refused(steps: int):
+    """Nothing yet, the first being written, and the only one half overwritten."""
+    buffer = CounterfactualReplayBuffer(4, 1, 0.9)
+    for number in range(steps):
+        buffer.add(plain_step(number, ended=number % 4 == 3))
+    with pytest.raises(UsageError, match="buffer of 4 steps holds no whole episode of 4: play one"):
+        buffer.episode_rows(1, 4, np.random.default_rng(0))
+
+
 def test_what_the_buffer_cannot_do_is_refused():
     with pytest.raises(UsageError, match="buffer=10 with episodes of 4"):
         CounterfactualReplayBuffer(10, 1, 0.9).episode_rows(1, 4, np.random.default_rng(0))

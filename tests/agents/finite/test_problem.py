@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -11,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy
-from longfair.agents.finite import FiniteProblem, NoFairPolicyError, problem
+from longfair.agents.finite import FiniteProblem, NoFairPolicyError, linear_program, problem
 from longfair.errors import UsageError
 
 # State 0: wait for 1 and stay, or go to state 1 for nothing. State 1: 3 a step, or 0, then 0 again.
@@ -61,6 +62,11 @@ def test_a_policy_is_worth_the_average_over_what_it_does() -> None:
     ("changes", "message"),
     [
         ({"reward": np.zeros(4)}, r"reward has shape \(4,\)"),
+        ({"reward": np.zeros((0, 2))}, r"reward has shape \(0, 2\)"),
+        ({"reward": [[1.0, np.nan], [0.0, 0.0]]}, "reward has a value that is not finite: give"),
+        ({"group_values": np.full((2, 2, 2), np.inf)}, "group_values has a value that is not fin"),
+        ({"transition": TRANSITION * 0.0}, "transition has a row that misses 1 by 1"),
+        ({"transition": csr_array((4, 2))}, "transition has a row that misses 1 by 1"),
         ({"reward": np.zeros((2, 3))}, r"transition has shape \(4, 2\): give \(2 \* 3, 2\)"),
         ({"transition": TRANSITION * 0.5}, "misses 1 by 0.5"),
         ({"transition": TRANSITION * 3 - 1}, "transition has an entry -1"),
@@ -88,6 +94,32 @@ def test_bad_horizons_are_refused(horizon: Any, discount: float, message: str) -
 def test_a_policy_has_to_add_up() -> None:
     with pytest.raises(UsageError, match="policy has a row that misses 1"):
         TWO_STATES.policy_values(np.ones((2, 2)), 2)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_gap_needs_two_groups(number: int) -> None:
+    lonely = FiniteProblem.of(TRANSITION, REWARD, group_values=np.ones((number, 2, 2)))
+    lonely = lonely.discounted(0.5)
+    wanted = f"the problem has {number} groups: a tolerance needs two; give group_values"
+    ways: list[Callable[[], Any]] = [
+        lambda: lonely.linear_program(0.2),
+        lambda: lonely.column_generation(0.2),
+        lambda: lonely.lagrangian(0.2),
+        lambda: lonely.solve(0.2),
+        lambda: lonely.frontier(),
+        lambda: lonely.cross_entropy(0.2, np.random.default_rng(0)),
+        lambda: linear_program.smallest_tolerance(lonely),
+    ]
+    for way in ways:
+        with pytest.raises(UsageError, match=wanted):
+            way()
+    assert lonely.linear_program().value.reward == pytest.approx(lonely.solve().value.reward)
+    assert lonely.column_generation().tolerance is None
+
+
+def test_without_groups_there_is_no_gap() -> None:
+    with pytest.raises(UsageError, match="0 groups: a gap needs two; give group_values"):
+        _ = TWO_STATES.discounted(0.5).linear_program().value.gap
 
 
 # Faces of environments ---------------------------------------------------------------------------

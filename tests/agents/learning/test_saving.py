@@ -17,12 +17,30 @@ from longfair.errors import UsageError
 
 @pytest.mark.parametrize(
     "space",
-    [spaces.Discrete(5), spaces.Box(np.array([-np.inf, 0.0], np.float32), np.float32(3.5))],
-    ids=["discrete", "box"],
+    [
+        spaces.Discrete(5),
+        spaces.Discrete(3, start=-1),
+        spaces.Box(np.array([-np.inf, 0.0], np.float32), np.float32(3.5)),
+        spaces.Box(np.array([-np.inf, 0.1]), np.array([np.inf, 1e300]), dtype=np.float64),
+        spaces.Box(0, 255, (2, 2), np.uint8),
+        spaces.Box(-(2**62), 2**62 + 1, (2,), np.int64),
+    ],
+    ids=str,
 )
 def test_spaces_come_back(space: spaces.Space[Any]) -> None:
     content = json.loads(json.dumps(saving.space_to_json(space)))
-    assert saving.space_from_json(content) == space
+    found = saving.space_from_json(content)
+    assert found == space
+    if isinstance(space, spaces.Box) and isinstance(found, spaces.Box):
+        np.testing.assert_array_equal([found.low, found.high], [space.low, space.high])
+
+
+def test_spaces_of_older_files_are_read() -> None:
+    """They told neither the type of numbers nor the first choice."""
+    found = saving.space_from_json({"kind": "box", "low": [0.1], "high": [1.0]})
+    assert found == spaces.Box(np.array([0.1], np.float32), np.float32(1.0))
+    assert found.dtype == np.float32
+    assert saving.space_from_json({"kind": "discrete", "n": 3}) == spaces.Discrete(3)
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.SFC64])

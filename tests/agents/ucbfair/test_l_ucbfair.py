@@ -51,8 +51,8 @@ def test_every_action_is_in_the_cell_of_the_nearest_centre() -> None:
     actions = cells.within(numbers, rng.random((500, 2)))
     distances = np.linalg.norm(actions[:, None] - cells.centres, axis=2)
     np.testing.assert_array_equal(distances.argmin(axis=1), numbers)
-    assert distances.min(axis=1).max() <= cells.radius
-    assert distances.min(axis=1).max() > 0.9 * cells.radius
+    corner = np.sqrt(2) * 0.5 / 5
+    assert 0.9 * corner < distances.min(axis=1).max() <= corner
     assert actions.min() >= 0
     assert actions.max() <= 1
 

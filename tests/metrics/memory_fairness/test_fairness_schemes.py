@@ -160,7 +160,7 @@ def test_a_policy_is_scored_by_the_mean_of_its_traces() -> None:
         (lambda: bounded(np.ones((3, 2)), PARITY, [True, False]), "does not fit the moments (3,)"),
         (lambda: long_term(np.ones(3), relaxed_parity), "(moments, people)"),
         (lambda: anytime(np.ones((0, 2)), PARITY), "neither empty; given (0, 2)"),
-        (lambda: discounted_sum(VALUES, discount=1.5), "(0, 1]; given 1.5"),
+        (lambda: discounted_sum(VALUES, discount=1.5), "discount=1.5: give a finite number"),
         (lambda: last_moment(VALUES, [True, False]), "shape (2,)"),
         (lambda: worst_moment(3.0), "time on their last axis"),
         (lambda: policy_score([]), "at least one trace"),

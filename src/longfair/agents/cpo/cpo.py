@@ -234,6 +234,11 @@ class CPO(saving.Saved):
             Show how far the learning is.
         reset_num_timesteps
             Count steps from zero; else go on.
+
+        Notes
+        -----
+        Denormal numbers are flushed to zero from the first learning on, in the whole thread and for
+        good.
         """
         from rich.progress import Progress
 

@@ -91,7 +91,7 @@ def explore(
 
 
 @validated
-def estimate_strangers(loans: LoansSeen, denial_drift: NonNegative) -> FloatArray:
+def estimate_strangers(loans: LoansSeen, denial_drift: NonNegative, groups: Count) -> FloatArray:
     """Return the most likely belief (G, 2) about a stranger of each group: alpha and beta.
 
     Parameters
@@ -100,13 +100,19 @@ def estimate_strangers(loans: LoansSeen, denial_drift: NonNegative) -> FloatArra
         What was seen.
     denial_drift
         What a denial adds to beta.
+    groups
+        Number of groups G, whether or not they got loans.
 
     Raises
     ------
     UsageError
-        If a group has no repaid loan or no defaulted one: then there is no largest likelihood.
+        If a group has no repaid loan or no defaulted one: then there is no largest likelihood. If
+        a loan is of a group beyond these.
     """
-    groups = int(loans.group.max()) + 1
+    if (loans.group >= groups).any():
+        raise UsageError(
+            f"groups={groups}: a loan is of group {loans.group.max()}, give more groups"
+        )
     return np.stack([_estimate(loans, group, denial_drift) for group in range(groups)])
 
 

@@ -39,6 +39,7 @@ from longfair.agents.finite.problem import (
     FiniteProblem,
     checked_rows,
     require_distribution,
+    require_finite,
 )
 from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
@@ -51,8 +52,8 @@ class SeparableMDP:
     Raises
     ------
     UsageError
-        If shapes do not fit, rows are no probabilities, a transition leaves its group, a group has
-        no chance to start, or the discount is not in [0, 1).
+        If shapes do not fit, a reward is not finite, rows are no probabilities, a transition leaves
+        its group, a group has no chance to start, or the discount is not in [0, 1).
     """
 
     transition: csr_array
@@ -83,6 +84,8 @@ class SeparableMDP:
             if found.shape != shape:
                 raise UsageError(f"{field} has shape {found.shape}: give {shape} as reward does")
             object.__setattr__(self, field, found)
+        require_finite("reward", self.reward)
+        require_finite("individual_reward", self.individual_reward)
         require_distribution(
             "initial_distribution",
             float(np.abs(self.initial_distribution.sum() - 1.0)),

@@ -22,7 +22,8 @@ Implementation details, with their source:
 6. The target network is a copy, taken before the first gradient step and every so many (code).
 7. A single copy of the environment draws a random action only where one is taken (code); several
    copies draw as many random actions as there are copies at every step (ours).
-8. Denormal numbers are flushed to zero while training (ours).
+8. Denormal numbers are flushed to zero from the first learning on, in the whole thread and for
+   good (ours).
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 import torch
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from torch import nn
 
@@ -47,7 +47,13 @@ from longfair.agents.learning import saving
 from longfair.agents.learning.adam import Adam
 from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import NetworkSeed, seeded
-from longfair.agents.learning.spaces import Learned, fitting, spaces_of, spaces_to_json
+from longfair.agents.learning.spaces import (
+    Learned,
+    fitting,
+    require_restarts,
+    spaces_of,
+    spaces_to_json,
+)
 from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
 from longfair.settings import Natural, validated
@@ -284,8 +290,7 @@ class DeepQLearning(saving.Saved, ABC):
 
     def _begin(self, anew: bool) -> None:
         """Start an episode in every copy; the seed is used the first time only."""
-        if self.env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
-            raise UsageError("the environment must restart copies at once: AutoresetMode.SAME_STEP")
+        require_restarts(self.env)
         if anew:
             self.num_timesteps = 0
         observation, _ = self.env.reset(seed=self._unused_seed)

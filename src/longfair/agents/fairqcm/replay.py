@@ -192,7 +192,7 @@ class CounterfactualReplayBuffer:
         Raises
         ------
         UsageError
-            When the buffer does not consist of whole episodes of real steps.
+            When the buffer does not consist of whole episodes of real steps, or none is complete.
         """
         if self.size % length or self.imagination is not None or self.n_steps > 1:
             raise UsageError(
@@ -202,6 +202,11 @@ class CounterfactualReplayBuffer:
         complete = np.arange(self.filled // length)
         if self._next % length:
             complete = complete[complete != self._next // length]
+        if not len(complete):
+            raise UsageError(
+                f"the buffer of {self.size} steps holds no whole episode of {length}: play one to "
+                "its end, in a buffer of two or more episodes"
+            )
         return complete[generator.integers(len(complete), size=number)] * length + np.arange(
             length
         ).reshape(-1, 1)

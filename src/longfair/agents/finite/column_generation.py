@@ -31,6 +31,7 @@ from longfair.agents.finite.problem import (
     deterministic,
     evaluate,
     occupancy,
+    require_groups,
 )
 from longfair.agents.finite.solution import (
     FairSolution,
@@ -87,8 +88,10 @@ def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairS
     NoFairPolicyError
         If no policy keeps the tolerance. It knows the smallest one that can be kept.
     UsageError
-        If the tolerance is negative.
+        If the tolerance is negative, or given for fewer than two groups.
     """
+    if tolerance is not None:
+        require_groups(problem)
     columns = [_column(problem, problem.reward)]
     if tolerance is None:
         visited = occupancy(problem, deterministic(problem, columns[0].actions))
@@ -111,26 +114,18 @@ def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairS
     return solution(problem, np.asarray(visited), tolerance, float(mixture.prices.sum()))
 
 
-def smallest_tolerance(problem: FiniteProblem) -> float:
-    """Return the smallest gap that any policy reaches."""
-    columns = [_column(problem, problem.reward)]
-    return _add_fair_policies(problem, columns, 0.0, raises=False)
-
-
-def _add_fair_policies(
-    problem: FiniteProblem, columns: list[_Column], tolerance: float, raises: bool = True
-) -> float:
-    """Add policies until a mixture keeps the tolerance; return the gap reached."""
+def _add_fair_policies(problem: FiniteProblem, columns: list[_Column], tolerance: float) -> None:
+    """Add policies until a mixture keeps the tolerance."""
     while True:
         mixture = _smallest_gap(columns)
         if mixture.objective <= tolerance:
-            return mixture.objective
+            return
         entering = _column(problem, -_priced(problem, mixture.prices))
         gain = mixture.objective - mixture.prices @ entering.differences
         if gain <= _ROUNDING or _known(entering, columns):
-            if raises and mixture.objective > tolerance + _ROUNDING:
+            if mixture.objective > tolerance + _ROUNDING:
                 raise NoFairPolicyError(tolerance, mixture.objective)
-            return mixture.objective
+            return
         columns.append(entering)
 
 

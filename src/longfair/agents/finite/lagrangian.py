@@ -33,6 +33,7 @@ from longfair.agents.finite.problem import (
     deterministic,
     evaluate,
     occupancy,
+    require_groups,
 )
 from longfair.agents.finite.solution import (
     FairSolution,
@@ -138,6 +139,8 @@ def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairS
     UsageError
         If the tolerance is negative or there are not two groups.
     """
+    if tolerance is not None:
+        require_groups(problem)
     sign, right = _without_constraint(problem)
     if tolerance is None or right.gap <= tolerance:
         return solution(problem, _visited(problem, right), tolerance, 0.0)
@@ -173,6 +176,7 @@ def frontier(problem: FiniteProblem, resolution: NonNegative = 0.0) -> Frontier:
         From the smallest possible gap, or from 0 when policies can reverse the gap, up to the gap
         of the best policy without constraint.
     """
+    require_groups(problem)
     sign, right = _without_constraint(problem)
     left = corner(problem, np.inf, sign)
     points = [(right.gap, right.reward)]

@@ -28,7 +28,7 @@ from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from longfair.agents.finite.linear_systems import ENDLESS
-from longfair.agents.finite.problem import FiniteProblem
+from longfair.agents.finite.problem import FiniteProblem, require_groups
 from longfair.agents.finite.solution import (
     SMALLEST_OCCUPANCY,
     FairSolution,
@@ -63,7 +63,7 @@ def solve(problem: FiniteProblem, tolerance: NonNegative | None = None) -> FairS
     NoFairPolicyError
         If no policy keeps the tolerance. It knows the smallest one that can be kept.
     UsageError
-        If the tolerance is negative.
+        If the tolerance is negative, or given for fewer than two groups.
     """
     flow = flow_equations(problem)
     bounds: dict[str, Any] = {}
@@ -103,6 +103,7 @@ def flow_equations(problem: FiniteProblem) -> csr_array:
 
 def fairness_rows(problem: FiniteProblem) -> csr_array:
     """Return one row (S * A) for every ordered pair of groups: value of one less the other's."""
+    require_groups(problem)
     values = problem.group_values.reshape(len(problem.group_values), -1)
     pairs = permutations(range(len(values)), 2)
     return csr_array(np.stack([values[first] - values[other] for first, other in pairs]))

@@ -174,10 +174,11 @@ class FiniteProblem:
         Raises
         ------
         UsageError
-            When shapes do not fit or rows are no probability distributions.
+            When shapes do not fit, a reward or a group's value is not finite, or rows are no
+            probability distributions.
         """
         expected = np.asarray(reward, dtype=np.float64)
-        if expected.ndim != 2:
+        if expected.ndim != 2 or not expected.size:
             raise UsageError(f"reward has shape {expected.shape}: give (states, actions)")
         states, actions = expected.shape
         rows = checked_rows(transition, states, actions)
@@ -189,6 +190,8 @@ class FiniteProblem:
                 f"start has shape {first.shape} and group_values {groups.shape}: "
                 f"give ({states},) and (groups, {states}, {actions})"
             )
+        require_finite("reward", expected)
+        require_finite("group_values", groups)
         require_distribution("start", abs(float(first.sum()) - 1.0), float(first.min()))
         return cls(rows, first, expected, groups)
 
@@ -403,6 +406,8 @@ class PolicyValue:
     @property
     def gap(self) -> float:
         """Largest difference between the values of two groups."""
+        if not len(self.group_values):
+            raise UsageError("the problem has 0 groups: a gap needs two; give group_values")
         return float(np.ptp(self.group_values))
 
 
@@ -512,8 +517,23 @@ def checked_rows(transition: Any, states: int, actions: int) -> csr_array:
         )
     rows = csr_array(given)
     worst = float(np.abs(rows.sum(axis=1) - 1.0).max())
-    require_distribution("transition", worst, float(rows.data.min()))
+    require_distribution("transition", worst, float(rows.data.min(initial=0.0)))
     return rows
+
+
+def require_finite(name: str, values: FloatArray) -> None:
+    """Raise `UsageError` unless all values are finite."""
+    if not np.isfinite(values).all():
+        raise UsageError(f"{name} has a value that is not finite: give numbers")
+
+
+def require_groups(problem: FiniteProblem) -> None:
+    """Raise `UsageError` unless there are two groups, whose values a tolerance can compare."""
+    if len(problem.group_values) < 2:
+        raise UsageError(
+            f"the problem has {len(problem.group_values)} groups: a tolerance needs two; "
+            "give group_values"
+        )
 
 
 def require_distribution(name: str, error: float, least: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from longfair.agents.fair_mdp.cross_entropy import CrossEntropy, Gaussians, Scores, search
-from longfair.agents.finite.problem import FiniteProblem
+from longfair.agents.finite.problem import FiniteProblem, require_groups
 from longfair.agents.finite.solution import FairSolution, NoFairPolicyError, solution
 from longfair.arrays import FloatArray
 from longfair.settings import NonNegative, validated
@@ -40,7 +40,10 @@ def solve(
     ------
     NoFairPolicyError
         If no sample keeps the tolerance. It knows the smallest gap that was sampled.
+    UsageError
+        If the tolerance is negative, or there are fewer than two groups.
     """
+    require_groups(problem)
     best, best_reward, smallest = None, -np.inf, np.inf
     start = Gaussians.standard(problem.reward.size)
 

@@ -66,14 +66,6 @@ class Actor:
         chosen = choices(output.reshape(-1, output.shape[-1]), uniform.reshape(-1))
         return chosen.reshape(uniform.shape)
 
-    def mode(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """Return the most likely actions."""
-        output = self.output(observations)
-        if self.deviation is not None:
-            return output
-        choice: NDArray[np.int64] = np.argmax(output, axis=-1)
-        return choice
-
 
 def _stacked(array: NDArray[Any], rows: int) -> FloatArray:
     """Return weights or biases (P, rows, after) for compiled code, P being 1 for one policy."""

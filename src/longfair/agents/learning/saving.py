@@ -165,17 +165,29 @@ def fill(arrays: dict[str, NDArray[Any]], parameters: Arrays) -> None:
 def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
     """Describe a `Discrete` space or a `Box` of real numbers."""
     if isinstance(space, spaces.Discrete):
-        return {"kind": "discrete", "n": int(space.n)}
+        content = {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
+        # Gymnasium before 1.4 cannot be told of another type.
+        return content if space.dtype == np.int64 else {**content, "dtype": str(space.dtype)}
     assert isinstance(space, spaces.Box)
-    return {"kind": "box", "low": space.low.tolist(), "high": space.high.tolist()}
+    return {
+        "kind": "box",
+        "low": space.low.tolist(),
+        "high": space.high.tolist(),
+        "dtype": str(space.dtype),
+    }
 
 
 def space_from_json(content: dict[str, Any]) -> spaces.Space[Any]:
-    """Return the space that `space_to_json` described."""
+    """Return the space that `space_to_json` described.
+
+    Older files tell neither where numbers start nor their type: zero and single precision.
+    """
     if content["kind"] == "discrete":
-        return spaces.Discrete(content["n"])
-    low, high = (np.array(content[bound], np.float32) for bound in ("low", "high"))
-    return spaces.Box(low, high, dtype=np.float32)
+        told = {name: content[name] for name in ("start", "dtype") if name in content}
+        return spaces.Discrete(content["n"], **told)
+    kind: Any = np.dtype(content.get("dtype", "float32")).type
+    low, high = (np.array(content[bound], kind) for bound in ("low", "high"))
+    return spaces.Box(low, high, dtype=kind)
 
 
 def require_same_spaces(

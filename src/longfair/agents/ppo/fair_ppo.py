@@ -105,8 +105,9 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
        log-probabilities are computed once per rollout in one pass. The numbers are those of
        computing them step by step.
     3. Advantages of reward and signals share discount and decay; each has its own critic (code).
-    4. Numbers too small for full precision are flushed to zero while training: Adam's moments of
-       parameters without a gradient decay into that range, where arithmetic is many times slower.
+    4. Numbers too small for full precision are flushed to zero from the first training on, in the
+       whole thread and for good: Adam's moments of parameters without a gradient decay into that
+       range, where arithmetic is many times slower.
     5. Critic loss: 0.5 times the sum over critics of their mean squared errors, no clipping (code).
     6. One gradient-norm clip over all networks together (code).
     7. Logs have Stable-Baselines3's names. Losses are those of the update's last minibatch, after

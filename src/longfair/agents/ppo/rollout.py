@@ -238,7 +238,7 @@ def generalised_advantages(
     -----
     Schulman et al. (2016), with one recursion for all K signals.
     """
-    going_on = (discount * ~ends)[..., None]
+    going_on = (float(discount) * ~ends)[..., None]
     next_values = np.concatenate([values[1:], last_values[None]])
     advantages = rewards + going_on * next_values - values
     going_on *= decay

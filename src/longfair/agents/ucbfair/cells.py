@@ -31,11 +31,6 @@ class Cells:
         """Return the number of cells M."""
         return len(self.centres)
 
-    @property
-    def radius(self) -> float:
-        """Largest distance of an action from the centre of its cell."""
-        return float(np.sqrt(self.centres.shape[1]) * 0.5 / self.per_action)
-
     def within(self, numbers: NDArray[np.int64], draws: FloatArray) -> FloatArray:
         """Return actions (N, A) in given cells (N,), uniform if draws (N, A) are, in [0, 1)."""
         return self.centres[numbers] + (draws - 0.5) / self.per_action

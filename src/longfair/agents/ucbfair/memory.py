@@ -292,8 +292,8 @@ class PooledMemory(Memory):
 
     Notes
     -----
-    Regressions look at a random sample of the transitions, drawn anew at every fit. Uncertainty
-    counts them all.
+    Regressions look at a random sample of the transitions, drawn anew at every fit, from a stream
+    of its own with seed 0, whatever the agent's seed. Uncertainty counts them all.
     """
 
     def _begin(self) -> None:

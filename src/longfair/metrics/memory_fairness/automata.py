@@ -30,9 +30,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.arrays import BoolArray
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, IntArray
 from longfair.metrics.memory_fairness.memory import MemoryAugmentation
 from longfair.metrics.memory_fairness.reachable import reachable
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError, near_misses
-from longfair.metrics._arrays import FloatArray, finite
+from longfair.metrics._arrays import finite
 
 if TYPE_CHECKING:
     import pandas as pd

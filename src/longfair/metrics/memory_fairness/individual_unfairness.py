@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.arrays import BoolArray
-from longfair.metrics._arrays import FloatArray, with_groups
+from longfair.arrays import BoolArray, FloatArray
+from longfair.metrics._arrays import with_groups
 from longfair.metrics.memory_fairness.over_time import discounted_sum
 
 

@@ -29,8 +29,9 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, IntArray, finite
+from longfair.metrics._arrays import finite
 from longfair.metrics.memory_fairness.reachable import reachable
 
 Memory = TypeVar("Memory", bound=Hashable)

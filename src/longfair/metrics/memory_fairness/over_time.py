@@ -10,15 +10,13 @@ Alamdari et al. (2024), Section 4.3.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from longfair.arrays import BoolArray, FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, finite
-
-BoolArray: TypeAlias = NDArray[np.bool_]
+from longfair.metrics._arrays import finite
+from longfair.settings import Share, checked
 
 
 def last_moment(values: ArrayLike, counted: ArrayLike = True) -> FloatArray:
@@ -96,8 +94,7 @@ def discounted_sum(
     UsageError
         If the discount is out of range.
     """
-    if not 0.0 < discount <= 1.0:
-        raise UsageError(f"discount must lie in (0, 1]; given {discount}")
+    discount = checked("discount", discount, Share)
     numbers, counts = _moments(values, counted)
     weights = counts * discount ** (counts.cumsum(axis=-1) - 1.0)
     total: FloatArray = (numbers * weights).sum(axis=-1)

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from longfair.arrays import IntArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import IntArray
 
 Item = TypeVar("Item", bound=Hashable)
 

@@ -27,9 +27,9 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from longfair.arrays import BoolArray
+from longfair.arrays import BoolArray, FloatArray, IntArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, IntArray, finite
+from longfair.metrics._arrays import finite
 
 Trace = TypeVar("Trace")
 

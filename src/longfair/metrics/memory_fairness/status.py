@@ -15,8 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, finite
+from longfair.metrics._arrays import finite
+from longfair.settings import Share, checked
 
 
 def counts(received: ArrayLike) -> FloatArray:
@@ -116,8 +118,7 @@ def returns(rewards: ArrayLike, discount: float = 1.0) -> FloatArray:
     numpy.ndarray
         Shape (..., T, n).
     """
-    if not 0.0 < discount <= 1.0:
-        raise UsageError(f"discount must lie in (0, 1]; given {discount}")
+    discount = checked("discount", discount, Share)
     history = _histories(rewards, "rewards")
     weights = discount ** np.arange(history.shape[-2])
     return (history * weights[:, None]).cumsum(axis=-2)

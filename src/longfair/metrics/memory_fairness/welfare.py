@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from longfair.arrays import FloatArray
 from longfair.errors import UsageError
-from longfair.metrics._arrays import FloatArray, non_negative, with_groups
+from longfair.metrics._arrays import non_negative, with_groups
 
 
 def utilitarian_welfare(status: ArrayLike) -> FloatArray:

@@ -57,7 +57,7 @@ def train(learning: Exploring, setting: Setting, seed: int) -> Snapshots:
     if learning.exploring < learning.episodes:
         env = setting.world.make(learning.exploring)
         loans = explore(env, COIN, seed, np.random.default_rng((seed, 1)))
-        strangers = estimate_strangers(loans, true.denial_drift)
+        strangers = estimate_strangers(loans, true.denial_drift, len(true.prior))
         plans[learning.exploring] = Plan(committed(bank, true, strangers), strangers)
     kept = list(plans.values())
     generator = np.random.default_rng((seed, 2))

@@ -175,7 +175,8 @@ def explored(run_numbers: Sequence[int], episodes: int, chance: float = COIN) ->
     for number in run_numbers:
         env = gymnasium.make_vec("longfair/LoanMDP-v0", num_envs=episodes)
         loans = explore(env, chance, number, np.random.default_rng(number))
-        rows[f"bank {number}"] = estimate_strangers(loans, true.denial_drift).ravel()
+        found = estimate_strangers(loans, true.denial_drift, len(true.prior))
+        rows[f"bank {number}"] = found.ravel()
     columns = [
         f"{group}, {name}" for group in ("minority", "majority") for name in ("alpha", "beta")
     ]

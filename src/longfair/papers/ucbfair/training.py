@@ -39,6 +39,11 @@ def train(
         What was learned.
     loss, disparity : list of float
         Mean over the steps of every whole episode of every copy, in their order.
+
+    Notes
+    -----
+    Denormal numbers are flushed to zero from the first training on, in the whole thread and for
+    good.
     """
     torch.set_flush_denormal(True)
     env = setting.world.make(learning.copies, setting.episode_length)
