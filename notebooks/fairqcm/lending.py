@@ -367,8 +367,8 @@ runs.say(
 )
 
 # %% [markdown]
-# Every method earns the margin on average, as the paper says, and so does lending to anybody at
-# random.
+# Every method earns the margin on average, and so does lending to anybody at random. The paper says
+# that they meet it, and not in how many episodes.
 #
 # ### Beside an independent rerun
 #

@@ -696,3 +696,22 @@ def test_two_runners_share_a_store_without_doing_anything_twice(store: Store, di
     assert len(counts) == 15
     assert set(counts.values()) == {1}
     assert len(workers_of(diary)) == 2
+
+
+def test_a_full_disk_is_told_where_a_stored_twin_is_to_be_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = plan(toy_experiment(), "smoke", seeds=1, methods=["fair"])
+    in_threads([run], store)
+    found = store.twin(replace(run, profile="book"))
+    assert found is not None
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "write", full)
+    other = replace(run, profile="book")
+    summary = in_threads([other], store)
+    assert list(summary.failed) == [other.name]
+    assert summary.exit_code == 1
+    assert store.status(other) == "missing"

@@ -452,8 +452,11 @@ class Runs:
         chosen = chosen[chosen["method"].isin(list(methods))] if methods else chosen
         if chosen.empty:
             return None
-        named = [tidy.references(self.results, metric, beside) for metric in (up, right)]
-        references = named[0].rename(columns={"value": "reward"}).assign(bias=named[1]["value"])
+        reward, bias = (
+            tidy.references(self.results, metric, beside).rename(columns={"value": name})
+            for metric, name in ((up, "reward"), (right, "bias"))
+        )
+        references = reward.merge(bias, on="method")
         if points is not None:
             references = pd.concat([references, points]) if len(references) else points
         seeds = tidy.reward_and_bias(chosen, up, right)

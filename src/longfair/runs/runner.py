@@ -250,7 +250,13 @@ class _Session:
         except Timeout:
             self.elsewhere.append(run)
             return
-        if self._is_stored(run) or self._is_taken_over(run):
+        try:
+            kept = self._is_stored(run) or self._is_taken_over(run)
+        except OSError as error:
+            _release(lock)
+            self._not_stored(run, error)
+            return
+        if kept:
             self.summary.kept.append(run.name)
             self.reporter.kept(run)
             _release(lock)
@@ -336,9 +342,7 @@ class _Session:
             self._fail(flight.run, Failed(str(error), str(error), usage=False))
             return
         except OSError as error:
-            self._fail(flight.run, Failed(one_line(error), repr(error), usage=False))
-            if error.errno in NO_MORE_ROOM:
-                self._give_up(error)
+            self._not_stored(flight.run, error)
             return
         self._sweep(flight.run)
         self.summary.finished.append(flight.run.name)
@@ -348,6 +352,12 @@ class _Session:
                 "machine, not counted"
             )
         self.reporter.finished(flight.run, answer.wall_seconds)
+
+    def _not_stored(self, run: Run, error: OSError) -> None:
+        """Say that a result could not be written, and stop if none can be."""
+        self._fail(run, Failed(one_line(error), repr(error), usage=False))
+        if error.errno in NO_MORE_ROOM:
+            self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
         """Start nothing more: what it gave could not be stored."""

@@ -438,6 +438,11 @@ def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
     return _text(found.value, found.interval, f"{'+' if signed else ''}.{digits}f")
 
 
+def middle(values: pd.Series[float]) -> float:
+    """Return the middle run; of an even number the lower one in the middle."""
+    return float(values.quantile(0.5, interpolation="lower"))
+
+
 def median_and_range(values: pd.Series[float], digits: int = 3, *, signed: bool = False) -> str:
     """Write runs as in "0.19 (0.17 to 0.21)": the middle one, the lowest and the highest.
 
@@ -452,8 +457,7 @@ def median_and_range(values: pd.Series[float], digits: int = 3, *, signed: bool 
     """
     form = f"{'+' if signed else ''},.{digits}f"
     low, high = f"{values.min():{form}}", f"{values.max():{form}}"
-    middle = values.quantile(0.5, interpolation="lower")
-    return f"{middle:{form}} ({low} to {high})" if len(values) > 1 else low
+    return f"{middle(values):{form}} ({low} to {high})" if len(values) > 1 else low
 
 
 def possible(found: Estimate, metric: str) -> Estimate:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter1d
-from scipy.stats import binomtest
 
 from longfair.arrays import FloatArray
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
@@ -23,7 +22,7 @@ from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
-from longfair.runs.statistics import Estimate, estimate
+from longfair.runs.statistics import Estimate, estimate, share
 from longfair.runs.tidy import ARM, ArmName, curve, final, in_order, of_arm
 from longfair.runs.verdicts import Verdict
 
@@ -185,7 +184,7 @@ def _beside(
     agrees: bool | str = low - error <= poster <= high + error
     middle, text = found.value, tidy.written(found)
     if found.two_kinds:
-        middle, low, high = _middle(values), float(values.min()), float(values.max())
+        middle, low, high = tidy.middle(values), float(values.min()), float(values.max())
         text, agrees = f"{tidy.median_and_range(values)}, two kinds", "two kinds"
     elif len(values) == 1:
         agrees = "one run"
@@ -197,10 +196,6 @@ def _beside(
         "poster": poster,
         "agrees": agrees,
     }
-
-
-def _middle(values: pd.Series[float]) -> float:
-    return float(values.quantile(0.5, interpolation="lower"))
 
 
 def start_beside_poster(results: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -419,12 +414,12 @@ def _losses(results: pd.DataFrame, method: str, variant: str) -> dict[str, Any]:
         for metric in ("disadvantaged_demand", "reward", "bias")
     )
     is_lost = worst > LOST
-    lost = int(is_lost.sum())
-    interval = binomtest(lost, len(worst)).proportion_ci(method="exact")
+    found = share(is_lost)
+    low, high = found.interval or (0.0, 1.0)
     return {
         "runs": len(worst),
-        "lost": lost,
-        "share": f"{lost / len(worst):.0%} [{interval.low:.0%}, {interval.high:.0%}]",
+        "lost": int(is_lost.sum()),
+        "share": f"{found.value:.0%} [{low:.0%}, {high:.0%}]",
         "reward, lost": _span(reward[is_lost], 1),
         "reward, kept": _span(reward[~is_lost], 2),
         "bias, lost": _span(bias[is_lost], 2),

@@ -21,7 +21,15 @@ from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.rules.rule import listed
 from longfair.runs.rules.words import AGAINST, IN_FAVOUR
-from longfair.runs.tidy import ARM, change, final, interval_in_words, of_arm, over_seeds
+from longfair.runs.tidy import (
+    ARM,
+    change,
+    final,
+    interval_in_words,
+    middle,
+    of_arm,
+    over_seeds,
+)
 from longfair.runs.verdicts import Verdict
 from longfair.wording import counted
 
@@ -305,7 +313,7 @@ def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int =
     values = of_arm(runs.results, metric, method, variant)
     if values.empty:
         return NOT_STORED
-    return f"{values.quantile(0.5, interpolation='lower'):,.{digits}f}"
+    return f"{middle(values):,.{digits}f}"
 
 
 Measures = Mapping[str, Literal["lower", "higher"]]

@@ -23,7 +23,7 @@ from longfair.papers.ucbfair.flow import flow
 from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import ArmName
+from longfair.runs.tidy import ArmName, middle
 from longfair.settings import Count, checked
 
 STARTS = 4
@@ -552,8 +552,7 @@ def middle_runs(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.Data
     for arm, name in arms.items():
         if len(runs.results) and runs.has(arm):
             values = runs.last_of(*arm)[metric]
-            middle = values.quantile(0.5, interpolation="lower")
-            rows.append((name, "runs", middle, values.min(), values.max()))
+            rows.append((name, "runs", middle(values), values.min(), values.max()))
     return pd.DataFrame(rows, columns=["name", "series", "value", "low", "high"])
 
 
