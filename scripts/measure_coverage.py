@@ -30,6 +30,7 @@ from longfair.runs.statistics import (
     reduction_effect,
     resampled,
     share,
+    share_difference,
     smallest,
 )
 
@@ -39,6 +40,10 @@ REPEATS = 1_000
 RESAMPLES = 2_000
 FAILING = 1 / 7
 """How often a run fails in the distribution of two kinds, and the share that is estimated."""
+
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+"""Draws runs of a shape, the first axis seeds and the second methods."""
 
 
 def normal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -63,12 +68,31 @@ def bimodal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return generator.normal(size=shape) - np.where(fails, 20.0, 0.0)
 
 
-DISTRIBUTIONS = {
+def beside_normal(draw: Draw, centre: float) -> Draw:
+    """Draw runs of which the first method is like this and the others are normal, of one mean."""
+
+    def drawn(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        first = draw(generator, shape[:1])
+        if len(shape) == 1:
+            return first
+        runs = generator.normal(size=shape) + centre
+        runs[:, 0] = first
+        return runs
+
+    return drawn
+
+
+DISTRIBUTIONS: dict[str, Draw] = {
     "normal": normal,
     "lognormal": lognormal,
     "85/15 outliers": outliers,
     "one in seven fails": bimodal,
+    "lognormal, the other normal": beside_normal(lognormal, float(np.exp(0.5))),
+    "one in seven fails, of one method": beside_normal(bimodal, -20.0 * FAILING),
 }
+OF_ONE_METHOD = (*DISTRIBUTIONS,)[4:]
+COMPARISONS = ("paired difference", "reduction", "difference of shares")
+"""What is measured where only one method is skewed or fails; all else is as where both are."""
 
 
 def of_effects(effects: list[Effect], point: Callable[[Floats], Floats]) -> dict[str, Estimate]:
@@ -114,6 +138,7 @@ def all_intervals(runs: Floats, centre: float, edge: float) -> dict[str, dict[st
         ),
         "interquartile mean": {"Tukey-McLaughlin": estimate(own, "interquartile mean")},
         "share": {"Clopper-Pearson": _exact(int((own < edge).sum()), own.size)},
+        "difference of shares": {"two exact": share_difference(own < edge, others[0] < edge)},
     }
 
 
@@ -131,12 +156,17 @@ def measured(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
         "share": FAILING,
     }
     edge = float(np.quantile(many, FAILING))
+    other = draw(np.random.default_rng(1), (1_000_000, 2))[:, 1]
+    truths["difference of shares"] = FAILING - float((other < edge).mean())
+    truths["difference of shares"] *= name in OF_ONE_METHOD  # else both are alike
     hits: dict[tuple[str, str], list[float]] = {}
     odd = 0
     for _ in range(repeats):
         runs = draw(generator, (seeds, 4))
         odd += statistics.two_kinds(runs[:, 0]) is not None
         for statistic, kinds in all_intervals(runs, centre, edge).items():
+            if name in OF_ONE_METHOD and statistic not in COMPARISONS:
+                continue
             for kind, found in kinds.items():
                 low, high = found.interval or (np.nan, np.nan)
                 inside = np.nan if np.isnan(low) else float(low <= truths[statistic] <= high)
@@ -149,7 +179,7 @@ def measured(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
             "interval": kind,
             "coverage": round(float(np.nanmean(inside)), 4) if not np.isnan(inside).all() else "",
             "undefined": round(float(np.isnan(inside).mean()), 4),
-            "two_kinds": round(odd / repeats, 4),
+            "two_kinds": "" if name in OF_ONE_METHOD else round(odd / repeats, 4),
         }
         for (statistic, kind), inside in hits.items()
     ]

@@ -187,8 +187,9 @@ def test_intervals_of_ten_runs_hold_what_is_promised_of_them() -> None:
 
 def test_coverage_has_a_table_for_every_statistic() -> None:
     parts = generated.coverage(Path(__file__).parents[2])
-    assert parts["coverage"].count("## ") == 9
+    assert parts["coverage"].count("## ") == 10
     assert "| normal | 10 | 0.9" in parts["coverage"]
     assert "| learning curves | 10 | 0.9" in parts["coverage"]
     assert "| lognormal | 10 |" in parts["coverage_two_kinds"]
     assert "learning curves" not in parts["coverage_two_kinds"]
+    assert "of one method" not in parts["coverage_two_kinds"]

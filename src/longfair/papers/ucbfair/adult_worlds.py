@@ -10,7 +10,7 @@ changes the population most. A tenth of the penalty moves the shares of the tabl
 times it. With 64 bins the shares at the edges of 32 bins stay as they are, so the policies that
 search those edges play the same.
 
-A second experiment takes the one fitness table that the authors have published, ``cited``, which is
+A second experiment takes the one fitness table of the authors that was found, ``cited``, which is
 of their earlier code and of no Adult scores. There everything that learns plays.
 """
 
@@ -95,7 +95,7 @@ ADULT_WORLDS = _experiment(
     "adult-worlds", "Adult scores, with other groups, regressions and bins", _arms
 )
 ADULT_CITED = _experiment(
-    "adult-cited", "Adult scores under the one fitness table that is public", _cited
+    "adult-cited", "Adult scores under the one fitness table that was found", _cited
 )
 
 EXPERIMENTS = (ADULT_WORLDS, ADULT_CITED)
