@@ -79,7 +79,8 @@ authors_steps.say(
     "whether the paper's main one buys more cannot be told, because with it "
     f"{worlds.lost_in_words(by_weight.results, largest)}.",
     "Elsewhere ten times the paper's weight costs reward, in lending by lending to nearly "
-    "everybody, and R-PPO with the sign of Equation 27 opens the gap that it is meant to close.",
+    "everybody, and R-PPO with the sign of Equation 27 opens the gap that it is meant to close. "
+    "What beta and a shared clip change cannot be told, and short episodes do no harm.",
 )
 
 # %% [markdown]
@@ -256,8 +257,8 @@ forms["alpha-lending"].curves(
 forms["alpha-lending"].curves(
     "reward",
     "as_coded",
-    "In lending the largest weight loses money, and the other two end with about the same "
-    "reward. Bands are 95 % intervals of the mean.",
+    "In lending the largest weight loses money, and of the other two the larger one earns a "
+    "little more. Bands are 95 % intervals of the mean.",
     thin_lines=False,
     beside=(),
 )
@@ -364,9 +365,9 @@ forms["beta-attention-harder"].ranges(shown)
 forms["beta-attention-harder"].curves(
     "bias",
     "as_coded",
-    "In harder attention most runs come to rest at a low bias with every beta, and with every "
-    "beta some do not; those of the smallest beta are spread widest. Thin lines are single runs, "
-    "thick ones their medians.",
+    "In harder attention at least half of the runs come to rest at a low bias with every beta, and "
+    "with every beta some do not; those of the smallest beta are spread widest. Thin lines are "
+    "single runs, thick ones their medians.",
     apart=True,
     beside=(),
 )

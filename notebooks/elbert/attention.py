@@ -299,7 +299,7 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 # gets nothing has so many incidents that discovering one more changes nothing.
 #
 # So the objective pushes a quiet site towards a cliff and does not pull it back from below. What
-# keeps a learner on top are small steps, and a reward that counts every missed incident.
+# can keep a learner on top is a reward that counts every missed incident.
 
 # %% [markdown]
 # ## Train it yourself
@@ -507,8 +507,8 @@ original.missing if original.results.empty else folded(
 # which earns the most, does the same at all sites but one. The benefit rate says nothing about how
 # much there is to suffer: an incident that was provoked and then discovered counts as a benefit.
 #
-# Their bias is small for the same reason: busy sites that are treated alike have the same rate.
-# G-PPO, which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not
+# That may be why their bias is small: busy sites that are treated alike have the same rate. G-PPO,
+# which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not
 # clearly fairer in either variant. R-PPO earns less than the others and has no smaller bias for it.
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -609,8 +609,8 @@ folded(
 # settings were chosen on run numbers from 1000 on, which no result uses.
 #
 # :::{dropdown} How these settings were chosen, and what they risk
-# In the original environment ours take fewer and larger steps and end where nothing changes any
-# more. In the harder one they follow the authors' closely, because every shortcut that we tried
+# In the original environment ours take fewer and larger steps, and R-PPO's reward still rises where
+# they end. In the harder one they follow the authors' closely, because every shortcut that we tried
 # made ELBERT-PO lose a site in some runs: larger rollouts, larger minibatches, steps half as large
 # again, hidden layers of half the width. A lost site fills the observation with counts that no
 # network has seen, and the objective does not pull it back. One of the shortcuts is among the
@@ -622,9 +622,10 @@ folded(
 # as of ours. The poster shows nothing of the kind. That alone is no contradiction: it shows three
 # runs, and with such a share three in a row that keep all sites are no rarity. But its curve is
 # above all of ours over the first half million steps, although that of G-PPO agrees, so something
-# at the beginning of the training differs that [we have not found](ablations.ipynb). What most
-# likely loses the sites is there, too: a habit of the code, to standardise every advantage on its
-# own before they are combined. :::
+# at the beginning of the training differs that [we have not found](ablations.ipynb). What may lose
+# the sites is there, too: a habit of the code, to standardise every advantage on its own before
+# they are combined.
+# :::
 
 # %% [markdown]
 # ### Our settings beside the authors'

@@ -70,8 +70,8 @@ lasting.say(
 )
 
 # %% [markdown]
-# **Why?** The surest way to protect a demand is not to meet it, so the term and the benefit rate
-# want opposite things here.
+# **Why?** Equal rates and more demand can be had together, by lending to nobody or to nearly
+# everybody. Neither earns a profit.
 #
 # **What would change our mind?** Policies that see the running rates of the notion they are trained
 # towards, and hold on long episodes what they reach on short ones.
@@ -245,12 +245,11 @@ lasting.show(
 # the lender who accepts all. The bank's profit cannot be told from zero, and the gain in demand is
 # small beside what other lenders keep.
 #
-# Those lenders show the conflict. The myopic one, threshold 3 / 3, keeps much more of the demand
+# Those lenders show what it costs. The myopic one, threshold 3 / 3, keeps much more of the demand
 # and earns well. But it is the unfair one. Equal rates are had by lending to members of group 1
 # with low scores. More of them default than repay, so their scores fall, and the group's demand
-# with them; this is the trap in [lending](lending.ipynb). Refusing everybody keeps most of all. So
-# the surest way to protect a demand is not to meet it, and the term and the benefit rate want
-# opposite things here.
+# with them; this is the trap in [lending](lending.ipynb). Refusing everybody keeps most of all, and
+# has equal rates, too. So what the term is paid for with here is the profit, not the equal rates.
 
 # %% [markdown]
 # ## Text against code

@@ -80,9 +80,8 @@ authors.say(
 )
 
 # %% [markdown]
-# **Why?** A lender with a threshold slowly loses customers to a trap just below it, so a kind rule
-# can be found by looking at two numbers, and a higher rate can hide that fewer people are left to
-# serve.
+# **Why?** A lender with a threshold slowly loses customers to a trap just below it. So a higher
+# rate can hide that fewer people are left to serve.
 #
 # **What would change our mind?** A learned policy above and to the left of the best thresholds, by
 # more than its interval, on episodes as long as those of the figure.
@@ -371,8 +370,8 @@ authors.say(
 # %% [markdown]
 # :::{dropdown} What changes from *as coded* to *as published*
 # Critics that a method does not use are not trained, R-PPO penalises only what exceeds its
-# tolerance, A-PPO's terms are not rescaled, and ELBERT-PO combines raw advantages. Weights and
-# tolerances are unchanged.
+# tolerance, A-PPO's terms are raw and look at the gap before the step, and ELBERT-PO combines raw
+# advantages. Weights and tolerances are unchanged.
 # :::
 #
 # **As published** there are runs with our settings only. A few end apart from the rest, so thick
@@ -624,11 +623,11 @@ ours.aside(
 )
 
 # %% [markdown]
-# **Training and evaluation have different lengths**, 2048 and 10,000 applicants. Every static
-# lender earns less per step in long episodes, because more people have fallen into the trap. A
-# learner never sees this part. Its discount of 0.99 looks ahead about one hundred applicants in any
-# case, and on that horizon the myopic lender is nearly right. So G-PPO should end near the myopic
-# lender, and it does:
+# **Training and evaluation have different lengths**, 2048 and 10,000 applicants. Every lender in
+# the table earns less per step in long episodes, because scores have fallen further. A learner
+# never sees this part. Its discount of 0.99 looks ahead about one hundred applicants in any case,
+# and on that horizon the myopic lender is nearly right. So G-PPO should end near the myopic lender,
+# and it does:
 
 # %% tags=["nbval-check-output", "remove-input"]
 lengths = {"2048 applicants": 2048, "10,000 applicants": 10_000}
@@ -820,8 +819,8 @@ folded(
 # :::{dropdown} A-PPO is the exception: with our settings it earns less and is fairer
 # With our settings it earns no more than G-PPO and has a small bias; with the authors' it earns as
 # much as anybody and has a larger one. The poster has both. Its A-PPO begins as the second, and
-# between one and three million steps it falls to where our runs end. So this fall comes late, our
-# larger steps bring it forward, and a run of two million steps with small ones ends before it.
+# between one and three million steps it falls to where our runs end. So perhaps this fall comes
+# late, and our larger steps bring it forward. No run of ours with small ones goes on to see it.
 #
 # That matters for one verdict. By how much ELBERT-PO reduces the bias of A-PPO, `elbert-03`,
 # depends on when one looks. The text's percentage fits the poster's A-PPO on its way down, not at
@@ -925,8 +924,8 @@ pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lender
 # ```{exercise} Discounted totals with another weight
 # :label: exercise-lending-weight
 #
-# With discounted totals the paper's $\alpha$ is much heavier than as coded. Train this form with
-# smaller weights. From which weight on does it learn to lend within a short run?
+# With discounted totals the paper's $\alpha$ is much heavier than as coded. Train this form with a
+# much smaller weight. Does it learn to lend within a short run?
 # ```
 
 # %% [markdown]

@@ -441,8 +441,8 @@ print("squared sum", squared_gap_sum(served, came))
 # A bank's bias can fall because the worse served group gets more, or because fewer of its members
 # ask. Differentiate $b^2$ by each group's total supply and total demand, for two groups. Which of
 # the four derivatives are negative, and what would a method that follows them do? Compare with
-# `squared_bias_gradient` for totals of your choice. Which advantage follows for
-# $\eta - \alpha\, b^2$?
+# `squared_bias_gradient` for totals of your choice. If you know what an advantage is: which one
+# follows for $\eta - \alpha\, b^2$, with $\eta$ the expected reward?
 # ```
 
 # %% [markdown]

@@ -80,13 +80,12 @@ best = {
 runs.say(
     "*As coded*, by the authors' scripts, the search earns what the paper prints, "
     f"{runs.number('reward', 'cce-dp', 'as_coded')} where it has "
-    f"{searches.PRINTED['cce-dp', 'reward']:.2f}, and the elites of "
-    f"{searches.kept(runs, 'cce-dp', 'as_coded')} keep the tolerance (the policy returned in "
-    f"{searches.kept(runs, 'cce-dp', 'as_coded', returned=True)}).",
+    f"{searches.PRINTED['cce-dp', 'reward']:.2f}. The policy returned keeps the tolerance, rounded "
+    f"as printed, in {searches.kept(runs, 'cce-dp', 'as_coded', tolerance=0.105, returned=True)}, "
+    f"unrounded in {searches.kept(runs, 'cce-dp', 'as_coded', returned=True)}.",
     "*As published*, by the text, it earns "
-    f"{runs.number('reward', 'cce-dp', 'as_published')}, and the elites of "
-    f"{searches.kept(runs, 'cce-dp', 'as_published')} keep the tolerance (the policy returned in "
-    f"{searches.kept(runs, 'cce-dp', 'as_published', returned=True)}).",
+    f"{runs.number('reward', 'cce-dp', 'as_published')}, and the policy returned keeps it in "
+    f"{searches.kept(runs, 'cce-dp', 'as_published', returned=True)}.",
     "It does not find the best fair policy: as coded, parity seems to cost "
     f"{searches.seeming_cost(runs, 'as_coded'):.1%} of the profit, when searches are compared with "
     f"searches (medians), and between the best policies it costs {best['as_coded']:.2%}; as "
@@ -287,7 +286,7 @@ runs.show(
 # %% [markdown]
 # So the trade-off of Figure 1 is, as coded, one of the search and not of the problem. There is a
 # policy that is as fair and earns almost what the best of all earns. As published, fairness has a
-# real price, and what the search loses on top of it is small.
+# real price, and the search loses nearly half as much again.
 
 # %% [markdown]
 # ### Equal opportunity
@@ -375,15 +374,15 @@ tight, returned = (
 sweep.say(
     "The elites of Algorithm 2 keep a tolerance of 0.025 in "
     f"{tight['as_coded']} as coded and in {tight['as_published']} as published, the policies "
-    f"returned in {returned['as_coded']} and {returned['as_published']}. But for tolerances of "
-    f"0.05 and less these hardly lend, with a profit below {searches.NEVER_LENDS}: "
+    f"returned in {returned['as_coded']} and {returned['as_published']}. For tolerances of 0.05 "
+    f"and less some searches hardly lend, with a profit below {searches.NEVER_LENDS}: "
     f"{searches.tight_searches_that_hardly_lend(sweep)}. The tables count by the same number; the "
     f"rules ask for a profit of {searches.HALF_OF_PRINTED}, half of what is printed.",
     "The paper prints gaps of 0.052 and 0.079 for the optimistic baseline at tolerances of 0.025 "
     f"and 0.05. As coded the means are {optimistic[0]} and {optimistic[1]}, and no search comes "
     f"down to the printed gaps (they end at {ranges[0]} and at {ranges[1]}). Trained as published "
-    f"but measured as the code does, the medians are {mixed[0]} and {mixed[1]}, which may be "
-    "chance.",
+    f"but measured as the code does, the medians are {mixed[0]} and {mixed[1]}; whether the "
+    "printed gaps come out so cannot be told.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -402,9 +401,9 @@ both = pd.concat([runs.only("cce-dp").results, changed.results])
 searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap", "hardly lend")
 
 # %% [markdown]
-# **At 0.1 the constant decides** whether searches fail. *As published* and *with the code's
-# constant* differ in nothing else. With the constant, the search hardly tells a policy that earns
-# four tenths from one that earns nothing, and some searches end near nothing. Without it, the
+# **At 0.1 some searches fail with the constant, and none without it.** *As published* and *with the
+# code's constant* differ in nothing else. With the constant, the search hardly tells a policy that
+# earns four tenths from one that earns nothing, and some searches end near nothing. Without it, the
 # linear weights of the paper do as well at this tolerance as the exponential ones of the code.
 #
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
@@ -447,8 +446,8 @@ runs.say(
 #   profit is discounted by 0.8 per step. Late loans are then almost free in reward, and exact
 #   parity is almost free, too.
 # - **A constant of 2 per step**, which the paper's text does not mention and its figures contain.
-#   It makes a loss of profit look like hardly any loss of reward, and linear weights do not work
-#   with it.
+#   It makes a loss of profit look like hardly any loss of reward, and with linear weights some
+#   searches then end near nothing.
 # - **What is returned** is the last network that was drawn, neither an elite nor the mean.
 # - **Two outputs** of a network that can sum to more than one, which decides among policies that
 #   hardly lend.
@@ -509,7 +508,7 @@ pd.DataFrame.from_dict(first, orient="index").rename_axis("tolerance")
 # :label: exercise-cce-weights
 #
 # Run the code's search with linear weights, once of the reward with its constant and once of the
-# profit. How large may the constant be?
+# profit. Does the constant change where it ends?
 # ```
 
 # %% [markdown]

@@ -93,10 +93,11 @@ Words(
 tidy.problem_table().round(4)
 
 # %% [markdown]
-# The best policy stops lending to whom it has lost faith in, and never comes back. That happens to
-# the minority more often, so its members get fewer loans. The value of a group is its **lending
-# rate**. *Demographic parity* compares the rates of all members, *equal opportunity* those of
-# members who were qualified at the start. Their difference, the gap, is to stay below a tolerance.
+# Without a constraint the best policy never lends again to whom it has stopped lending. That
+# happens to the minority more often, so its members get fewer loans. The value of a group is its
+# **lending rate**. *Demographic parity* compares the rates of all members, *equal opportunity*
+# those of members who were qualified at the start. Their difference, the gap, is to stay below a
+# tolerance.
 
 # %% [markdown]
 # ## The idea
@@ -388,6 +389,7 @@ Words(
 #
 # The optimistic baseline of the paper is fair in the first decision only. Compute what it costs the
 # best policy to be fair in the *first* decision, and the gap it ends with as published.
+# `exact.best_in_episode("dp", "first_step", tolerance)` finds the policy.
 # ```
 
 # %% [markdown]
@@ -417,7 +419,8 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(4)
 # :label: exercise-fmx-threshold
 #
 # Among the policies that lend from some chance of repayment on, the same for both groups, which one
-# earns most? How far is it from the best policy, and what are its gaps?
+# earns most? How far is it from the best policy, and what are its gaps? `exact.threshold(level)` is
+# such a policy, and `measures` says what it is worth.
 # ```
 
 # %% [markdown]

@@ -64,14 +64,14 @@ numbers = exact_results.stored(page.store)
 # ## In two minutes
 #
 # {cite:t}`wen2021fairmdp` (Section 5, Figure 2c) let a coin decide for 100 episodes, then commit to
-# the best fair policy of the estimate: is every episode fair, and the regret against the true one
-# nearly flat then, as they report?
+# the policy that is best and fair by their estimate: is every episode fair, and is hardly anything
+# lost after the hundred, as they report?
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.show(
     banks.regret_figure(runs, "as_published", 1000.0),
-    "Expected regret as published, means over banks with 95 % intervals. The margin is a smaller "
-    "tolerance that the bank plans for. The coin's line leaves the picture and goes on.",
+    "Expected regret as published, means over banks with 95 % intervals. The margin is a part "
+    "of the tolerance, kept in reserve. The coin's line leaves the picture and goes on.",
     "regret_as_published",
 )
 
@@ -499,6 +499,7 @@ memory.say(
 #
 # A bank that estimates how applicants are distributed at first is less fair than one that knows it.
 # Is this a matter of the number of applicants? Let both explore for a thousand episodes.
+# `Bank(knows_first_law=False)` estimates it.
 # ```
 
 # %% [markdown]
@@ -531,7 +532,7 @@ pd.DataFrame.from_dict(
 #
 # For which number of episodes of exploration does the bound {eq}`eq-learning-bound` say anything
 # about a problem with four states, two actions and five steps, of which each state and action takes
-# at least a tenth?
+# at least a tenth? Rewards are at most 1, and $\delta = 0.05$.
 # ```
 
 # %% [markdown]
@@ -543,7 +544,7 @@ pd.DataFrame.from_dict(
 small = {}
 for exploring in (10**3, 10**4, 10**5, 10**6):
     off = value_error(4, 5, 1.0, transition_error(4, 2, exploring, 0.1, 0.05))
-    small[f"{exploring:,}"] = {"error of a value": off, "largest possible": 2 * 5 * 1.0}
+    small[f"{exploring:,}"] = {"error of a value": off, "largest possible": 5 * 1.0}
 pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of exploration").round(3)
 
 # %% [markdown]

@@ -114,7 +114,7 @@ doughnuts.say(
 
 # %% [markdown]
 # **Why?** The inputs of the shared network say by how much everybody is ahead of whoever had least,
-# which on doughnuts is all that the best policy looks at.
+# which, with who is there, is all that the best policy on doughnuts looks at.
 #
 # **What would change our mind?** A network that sees the paper's bits and shares as well, or a
 # problem in which imagining still helps when everything else is repaired.
@@ -277,9 +277,9 @@ pd.DataFrame(
 
 # %% [markdown]
 # Zero is the choice. Choosing somebody who is not there is worth far less than choosing anybody who
-# is. Between those who are there the differences are small: that is why the shared view matters,
-# for a network that values five people apart has to get each of them right to the last digit. Here
-# people with equal counts get equal values, up to rounding.
+# is. Between those who are there the differences are small. A network that values five people apart
+# has to get each of them right to the last digit. Here people with equal counts get equal values,
+# up to rounding.
 #
 # And over whole episodes: how often does it serve somebody who, of those there, has had least?
 
@@ -490,8 +490,8 @@ folded(beyond.loop_table(), "Minibatches, episodes side by side and episodes of 
 # :label: exercise-beyond-crowd
 #
 # Eight people, each there with probability 0.5, and forty doughnuts. Train all fixes for 150
-# episodes. Is the agent better than choosing among those present at random? Nothing about the
-# recipe has to change.
+# episodes. Is the agent better than choosing among those present at random? Of the recipe nothing
+# has to change but `target_every`, to 200.
 # ```
 
 # %% [markdown]

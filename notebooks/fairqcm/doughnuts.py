@@ -86,8 +86,9 @@ runs.say(
 )
 
 # %% [markdown]
-# **Why?** Over a hundred doughnuts luck evens out, and what costs points is mostly uneven counts,
-# with waste the smaller part, so this problem hardly rewards memory.
+# **Why?** Over a hundred doughnuts luck evens out the counts, so even choosing at random among
+# those present comes close to the optimum. What the networks lose, they lose mostly by uneven
+# counts.
 #
 # **What would change our mind?** A learner with the authors' settings that ends above the policy
 # without memory.
@@ -554,9 +555,9 @@ Words(str(deep.recurrent_cost(runs)), heading="Why it does not learn at every st
 # %% [markdown]
 # ## What it means
 #
-# The order of these methods says little about memory, because the problem hardly asks for any. The
-# figure of the paper does not show the line of a policy that remembers nothing. What would change
-# our mind:
+# The order of these methods says little about memory, because a policy without any comes close to
+# the optimum. The figure of the paper does not show the line of a policy that remembers nothing.
+# What would change our mind:
 #
 # - **A problem in which the memoryless policy does badly**: fewer doughnuts, as in
 #   {ref}`exercise-doughnuts-memory`, or people who come at different rates. There memory has more

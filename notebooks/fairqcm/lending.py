@@ -566,8 +566,8 @@ folded(
 #
 # What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and
 # imagined rewards that keep the fines, or the code's. Here a memory that forgets what the reward
-# does not need brings much, and imagining, with all else the same, nothing over training. What
-# would change our mind:
+# does not need brings much, and imagining, with all else the same, brings no gain that could be
+# shown. What would change our mind:
 #
 # - **Another fine.** With fines of the size of the unfairness, waste and a missed margin would
 #   decide less, and the order of the methods could change.
@@ -624,8 +624,8 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("margin")
 # ```{exercise} Two memories, one reward
 # :label: exercise-fairqcm-lending-min
 #
-# Full knows strictly more than Min. Why can it learn more slowly? Count the inputs that differ
-# between two situations with the same gap.
+# Full knows strictly more than Min. Why can it learn more slowly? Count how many different inputs
+# situations with a gap of one give under each memory.
 # ```
 
 # %% [markdown]

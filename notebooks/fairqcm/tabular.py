@@ -94,8 +94,8 @@ runs.say(
     f"*As published*, by the paper's text, FairQCM leads Full by {early} over the 100,000 steps of "
     f"the text and by {late} after twelve times as many, where the best possible return is "
     f"{tabular.optimum():.2f}.",
-    f"When both know the time, {early_knowing} of the first lead is left, so that imagining "
-    f"explains most of it, and {late_knowing} of the second.",
+    f"When both know the time, {early_knowing} of the first lead is left, so that imagining, with "
+    f"the updates that it brings, explains most of it, and {late_knowing} of the second.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
@@ -103,8 +103,8 @@ runs.say(
 
 # %% [markdown]
 # **Why?** An agent that cannot see the end coming believes that a wasted doughnut comes back, so
-# wasting looks nearly free and errors of values decide; FairQCM learns the memory one ahead from
-# the same steps, so both err together.
+# wasting looks nearly free and errors of values decide. FairQCM learns the memory one ahead from
+# the same steps, so probably both err together.
 #
 # **What would change our mind?** A problem without an end in which FairQCM still ends higher.
 #
@@ -138,8 +138,8 @@ runs.labelled(tabular.exact_scores()).round(3)
 # %% [markdown]
 # Remember two rows. Whoever takes *turns* and skips the absent comes within one per cent of the
 # best. And a policy **without any memory**, which picks somebody who is there at random, already
-# reaches most of it. A learner that ends below that row would have done better not to remember
-# anything.
+# reaches most of it. A learner that ends below that row does worse than tossing a coin among those
+# present.
 
 # %% [markdown]
 # ## The idea
@@ -389,8 +389,8 @@ pd.concat({name: table.T for name, table in errors.items()}).round(2)
 # Full needs tens of thousands of episodes until the error of the difference is no larger than the
 # gap; with nine times the updates it needs fewer. FairQCM needs a few thousand. While values are
 # off by one or two, FairQCM's differences are off by far less, and Full's by about as much. The
-# memories that FairQCM imagines are one doughnut ahead, so both values learn from the same steps
-# and their errors cancel.
+# memories that FairQCM imagines are one doughnut ahead, so both values learn from the same steps.
+# That is probably why their errors cancel.
 #
 # In the stored runs, too, an agent that knows the time does not unlearn (the figure at the top).
 # Paired by run:
@@ -411,9 +411,10 @@ folded(
 )
 
 # %% [markdown]
-# So **over the paper's 100,000 steps imagining explains most of FairQCM's lead, whether or not the
-# end is seen; after twelve times as many its lead is mostly protection** from what not seeing the
-# end does to a learner. Once both see it, little of the lead is left.
+# So **over the paper's 100,000 steps imagining, with the updates that it brings, explains most of
+# FairQCM's lead, whether or not the end is seen; after twelve times as many its lead is mostly
+# protection** from what not seeing the end does to a learner. Once both see it, little of the lead
+# is left.
 #
 # The last line of the table is a warning. Masking the end *without* telling the time makes things
 # worse: the same entry is told now that nothing follows, now that much does. Single runs jump up
@@ -663,8 +664,8 @@ pd.DataFrame.from_dict(seen, orient="index")
 # ```{exercise} Another discount
 # :label: exercise-tabular-discount
 #
-# The gap between serving and wasting is about one discount wide. So a *smaller* discount should
-# help an agent that does not know the time. Does it?
+# Without time the gap between serving and wasting is about $(1-\gamma)\,V$. So a *smaller* discount
+# should help an agent that does not know the time. Does it?
 # ```
 
 # %% [markdown]

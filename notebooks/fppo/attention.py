@@ -334,8 +334,8 @@ sites.say(
 
 # %% [markdown]
 # So noise of episodes does not explain margins of such means, as far as we can read them, even if
-# the swing at a step is larger than they are. Noise of training might: the paper shows one run of
-# each method. The spread of the runs stored here is what one run of each leaves out.
+# the swing at a step is larger than the one to CPO. Noise of training might: the paper shows one
+# run of each method. The spread of the runs stored here is what one run of each leaves out.
 
 # %% [markdown]
 # ### What the reward asks for

@@ -296,10 +296,11 @@ Words(
 # [ELBERT](../elbert/lending.ipynb) asks for something else in the same three worlds: equal benefit
 # rates over an episode. Does that bring equal distributions, and the other way round? Six
 # experiments ask it: both methods learn in each world as each paper has it, ELBERT-PO as coded and
-# F-PPO as published, with the same cheap settings of ours. F-PPO is evaluated without massaging, as
-# in the authors' evaluation, and massaged in use, as the text has it. *Bias* is ELBERT's measure,
-# the *distance* is F-PPO's. A method can only bring the other's fairness if it brings its own,
-# which the verdicts ask first.
+# F-PPO as published, with the same cheap settings of ours. F-PPO replaces some decisions by fairer
+# ones before they are executed, which is *massaging* ([bank loans](lending.ipynb)). It is evaluated
+# without massaging, as in the authors' evaluation, and massaged in use, as the text has it. *Bias*
+# is ELBERT's measure, the *distance* is F-PPO's. A method can only bring the other's fairness if it
+# brings its own, which the verdicts ask first.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 show(

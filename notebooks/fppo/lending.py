@@ -97,7 +97,7 @@ lost_without, ran_without = hardly_lending(loans, "f-ppo-l", "as_coded")
 lost_alone, ran_alone = hardly_lending(loans, "f-ppo-s", "as_coded")
 loans.say(
     f"As coded, {lost} of {ran} runs of F-PPO end as a bank that hardly lends: decisions are "
-    "equal, the profit is gone, and scores stay; with massaging alone, or the terms alone, "
+    "equal, the profit is gone, and scores stay. With one of the two halves of F-PPO alone, "
     f"{lost_alone + lost_without} of {ran_alone + ran_without} do.",
     "So the verdicts as coded are "
     + judged(
@@ -389,8 +389,8 @@ loans.say(
     f"{loans.spread('massaged_late_short_term_gap', 'f-ppo', 'as_published')} and a distance of "
     f"{loans.spread('massaged_end_distance', 'f-ppo', 'as_published')}: what changes is mostly the "
     "runs with the largest gaps.",
-    "The terms in the advantage alone, as the text adds them and with the code's weights, hardly "
-    "move the median run: PPO has "
+    "The terms in the advantage alone, as the text adds them (A-PPO's with the code's weights), "
+    "hardly move the median run: PPO has "
     f"a short-term gap of {loans.spread('late_short_term_gap', 'ppo', 'as_published')}, A-PPO of "
     f"{loans.spread('late_short_term_gap', 'a-ppo', 'as_published')}, F-PPO-L of "
     f"{loans.spread('late_short_term_gap', 'f-ppo-l', 'as_published')}. As coded, where advantage "

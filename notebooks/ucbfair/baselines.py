@@ -73,16 +73,16 @@ adult.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 adult.say(
-    "For Gaussian features the exact minimum is to accept everybody, with the term or without, so "
-    "parity holds.",
+    "It does not follow: for Gaussian features the exact minimum is to accept everybody, with the "
+    "term or without, so parity holds.",
     "With Adult scores the groups end "
     f"{adult.mean('gap', 'myopic-fair'):.2f} apart in qualification with it (*Myopic-Fair*), as in "
     f"the paper, and {adult.mean('gap', 'myopic'):.2f} without (*Myopic*); whether parity is "
     "violated *more and more* is decided by little, "
     f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} by one search, "
     f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by another.",
-    "By the grid both depend on how low thresholds may go, to 1/32 of the score, which we chose; "
-    "by descent only the second does.",
+    "How low thresholds may go, to 1/32 of the score, is our choice, and both numbers depend on "
+    "it. By descent the groups end apart with every bound that was tried.",
 )
 
 # %% [markdown]

@@ -96,8 +96,8 @@ gaussian.say(
     "With the theorem's formulas and our 25 cells it learns nothing in 2,000 episodes, losing "
     f"{gaussian.number('loss', 'l-ucbfair', 'as_published')}, random thresholds "
     f"{gaussian.mean('loss', 'random'):.3f}.",
-    "Its estimate of fairness is optimistic, as the algorithm means it to be: the squared gap that "
-    "it expects in training is too small, by "
+    "Its estimate of fairness is too good, and mostly not by its bonus: the squared gap that it "
+    "expects in training is too small, by "
     f"{gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')}.",
 )
 
@@ -543,7 +543,8 @@ explained_by_features(SYNTHETIC.world("book"), 20_000, seed=0).round(2)
 # :label: exercise-lucbfair-draws
 #
 # L-UCBFair draws a threshold from a cell. Let the constant policy draw, too, uniformly from an
-# interval of width one fifth around its threshold. How much loss does that cost per episode?
+# interval around its threshold that is a fifth of all thresholds wide. How much mean loss does that
+# cost?
 # ```
 
 # %% [markdown]
