@@ -79,8 +79,7 @@ authors_steps.say(
     "whether the paper's main one buys more cannot be told, because with it "
     f"{worlds.lost_in_words(by_weight.results, largest)}.",
     "Elsewhere ten times the paper's weight costs reward, in lending by lending to nearly "
-    "everybody, and R-PPO with the sign of Equation 27 opens the gap that it is meant to close. "
-    "What beta and a shared clip change cannot be told, and short episodes do no harm.",
+    "everybody, and R-PPO with the sign of Equation 27 opens the gap that it is meant to close.",
 )
 
 # %% [markdown]

@@ -614,17 +614,16 @@ folded(
 # made ELBERT-PO lose a site in some runs: larger rollouts, larger minibatches, steps half as large
 # again, hidden layers of half the width. A lost site fills the observation with counts that no
 # network has seen, and the objective does not pull it back. One of the shortcuts is among the
-# [ablations](ablations.ipynb), and so is a clip without a shared norm, with which sites are lost,
-# too.
+# [ablations](ablations.ipynb).
 #
 # The authors' own settings do not prevent it. Ten runs of ELBERT-PO with these settings, stopped
 # after the first million steps, are among the ablations, and about as many of them have lost a site
-# as of ours. The poster shows nothing of the kind. That alone is no contradiction: it shows three
-# runs, and with such a share three in a row that keep all sites are no rarity. But its curve is
-# above all of ours over the first half million steps, although that of G-PPO agrees, so something
-# at the beginning of the training differs that [we have not found](ablations.ipynb). What may lose
-# the sites is there, too: a habit of the code, to standardise every advantage on its own before
-# they are combined.
+# as of ours. The poster shows no lost site, which is no contradiction: it shows three runs, and
+# with such a share three in a row that keep all sites are no rarity. But its curve is above all of
+# ours over the first half million steps, although that of G-PPO agrees, so something at the
+# beginning of the training differs that [we have not found](ablations.ipynb). What may lose the
+# sites is there, too: a habit of the code, to standardise every advantage on its own before they
+# are combined.
 # :::
 
 # %% [markdown]

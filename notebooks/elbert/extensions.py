@@ -71,7 +71,7 @@ lasting.say(
 
 # %% [markdown]
 # **Why?** Equal rates and more demand can be had together, by lending to nobody or to nearly
-# everybody. Neither earns a profit.
+# everybody, which earns no profit.
 #
 # **What would change our mind?** Policies that see the running rates of the notion they are trained
 # towards, and hold on long episodes what they reach on short ones.

@@ -374,8 +374,7 @@ published.scatter(
 # less than the lottery. It begins later than all others and still rises at the end, so part of what
 # it lacks is time. The [ablations](ablations.ipynb) suggest why: the raw advantage of the reward is
 # small beside those of supply and demand. A-PPO with raw terms ends beside G-PPO in nearly every
-# run. So what makes its fairness terms count is something in the authors' code that the text does
-# not mention, probably the scaling.
+# run. So what makes its terms count is not in the text, probably the scaling.
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.aside(
@@ -687,8 +686,8 @@ authors.curves(
 # :label: exercise-infectious-waste
 #
 # Build a policy that earns hardly more than vaccinating nobody and has a small bias in the harder
-# environment. An observation has three numbers per person, one of which is 1: susceptible, ill,
-# immune. An action is the number of a person, or one more for nobody.
+# environment. An observation has three numbers per person (susceptible, ill, immune); an action is
+# a person.
 # ```
 
 # %% [markdown]

@@ -80,7 +80,7 @@ authors.say(
 )
 
 # %% [markdown]
-# **Why?** A lender with a threshold slowly loses customers to a trap just below it. So a higher
+# **Why?** A lender with a threshold slowly loses customers to a trap just below it, so a higher
 # rate can hide that fewer people are left to serve.
 #
 # **What would change our mind?** A learned policy above and to the left of the best thresholds, by

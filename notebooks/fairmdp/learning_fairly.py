@@ -522,7 +522,7 @@ pd.DataFrame.from_dict(
 
 # %% [markdown]
 # So it is, but slowly. With ten times as many applicants an error of estimation should shrink to
-# about a third; four banks show that only roughly. Knowing the first law is worth more than that.
+# about a third.
 #
 # ```{solution-end}
 # ```

@@ -87,8 +87,7 @@ runs.say(
 
 # %% [markdown]
 # **Why?** Over a hundred doughnuts luck evens out the counts, so even choosing at random among
-# those present comes close to the optimum. What the networks lose, they lose mostly by uneven
-# counts.
+# those present comes close to the optimum.
 #
 # **What would change our mind?** A learner with the authors' settings that ends above the policy
 # without memory.

@@ -367,8 +367,8 @@ runs.say(
 )
 
 # %% [markdown]
-# Every method earns the margin on average, and so does lending to anybody at random. The paper says
-# that they meet it, and not in how many episodes.
+# Every method earns the margin on average, and so does lending to anybody at random. In how many
+# episodes, the paper does not say.
 #
 # ### Beside an independent rerun
 #
@@ -566,8 +566,8 @@ folded(
 #
 # What FairQCM achieves here depends on which FairQCM: the paper's, with the memory of Min and
 # imagined rewards that keep the fines, or the code's. Here a memory that forgets what the reward
-# does not need brings much, and imagining, with all else the same, brings no gain that could be
-# shown. What would change our mind:
+# does not need brings much, and imagining, with all else the same, brings no gain that shows. What
+# would change our mind:
 #
 # - **Another fine.** With fines of the size of the unfairness, waste and a missed margin would
 #   decide less, and the order of the methods could change.

@@ -94,8 +94,8 @@ runs.say(
     f"*As published*, by the paper's text, FairQCM leads Full by {early} over the 100,000 steps of "
     f"the text and by {late} after twelve times as many, where the best possible return is "
     f"{tabular.optimum():.2f}.",
-    f"When both know the time, {early_knowing} of the first lead is left, so that imagining, with "
-    f"the updates that it brings, explains most of it, and {late_knowing} of the second.",
+    f"When both know the time, {early_knowing} of the first lead is left, so that imagining "
+    f"explains most of it, and {late_knowing} of the second.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
@@ -103,8 +103,7 @@ runs.say(
 
 # %% [markdown]
 # **Why?** An agent that cannot see the end coming believes that a wasted doughnut comes back, so
-# wasting looks nearly free and errors of values decide. FairQCM learns the memory one ahead from
-# the same steps, so probably both err together.
+# wasting looks nearly free and errors of values decide; in FairQCM they probably cancel.
 #
 # **What would change our mind?** A problem without an end in which FairQCM still ends higher.
 #

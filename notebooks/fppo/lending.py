@@ -97,7 +97,7 @@ lost_without, ran_without = hardly_lending(loans, "f-ppo-l", "as_coded")
 lost_alone, ran_alone = hardly_lending(loans, "f-ppo-s", "as_coded")
 loans.say(
     f"As coded, {lost} of {ran} runs of F-PPO end as a bank that hardly lends: decisions are "
-    "equal, the profit is gone, and scores stay. With one of the two halves of F-PPO alone, "
+    "equal, the profit is gone, and scores stay; with one half of it alone, "
     f"{lost_alone + lost_without} of {ran_alone + ran_without} do.",
     "So the verdicts as coded are "
     + judged(

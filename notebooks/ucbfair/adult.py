@@ -108,11 +108,11 @@ adult.say(
     f"random lose {adult.number('loss', 'random', 'reference')}, one threshold for "
     f"everybody {adult.mean('loss', 'constant'):.3f}, the best policy "
     f"{adult.mean('loss', 'optimum'):.3f}.",
-    "How well off decisions leave people is a table of ours. Under the one that we found it is not "
-    f"easy: late in an episode L-UCBFair has {cited.mean('lower_late_rate', *l_ucbfair):.2f} "
-    "qualified in the group that has fewer. It loses "
-    f"{cited.mean('loss', *l_ucbfair):.3f}, random thresholds {cited.mean('loss', 'random'):.3f}, "
-    f"the strictest threshold {cited.mean('loss', 'constant'):.3f}.",
+    "Under the one table that we found of how well off decisions leave people it is not: L-UCBFair "
+    f"loses {cited.mean('loss', *l_ucbfair):.3f}, random thresholds "
+    f"{cited.mean('loss', 'random'):.3f} and the strictest one "
+    f"{cited.mean('loss', 'constant'):.3f}, and late in an episode "
+    f"{cited.mean('lower_late_rate', *l_ucbfair):.2f} are qualified in the group that has fewer.",
 )
 
 # %% [markdown]

@@ -82,7 +82,7 @@ adult.say(
     f"{adult.mean('disparity_growth', 'myopic-fair'):+.4f} by one search, "
     f"{adult.mean('disparity_growth', 'myopic-fair-gd'):+.4f} by another.",
     "How low thresholds may go, to 1/32 of the score, is our choice, and both numbers depend on "
-    "it. By descent the groups end apart with every bound that was tried.",
+    "it; by descent the groups end apart with every bound that was tried.",
 )
 
 # %% [markdown]
