@@ -168,9 +168,9 @@ def test_what_verdicts_get_wrong_together_is_counted_over_headlines() -> None:
     lines = [line.split("|")[1:-1] for line in text.splitlines() if "|" in line]
     table = [[cell.strip() for cell in line] for line in lines]
     assert table[2:] == [
-        ["claims of the papers", "40", "2", "0.13", "0", "0", "0", "40"],
-        ["questions of ours", "20", "1", "0.36", "20", "20", "20", "0"],
-        ["both", "60", "3", "0.046", "20", "20", "20", "40"],
+        ["claims of the papers", "40", "40", "2", "0.13", "0", "0", "0", "40"],
+        ["questions of ours", "20", "20", "1", "0.36", "20", "20", "20", "0"],
+        ["both", "60", "60", "3", "0.046", "20", "20", "20", "40"],
     ]
 
 
