@@ -488,8 +488,8 @@ memory.say(
 # - **A tighter analysis.** A bound that counts parameters and not situations could explain why a
 #   hundred episodes are enough.
 # - **Longer training of the learners by gradients.** Most of their curves still rise at the end.
-# - **A problem too large for tables.** There FairQCM needs networks, and its own paper shows that
-#   imagined memories then help less surely.
+# - **A problem too large for tables.** There FairQCM needs networks, with which imagined memories
+#   help less surely.
 
 # %% [markdown]
 # ## Exercises
@@ -498,8 +498,7 @@ memory.say(
 # :label: exercise-learning-law
 #
 # A bank that estimates how applicants are distributed at first is less fair than one that knows it.
-# Is this a matter of the number of applicants? Let both explore for a thousand episodes.
-# `Bank(knows_first_law=False)` estimates it.
+# Does exploring for a thousand episodes change that? `Bank(knows_first_law=False)` estimates it.
 # ```
 
 # %% [markdown]
@@ -521,7 +520,7 @@ pd.DataFrame.from_dict(
 ).mean(axis=1).rename("mean distance of the gap from the tolerance").round(4).to_frame()
 
 # %% [markdown]
-# So it is, but slowly. With ten times as many applicants an error of estimation should shrink to
+# It does, but slowly. With ten times as many applicants an error of estimation should shrink to
 # about a third.
 #
 # ```{solution-end}

@@ -108,7 +108,7 @@ adult.say(
     f"random lose {adult.number('loss', 'random', 'reference')}, one threshold for "
     f"everybody {adult.mean('loss', 'constant'):.3f}, the best policy "
     f"{adult.mean('loss', 'optimum'):.3f}.",
-    "Under the one table that we found of how well off decisions leave people it is not: L-UCBFair "
+    "Under the one table of outcomes that we found it is not: L-UCBFair "
     f"loses {cited.mean('loss', *l_ucbfair):.3f}, random thresholds "
     f"{cited.mean('loss', 'random'):.3f} and the strictest one "
     f"{cited.mean('loss', 'constant'):.3f}, and late in an episode "
