@@ -361,12 +361,13 @@ def test_a_result_after_which_the_disk_was_full_is_entered_by_the_next_start(
     assert not store.failure_path(runs[1]).exists()
 
 
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_on_a_full_disk_nothing_more_is_started(
     store: Store, diary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     notes: list[str] = []
 
     class Listening(Reporter):
@@ -703,14 +704,9 @@ def test_a_full_disk_is_told_where_a_stored_twin_is_to_be_written(
 ) -> None:
     (run,) = plan(toy_experiment(), "smoke", seeds=1, methods=["fair"])
     in_threads([run], store)
-    found = store.twin(replace(run, profile="book"))
-    assert found is not None
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Store, "write", full)
     other = replace(run, profile="book")
+    assert store.twin(other) is not None
+    monkeypatch.setattr(Store, "write", full)
     summary = in_threads([other], store)
     assert list(summary.failed) == [other.name]
     assert summary.exit_code == 1

@@ -1078,7 +1078,7 @@ def test_a_conjunction_lacks_what_is_hardest_to_get() -> None:
 def test_a_guard_on_runs_of_two_kinds_makes_a_word_fragile() -> None:
     reward = Quantity({"": "reward"})
     rule = Guarded(BoundRule(BIAS, "fair", high=1), BoundRule(reward, "fair", high=1000))
-    tables = [rows("fair", 0.1 + SPREAD[0] * np.ones(10)), rows("fair", LOST, metric="reward")]
+    tables = [rows("fair", [0.1] * 10), rows("fair", LOST, metric="reward")]
     verdict = verdict_of(rule, *tables)
     assert (verdict.word, verdict.two_kinds, verdict.fragile) == ("reproduced", True, True)
 

@@ -349,7 +349,7 @@ def beside_rerun(runs: Runs) -> pd.DataFrame | Words:
                 "deviation, ours": spread,
                 "difference": ours.mean() - last,
                 # Deviations are those of the runs at hand, so one run less is in the denominator.
-                "its error": np.hypot(deviation / 3.0, spread / np.sqrt(len(ours) - 1)),
+                "its error": np.hypot(deviation / np.sqrt(10 - 1), spread / np.sqrt(len(ours) - 1)),
             }
     return pd.DataFrame(rows).T.round(1) if rows else runs.missing
 
