@@ -22,7 +22,8 @@ from longfair.runs import board
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Arm, Run, plan
-from longfair.runs.rules.rule import AtWorst, Compound, Rule
+from longfair.runs.rules.rule import AtBest, AtWorst, Compound, Rule
+from longfair.runs.rules.words import answer
 from longfair.runs.store import State, Status, Store
 from longfair.runs.verdicts import Verdict
 
@@ -258,7 +259,7 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
         "environment": environment_of(claim),
         "reported": None if reported is None else asdict(reported),
         "rule": {
-            "words": {measure: _rule_in_words(claim).words(measure) for measure in measures},
+            "words": {measure: _rule_in_words(claim, measure) for measure in measures},
             "text": written[-1].rule if written else repr(claim.rule),
             "commits": [{"commit": e.commit, "date": e.date} for e in written],
         },
@@ -291,10 +292,14 @@ def _methods(arms: Iterable[Arm]) -> dict[str, str]:
     }
 
 
-def _rule_in_words(claim: Claim) -> Rule:
-    """Return what a reader is told of a rule: how bad a word can be says nothing of an answer."""
+def _rule_in_words(claim: Claim, measure: str) -> str:
+    """Say what a reader is told of a rule: how bad a word can be says nothing of an answer."""
     rule = claim.rule
-    return rule.rule if claim.asked == "here" and isinstance(rule, AtWorst) else rule
+    if claim.asked == "here" and isinstance(rule, AtWorst):
+        rule = rule.rule
+    if claim.asked == "here" and isinstance(rule, AtBest):
+        return rule.told(measure, lambda word: answer(word, "here"))
+    return rule.words(measure)
 
 
 def _is_about(claim: Claim, arm: Arm) -> bool:

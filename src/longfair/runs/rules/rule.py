@@ -330,8 +330,12 @@ class Limited(Compound):
 
     def words(self, measure: str) -> str:
         """Say what the rule asks, and how bad or how good its word can be."""
+        return self.told(measure, str)
+
+    def told(self, measure: str, said: Callable[[Word], str]) -> str:
+        """Say the same with what is said for a word, as the answers to questions of ours."""
         limit = plain(self.key)
-        words = (f"{word} {limit} {variant}".rstrip() for variant, word in self.limits.items())
+        words = (f"{said(word)} {limit} {name}".rstrip() for name, word in self.limits.items())
         return f"{self.rule.words(measure)} (if {self.case_of}: {listed(tuple(words))})"
 
     @abstractmethod
