@@ -22,11 +22,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from longfair.agents.ppo.massaging.epidemic import (
-    EpidemicFPPO,
-    gaps_of_options,
-    massaged_as_coded,
-)
+from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
+from longfair.agents.ppo.massaging.epidemic_vaccines import gaps_of_options, massaged_as_coded
 from longfair.envs.epidemic import EpidemicParams
 from longfair.figures import folded, source_of
 from longfair.papers.fppo.epidemic import CASE

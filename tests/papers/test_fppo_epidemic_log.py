@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from longfair.agents.learning.actor import Actor
 from longfair.agents.ppo.f_ppo import GAPS
-from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO, gaps_of_options
+from longfair.agents.ppo.massaging.epidemic import EpidemicFPPO
+from longfair.agents.ppo.massaging.epidemic_vaccines import gaps_of_options
 from longfair.agents.ppo.strategy import Moment, Rollout, intervened
 from longfair.papers.fppo.epidemic import CASE
 

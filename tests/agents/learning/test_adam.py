@@ -35,6 +35,21 @@ def test_steps_are_those_of_torch(reordered: bool) -> None:
     np.testing.assert_allclose(adam.moments[1], state["exp_avg_sq"], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [5, 1024, 3000])
+@pytest.mark.parametrize("reordered", [False, True])
+def test_clipping_is_multiplying_before(size: int, reordered: bool) -> None:
+    values, gradient, adam = made(size, reordered=reordered)
+    other_values, other_gradient, other = made(size, reordered=reordered)
+    rng = np.random.default_rng(2)
+    for clipping in (0.3, 1.0, 1e-4):
+        gradient[:] = rng.normal(size=size)
+        np.multiply(gradient, np.float32(clipping), out=other_gradient)
+        adam.step(clipping)
+        other.step()
+        np.testing.assert_array_equal(gradient, other_gradient)
+        np.testing.assert_array_equal(values, other_values)
+
+
 def test_the_first_step_has_the_length_of_the_learning_rate() -> None:
     values, gradient = np.zeros(3, np.float32), np.array([5.0, -0.2, 0.0], np.float32)
     Adam(values, gradient, 0.01).step()

@@ -25,6 +25,9 @@ from longfair.agents.learning.memory import rows_apart
 from longfair.arrays import Float32Array
 from longfair.errors import UsageError
 
+_PIECE = 1024
+"""Parameters that are moved at a time."""
+
 
 class Adam:
     """Adam for one vector of parameters.
@@ -68,13 +71,20 @@ class Adam:
         self._values, self._gradient = values, gradient
         self._step: Any = _step_reordered if reordered else _step_in_order
 
-    def step(self) -> None:
-        """Move all parameters by one step."""
+    def step(self, clipping: float = 1.0) -> None:
+        """Move all parameters by one step.
+
+        Parameters
+        ----------
+        clipping
+            What the gradient is multiplied with before.
+        """
         self.steps += 1
         self._step(
             self._values,
             self._gradient,
             *self.moments,
+            clipping,
             self.steps,
             self.learning_rate,
             self.decays,
@@ -108,6 +118,7 @@ def _step_reordered(
     gradient: Float32Array,
     first: Float32Array,
     second: Float32Array,
+    clipping: float,
     step: int,
     learning_rate: float,
     decays: tuple[float, float],
@@ -118,10 +129,18 @@ def _step_reordered(
     small = np.float32(epsilon)
     keep_first, keep_second = np.float32(decays[0]), np.float32(decays[1])
     add_first, add_second = np.float32(1.0 - decays[0]), np.float32(1.0 - decays[1])
-    for i in range(len(values)):
-        first[i] = keep_first * first[i] + add_first * gradient[i]
-        second[i] = keep_second * second[i] + add_second * gradient[i] * gradient[i]
-        values[i] -= size * first[i] / (np.sqrt(second[i]) * root + small)
+    factor = np.float32(clipping)
+    # Piece by piece, so that what was multiplied is still at hand for the step.
+    for start in range(0, len(values), _PIECE):
+        piece = slice(start, start + _PIECE)
+        moved, slope, mean, square = values[piece], gradient[piece], first[piece], second[piece]
+        if clipping != 1.0:
+            for i in range(len(slope)):
+                slope[i] *= factor
+        for i in range(len(slope)):
+            mean[i] = keep_first * mean[i] + add_first * slope[i]
+            square[i] = keep_second * square[i] + add_second * slope[i] * slope[i]
+            moved[i] -= size * mean[i] / (np.sqrt(square[i]) * root + small)
 
 
 @njit(cache=True)
@@ -130,6 +149,7 @@ def _step_in_order(
     gradient: Float32Array,
     first: Float32Array,
     second: Float32Array,
+    clipping: float,
     step: int,
     learning_rate: float,
     decays: tuple[float, float],
@@ -137,9 +157,10 @@ def _step_in_order(
 ) -> None:
     size = np.float32(learning_rate / (1.0 - decays[0] ** step))
     scale = np.float32(math.sqrt(1.0 - decays[1] ** step))
-    one, small = np.float32(1.0), np.float32(epsilon)
+    one, small, factor = np.float32(1.0), np.float32(epsilon), np.float32(clipping)
     keep_first, keep_second = np.float32(decays[0]), np.float32(decays[1])
     for i in range(len(values)):
+        gradient[i] *= factor
         first[i] += (one - keep_first) * (gradient[i] - first[i])
         second[i] = keep_second * second[i] + (one - keep_second) * gradient[i] * gradient[i]
         values[i] -= size * first[i] / (np.sqrt(second[i]) / scale + small)

@@ -14,7 +14,7 @@ from longfair.arrays import Float32Array
 class FlatParameters:
     """The parameters of a module on the CPU, in single precision, as one vector.
 
-    The module's parameters become views. Clipping, resetting and the optimiser's step are then one
+    The module's parameters become views. The gradient's norm and the optimiser's step are then one
     operation each instead of one per parameter.
 
     Parameters
@@ -45,10 +45,12 @@ class FlatParameters:
         self.vector: Float32Array = self.values.detach().numpy()
         self.gradient: Float32Array = gradient.numpy()
 
-    def clip_gradient(self, max_norm: float) -> None:
-        """Scale the gradient down to at most `max_norm`, as `torch.nn.utils` does."""
+    def clipping(self, max_norm: float) -> float:
+        """Return the factor that clips the gradient to `max_norm`, as `torch.nn.utils` does.
+
+        It is 1 where the gradient's norm is not above `max_norm`.
+        """
         gradient = self.values.grad
         assert gradient is not None
         norm = math.sqrt(torch.dot(gradient, gradient).item())
-        if norm + 1e-6 > max_norm:
-            gradient.mul_(max_norm / (norm + 1e-6))
+        return max_norm / (norm + 1e-6) if norm + 1e-6 > max_norm else 1.0

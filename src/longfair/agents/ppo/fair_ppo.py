@@ -377,8 +377,7 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             divergence = write_gradient(batch)
             if self.target_kl is not None and divergence > 1.5 * self.target_kl:
                 return False
-            self.policy.flat.clip_gradient(self.max_grad_norm)
-            self.policy.optimizer.step()
+            self.policy.move(self.max_grad_norm)
         return True
 
     # Acting -------------------------------------------------------------------------------------

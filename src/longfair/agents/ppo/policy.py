@@ -102,6 +102,10 @@ class FairActorCriticPolicy(ActorCriticPolicy):
             reordered=True,
         )
 
+    def move(self, max_norm: float) -> None:
+        """Move all parameters by a step of the optimiser, the gradient clipped to a norm."""
+        self.optimizer.step(self.flat.clipping(max_norm))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Become a copy, whose parameters are views of its own vector."""
         super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch

@@ -32,6 +32,11 @@ class SeparatelyClippedPolicy(FairActorCriticPolicy):
         of_policy = [self.log_std.grad] if hasattr(self, "log_std") else []
         self.flat: Any = SeparateClipping(self.flat, self.networks, of_policy)
 
+    def move(self, max_norm: float) -> None:
+        """Move all parameters by a step, the gradient of every network clipped to a norm."""
+        self.flat.clip_gradient(max_norm)
+        self.optimizer.step()
+
 
 class SeparateClipping:
     """The flat parameters of a policy and its critics, clipped one network at a time.

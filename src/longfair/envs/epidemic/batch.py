@@ -13,7 +13,8 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from longfair.arrays import BoolArray, FloatArray, IntArray
+from longfair.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from longfair.compiling import njit
 from longfair.envs.vector import FairVectorEnv, Restart, Transition, checked_discrete
 from longfair.errors import UsageError
 from longfair.settings import (
@@ -35,6 +36,7 @@ _STATES = 3
 
 Edges = tuple[tuple[int, int], ...]
 States = NDArray[np.int8]
+Places = NDArray[np.uintp]
 
 
 @cache
@@ -229,18 +231,17 @@ class EpidemicVectorEnv(FairVectorEnv):
             autoreset_mode=autoreset_mode,
         )
         self._nodes = nodes
-        self._adjacency = params.adjacency()
-        degree = int(self._adjacency.sum(axis=0).max())
-        # The chance to change, by state * (most neighbours + 1) + infected neighbours.
-        self._chance = _change_probabilities(params, degree)
-        self._per_state = np.float32(degree + 1)
-        self._membership = np.eye(groups, dtype=np.float32)[list(params.group)]
-        self._size = self._membership.sum(axis=0, dtype=np.float64)
-        # Counts (G, 3) are a product of the observation and this matrix (3 * V, 3 * G).
-        self._count = np.kron(self._membership, np.eye(_STATES, dtype=np.float32))
-        self._vaccine = np.concatenate([self._membership, np.zeros((1, groups))])
-        self._one_hot = np.eye(_STATES, dtype=np.float32)
-        self._first_cell = np.arange(num_envs) * nodes
+        adjacency = params.adjacency()
+        degrees = adjacency.sum(axis=0, dtype=np.int64)
+        # The neighbours of a person are those from `first[person]` up to `first[person + 1]`.
+        # Compiled code need not ask whether an unsigned place counts from the end.
+        self._neighbours = np.nonzero(adjacency)[1].astype(np.uintp)
+        self._first = np.concatenate([[0], degrees.cumsum()]).astype(np.uintp)
+        self._chance = _change_probabilities(params, int(degrees.max()))
+        self._group = np.array(params.group)
+        membership = np.eye(groups)[self._group]
+        self._size = membership.sum(axis=0)
+        self._vaccine = np.concatenate([membership, np.zeros((1, groups))])
         self._state = np.zeros((num_envs, nodes), np.int8)
         self._seen = np.zeros((num_envs, _STATES * nodes), np.float32)
         self._counts = np.zeros((num_envs, groups, _STATES))
@@ -258,44 +259,24 @@ class EpidemicVectorEnv(FairVectorEnv):
         self._describe()
 
     def _transition(self, actions: IntArray) -> Transition:
-        treated, wasted = self._treat(actions)
+        treated, wasted = _treated(self._state, actions)
         self._state = self._progress(treated)
         self._describe()
-        infected = (self._state == INFECTED) & (treated != INFECTED)
-        demand = (infected.astype(np.float32) @ self._membership).astype(np.float64)
+        demand = _newly_infected(treated, self._state, self._group, self.num_groups)
         healthy = 1.0 - np.einsum("ng->n", self._counts[:, :, INFECTED]) / self._nodes
         supply = self._vaccine.take(actions, axis=0)
         facts = {"vaccinated": np.array(actions, dtype=np.int64), "wasted": wasted}
         return Transition(healthy, supply, demand, np.zeros(self.num_envs, np.bool_), facts)
 
-    def _treat(self, actions: IntArray) -> tuple[States, BoolArray]:
-        """Return the states (N, V) after the vaccine, and whether it was wasted (N,).
-
-        The action V vaccinates nobody.
-        """
-        state = self._state.copy()
-        cells = state.reshape(-1)
-        given = actions < self._nodes
-        cell = self._first_cell + np.minimum(actions, self._nodes - 1)
-        before = cells[cell]
-        effective = given & (before == SUSCEPTIBLE)
-        cells[cell] = np.where(effective, RECOVERED, before)
-        return state, given & ~effective
-
     def _progress(self, state: States) -> States:
         """Return the states (M, V) one step after the states (M, V), without treatment."""
-        infected = (state == INFECTED).astype(np.float32)
-        row = infected @ self._adjacency + state * self._per_state
-        chance = self._chance.take(row.astype(np.intp))
-        later: States = state + (self.np_random.random(state.shape) < chance)
-        later[later == _STATES] = SUSCEPTIBLE
+        draws = self.np_random.random(state.shape)
+        later: States = _progressed(state, draws, self._first, self._neighbours, self._chance)
         return later
 
     def _describe(self) -> None:
         """Work out the observation and the counts, which describe the same moment."""
-        self._seen = self._one_hot.take(self._state, axis=0).reshape(self.num_envs, -1)
-        counts = (self._seen @ self._count).astype(np.float64)
-        self._counts = counts.reshape(self.num_envs, self.num_groups, _STATES)
+        self._seen, self._counts = _described(self._state, self._group, self.num_groups)
 
     def _observation(self) -> Any:
         # A new array after every change of state, so it can be given away.
@@ -313,12 +294,12 @@ class EpidemicVectorEnv(FairVectorEnv):
 
 
 def _change_probabilities(params: EpidemicParams, degree: int) -> FloatArray:
-    """Return (3 * (degree + 1),): chance to change, by state and infected neighbours."""
+    """Return (3, degree + 1): chance to change, by state and infected neighbours."""
     chance = np.empty((_STATES, degree + 1))
     chance[SUSCEPTIBLE] = 1.0 - (1.0 - params.infection_probability) ** np.arange(degree + 1)
     chance[INFECTED] = params.recovery_probability
     chance[RECOVERED] = params.relapse_probability
-    return chance.reshape(-1)
+    return chance
 
 
 def _first_split(graph: networkx.Graph) -> Sequence[Collection[Any]]:
@@ -356,3 +337,79 @@ def _require_simple(edges: Edges) -> None:
         if len(pair) == 1 or pair in pairs:
             raise UsageError(f"edges[{position}]={edge!r}: give each pair of different nodes once")
         pairs.add(pair)
+
+
+# What happens to everybody, compiled: there are a few dozen people. -----------------------------
+
+
+@njit(cache=True)
+def _treated(states: States, actions: IntArray) -> tuple[States, BoolArray]:
+    """Return the states (N, V) after the vaccine, and whether it was wasted (N,).
+
+    The action V vaccinates nobody.
+    """
+    after, wasted = states.copy(), np.zeros(len(states), np.bool_)
+    for copy, person in enumerate(actions):
+        if person == states.shape[1]:
+            continue
+        if states[copy, person] == SUSCEPTIBLE:
+            after[copy, person] = RECOVERED
+        else:
+            wasted[copy] = True
+    return after, wasted
+
+
+@njit(cache=True)
+def _progressed(
+    states: States, draws: FloatArray, first: Places, neighbours: Places, chance: FloatArray
+) -> States:
+    """Return the states (M, V) that follow.
+
+    Parameters
+    ----------
+    states
+        (M, V).
+    draws
+        (M, V), from the unit interval: a person changes whose draw is below the chance.
+    first, neighbours
+        (V + 1,) and (E,): the neighbours of everybody, and where each person's begin.
+    chance
+        (3, degree + 1): chance to change, by state and infected neighbours.
+    """
+    copies, people = states.shape
+    later = states.copy()
+    for copy in range(copies):
+        for person in range(people):
+            infected = 0
+            for place in range(first[person], first[person + 1]):
+                infected += states[copy, neighbours[place]] == INFECTED
+            state = states[copy, person]
+            if draws[copy, person] < chance[state, infected]:
+                later[copy, person] = (state + 1) % _STATES
+    return later
+
+
+@njit(cache=True)
+def _newly_infected(before: States, after: States, group: IntArray, groups: int) -> FloatArray:
+    """Return how many of every group (N, G) are infected who were not."""
+    copies, people = before.shape
+    infections = np.zeros((copies, groups))
+    for copy in range(copies):
+        for person in range(people):
+            if after[copy, person] == INFECTED and before[copy, person] != INFECTED:
+                infections[copy, group[person]] += 1.0
+    return infections
+
+
+@njit(cache=True)
+def _described(states: States, group: IntArray, groups: int) -> tuple[Float32Array, FloatArray]:
+    """Return the states as ones and zeros (N, 3 * V), and the people of every group (N, G, 3)."""
+    copies, people = states.shape
+    seen = np.zeros((copies, _STATES * people), np.float32)
+    counts = np.zeros((copies, groups, _STATES))
+    for copy in range(copies):
+        for person in range(people):
+            state = states[copy, person]
+            seen[copy, _STATES * person + state] = 1.0
+            counts[copy, group[person], state] += 1.0
+    return seen, counts

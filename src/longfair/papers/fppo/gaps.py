@@ -310,12 +310,12 @@ class EpidemicGaps(Gaps):
         self._infections += info["demand"]
 
     def _short_term_gap(self) -> FloatArray:
-        return _spread(self._vaccines / (self._infections + 1.0))
+        gaps: FloatArray = vaccine_gaps(self._vaccines, self._infections)
+        return gaps
 
     def _long_term_gap(self, moment: dict[str, Any]) -> FloatArray:
         if self.as_coded:
-            first, second = moment["health_counts"].swapaxes(0, 1)
-            distance: FloatArray = np.linalg.norm(first - second, axis=1)
+            distance: FloatArray = distances_of_counts(moment["health_counts"])
             return distance
         first, second = moment["group_state"].swapaxes(0, 1)
         share: FloatArray = 0.5 * np.abs(first - second).sum(axis=1)
@@ -428,6 +428,33 @@ DISTANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 @njit(cache=True)
+def vaccine_gaps(vaccines: FloatArray, infections: FloatArray) -> FloatArray:
+    """Return the highest less the lowest of vaccines over infections plus one (N, G): (N,)."""
+    copies, groups = vaccines.shape
+    gaps = np.empty(copies)
+    for copy in range(copies):
+        low, high = np.inf, -np.inf
+        for group in range(groups):
+            rate = vaccines[copy, group] / (infections[copy, group] + 1.0)
+            low, high = min(low, rate), max(high, rate)
+        gaps[copy] = high - low
+    return gaps
+
+
+@njit(cache=True)
+def distances_of_counts(counts: FloatArray) -> FloatArray:
+    """Return the Euclidean distance (N,) of two groups' counts (N, 2, K)."""
+    copies, _, numbers = counts.shape
+    distances = np.empty(copies)
+    for copy in range(copies):
+        total = 0.0
+        for number in range(numbers):
+            total += (counts[copy, 0, number] - counts[copy, 1, number]) ** 2
+        distances[copy] = np.sqrt(total)
+    return distances
+
+
+@njit(cache=True)
 def share_gaps(units: FloatArray) -> FloatArray:
     """Return the largest deviation (N,) of a share of units (N, G) from an equal share.
 
@@ -455,9 +482,3 @@ def incident_gaps(incidents: FloatArray) -> FloatArray:
             farthest = max(farthest, abs(incidents[copy, site] - mean))
         gaps[copy] = farthest / (most if most > 0 else 1.0)
     return gaps
-
-
-def _spread(rates: FloatArray) -> FloatArray:
-    """Return the highest less the lowest rate (N,) of groups (N, G)."""
-    spread: FloatArray = rates.max(axis=1) - rates.min(axis=1)
-    return spread

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from longfair.agents.ppo.f_ppo import FPPOL, GAPS, TOLD_BY
 from longfair.agents.ppo.strategy import Moment
 from longfair.agents.register import FAIR_PPO, register
-from longfair.arrays import FloatArray
 from longfair.settings import Natural, Probability, Range
 
 NEEDS = (*GAPS, "vaccines_so_far", "infections_so_far", "susceptible", "community")
@@ -78,6 +77,8 @@ class EpidemicFPPO(FPPOL):
 
     def intervene(self, moment: Moment) -> NDArray[Any]:
         """Give the vaccine to whom it makes the episode fairer."""
+        from longfair.agents.ppo.massaging import epidemic_vaccines as compiled
+
         if moment.rollout < self.first + self.as_coded:
             return moment.actions
         logits = moment.output.astype(np.float64)
@@ -86,88 +87,7 @@ class EpidemicFPPO(FPPOL):
         vaccines, infections, susceptible, community = (
             moment.info[name] for name in NEEDS[len(GAPS) :]
         )
-        gaps = gaps_of_options(vaccines, infections)
-        massaged = massaged_as_coded if self.as_coded else massaged_as_published
+        gaps = compiled.gaps_of_options(vaccines, infections)
+        massaged = compiled.massaged_as_coded if self.as_coded else compiled.massaged_as_published
         limit = self.closeness(moment.rollout)
         return massaged(moment.actions, chances, gaps, susceptible, community, limit)
-
-
-def massaged_as_coded(
-    actions: NDArray[Any],
-    chances: FloatArray,
-    gaps: FloatArray,
-    susceptible: NDArray[np.bool_],
-    community: NDArray[Any],
-    limit: float,
-) -> NDArray[Any]:
-    """Replace unlikely actions by the likeliest one of the fairest option.
-
-    Parameters
-    ----------
-    actions
-        (N,): a person, or V for nobody.
-    chances
-        (N, V + 1): the policy's probabilities.
-    gaps
-        (N, G + 1): short-term gap if a community gets the vaccine, and if nobody does.
-    susceptible, community
-        (N, V): whether a person is, and where a person belongs.
-    limit
-        The threshold.
-    """
-    rows, people = np.arange(len(actions)), susceptible.shape[1]
-    nobody = gaps.shape[1] - 1
-    option = _option_of(actions, community, nobody)
-    fairest = gaps.argmin(axis=1)
-    members = community == fairest[:, None]
-    wanted = members & susceptible
-    wanted = np.where(wanted.any(axis=1, keepdims=True), wanted, members)
-    likeliest = np.where(wanted, chances[:, :people], -1.0).argmax(axis=1)
-    substitute = np.where(fairest == nobody, people, likeliest)
-    replaced = (chances[rows, actions] <= limit) & (fairest != option)
-    return np.where(replaced, substitute, actions)
-
-
-def massaged_as_published(
-    actions: NDArray[Any],
-    chances: FloatArray,
-    gaps: FloatArray,
-    susceptible: NDArray[np.bool_],
-    community: NDArray[Any],
-    limit: float,
-) -> NDArray[Any]:
-    """Give the vaccine to an about equally likely person of a fairer community.
-
-    Parameters are those of `massaged_as_coded`.
-    """
-    rows, people = np.arange(len(actions)), susceptible.shape[1]
-    nobody = gaps.shape[1] - 1
-    option = _option_of(actions, community, nobody)
-    fairest = gaps[:, :nobody].argmin(axis=1)
-    own = chances[rows, actions]
-    close = np.abs(chances[:, :people] - own[:, None]) < limit
-    wanted = close & susceptible & (community == fairest[:, None])
-    likeliest = np.where(wanted, chances[:, :people], -1.0).argmax(axis=1)
-    fairer = (gaps[rows, fairest] < gaps[rows, option]) & (option != nobody)
-    return np.where(fairer & wanted.any(axis=1), likeliest, actions)
-
-
-def gaps_of_options(vaccines: FloatArray, infections: FloatArray) -> FloatArray:
-    """Return (N, G + 1): the gap if each community gets one vaccine more, and if none does.
-
-    Parameters
-    ----------
-    vaccines, infections
-        (N, G): of the episode so far. A community's rate is vaccines over infections plus one.
-    """
-    groups = vaccines.shape[1]
-    given = vaccines[:, None] + np.eye(groups + 1, groups)
-    gaps: FloatArray = np.ptp(given / (infections + 1.0)[:, None], axis=2)
-    return gaps
-
-
-def _option_of(actions: NDArray[Any], community: NDArray[Any], nobody: int) -> NDArray[Any]:
-    """Return the community (N,) that an action gives the vaccine to, or the number of nobody."""
-    people = community.shape[1]
-    where = community[np.arange(len(actions)), np.minimum(actions, people - 1)]
-    return np.where(actions == people, nobody, where)
