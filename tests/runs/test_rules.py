@@ -185,6 +185,29 @@ def test_a_word_at_best_says_why(tmp_path: Path) -> None:
     assert verdict.detail.endswith("cannot be told, since what the paper leaves open decides it")
 
 
+@pytest.mark.parametrize(
+    ("limit", "gain", "lacks"),
+    [
+        ({}, 0.05, "width"),
+        ({"at_best": "inconclusive"}, 0.05, "paper"),
+        ({"at_best": "inconclusive"}, -0.05, "width"),
+        ({"at_worst": "inconclusive"}, -0.05, "paper"),
+        ({"at_best": "direction only"}, 0.05, "width"),
+    ],
+)
+def test_more_runs_do_not_decide_what_a_limit_keeps_open(
+    tmp_path: Path, limit: dict[str, str], gain: float, lacks: str
+) -> None:
+    spread = [-0.2, 0.2, -0.1, 0.1, 0.0, 0.0]
+    methods = {"fair": [0.2 + gain + each for each in spread], "greedy": [0.2] * 6}
+    results = pd.concat([bias_of(name, *values) for name, values in methods.items()])
+    (claim,) = claims_with(tmp_path, kind="highest", others=["greedy"], **limit)
+    (verdict,) = judge(claim, results, profile="book")
+    assert (verdict.word, verdict.lacks) == ("inconclusive", lacks)
+    assert (verdict.enough_seeds is None) == (lacks == "paper")
+    assert ("since" in verdict.detail) == (lacks == "paper")
+
+
 def test_settings_may_decide_in_one_variant_alone(tmp_path: Path) -> None:
     rule = {"kind": "highest", "others": ["greedy"]}
     better = ("fair", [0.3, 0.31] * 3), ("greedy", [0.2, 0.21] * 3)

@@ -74,6 +74,8 @@ class Verdict:
     enough_seeds
         How many seeds the rule asks for, or about how many would decide if the effect stays as it
         is; None where seeds are not what is lacking.
+    with_enough
+        The word that those would give; None where that is not known.
     word_99, word_999
         The word by intervals at 99 and at 99.9 %.
     error
@@ -109,6 +111,7 @@ class Verdict:
     better: tuple[float, float, float] | None = None
     lacks: Lacks = ""
     enough_seeds: int | None = None
+    with_enough: Word | None = None
     word_99: Word | None = None
     word_999: Word | None = None
     error: float | None = None

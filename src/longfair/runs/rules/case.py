@@ -187,6 +187,7 @@ class Case:
         interval, detail = finding.estimate.interval, finding.detail
         word: Word = "inconclusive"
         enough: int | None = None
+        with_enough: Word | None = None
         lacks: Lacks = ""
         if len(used) < needed:
             detail = f"{detail}; {counted(len(used), 'seed')} of the {needed} needed"
@@ -198,6 +199,7 @@ class Case:
             if word == "inconclusive":
                 enough = _enough(finding.estimate, word_of)
                 lacks = "width" if enough else "effect"
+                with_enough = word_of(finding.estimate.value, finding.estimate.value)
             few = self._few_agree(word, finding, word_of)
             if few is not None:
                 word, detail = "inconclusive", f"{detail}; {few}"
@@ -218,6 +220,7 @@ class Case:
             better=finding.better,
             lacks=lacks,
             enough_seeds=enough,
+            with_enough=with_enough,
             detail=sentence(detail, self.blank.claim.asked),
             missing=finding.missing,
         )

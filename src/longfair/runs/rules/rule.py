@@ -342,6 +342,11 @@ class Limited(Compound):
     def chosen(self, word: Word, limit: Word) -> Word:
         """Choose between the rule's word and the limit."""
 
+    def _stays_open(self, verdict: Verdict, limit: Word) -> bool:
+        """Say whether the limit keeps a verdict open that enough runs would decide."""
+        with_enough = verdict.with_enough if verdict.lacks == "width" else None
+        return with_enough is not None and self.chosen(with_enough, limit) == "inconclusive"
+
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge by the rule, and change a word beyond the limit; without runs there is none."""
         verdict = self.rule.judge(case, name)
@@ -349,10 +354,10 @@ class Limited(Compound):
             return verdict
         limit = self.limits.get(case.blank.variant, self.limits.get("", verdict.word))
         changed = replace(verdict, word=self.chosen(verdict.word, limit))
-        if changed.answer == verdict.answer:
+        if changed.answer == verdict.answer and not self._stays_open(verdict, limit):
             return changed
         if changed.word == "inconclusive":
-            changed = replace(changed, lacks="paper")
+            changed = replace(changed, lacks="paper", enough_seeds=None)
         told = f"{plain(self.key)} {changed.answer}, {self.reason}"
         return replace(changed, detail=f"{verdict.detail}; {told}")
 
