@@ -66,7 +66,7 @@ test: ## set up, then style, types, results, notebooks, book, unit and browser t
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy \
 		-- $(BUILD) \
-		-- "results" nice $(VENV) -m longfair verify --sample 4 --workers 1 \
+		-- "results" nice $(VENV) -m longfair verify --sample 4 --seconds 30 --workers 1 \
 		-- "notebooks" nice $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
 	$(STAGE) run "tests" $(VENV) -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder \
 		$(NBVAL) tests notebooks

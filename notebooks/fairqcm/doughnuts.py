@@ -629,8 +629,8 @@ pd.DataFrame(taken).round(1)
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
-    "One run each is a beginning. The row *with the counterfactuals of the code* above has "
-    f"{runs.count('fairqcm', 'false_update')}."
+    "One run each is a beginning. The row *with the counterfactuals of the code* above rests on "
+    f"{runs.count('fairqcm', 'false_update')} runs."
 )
 
 # %% [markdown]

@@ -269,6 +269,13 @@ def test_runs_below_a_policy_without_training_are_counted() -> None:
     assert 0 < below < len(losses)
     assert runs_below(stored, arm, "constant") == f"{below} of {len(losses)}"
     assert runs_below(stored, arm, "optimum") == f"0 of {len(losses)}"
+    drawn = Page("book").of("ucbfair/adult")
+    arm = ("l-ucbfair", "calibrated")
+    both = [drawn.last_of(*which) for which in (arm, ("random", "reference"))]
+    own, other = (dict(zip(last["seed"], last["loss"], strict=True)) for last in both)
+    below = sum(own[seed] < other[seed] for seed in own)
+    assert below != sum(loss < drawn.mean("loss", "random") for loss in own.values())
+    assert runs_below(drawn, arm, "random") == f"{below} of {len(own)}"
     assert runs_below(stored, ("r-td3", "as_coded"), "constant") == NOT_STORED
     assert runs_below(stored.showing(stored.results.iloc[:0]), arm, "constant") == NOT_STORED
 

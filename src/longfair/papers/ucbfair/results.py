@@ -599,12 +599,16 @@ def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
     arm
         Method and variant of what was learned.
     beside
-        Method of the policy; where it draws, its mean over runs counts.
+        Method of the policy. Where it draws, every run is compared with the policy's run of its
+        seed, as the claims do.
     """
     if runs.results.empty or not runs.has(arm, (beside, REFERENCE)):
         return NOT_STORED
-    losses = runs.last_of(*arm)["loss"]
-    return f"{(losses < runs.mean('loss', beside)).sum()} of {len(losses)}"
+    losses, others = (
+        runs.last_of(*which).set_index("seed")["loss"] for which in (arm, (beside, REFERENCE))
+    )
+    paired = others.reindex(losses.index) if len(others) > 1 else others.item()
+    return f"{(losses < paired).sum()} of {len(losses)}"
 
 
 def runs_under(runs: Runs, arm: ArmName, metric: str, bound: float) -> str:
