@@ -260,7 +260,8 @@ sites.say(
     "Does anything that learns earn more than rules that were searched? In reward per step "
     + most_of_the_trained(sites, "late_reward", ("above-target", "static-reward"), 2),
     "What is better than F-PPO in short-term gap, long-term gap (the figure's) and reward at once? "
-    f"As coded {better_without_training(sites, all_three)}.",
+    f"As coded {better_without_training(sites, all_three)}. As published "
+    f"{better_without_training(sites, all_three, 'as_published')}.",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
@@ -410,6 +411,26 @@ sites.aside(
     "Where few incidents are left, little calls for unequal shares.",
     f"{lost} of {sites.count(*published)} runs end with a reward below 0: hardly more than one "
     "site is served. So a mean over all runs says little.",
+    "In training, as published: "
+    + massaging_in_training(sites, 16 * 2048, variant="as_published"),
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+in_text = {
+    "at_short_term_gap": ("3a", "the largest difference of a site's share of units"),
+    "at_distance": ("3b", "how unequally incidents are spread over sites"),
+    "at_reward": ("3c", "reward per step"),
+}
+for metric, (panel, what) in in_text.items():
+    sites.show(
+        sites.curve_figure(metric, "as_published", "reference", methods=plotted, across=EPISODE),
+        f"Figure {panel} for the methods trained as published, not massaged in use: {what}.",
+        f"figure_{panel}_as_published",
+    )
+sites.show(
+    sites.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l"), every=10),
+    "Figure 2b for training as published.",
+    "figure_2b_as_published",
 )
 
 # %% [markdown]
