@@ -79,7 +79,7 @@ def page(
         "---\norphan: true\nhtml_theme.sidebar_secondary.remove: true\n---",
         f"# {sheet['id']}",
         f"*{_whose(sheet)}*",
-        f"> {sheet['statement']}",
+        f"> {escaped(sheet['statement'])}",
         _reported(sheet),
         "## Verdicts" if sheet["asked"] == "paper" else "## Answers",
         raw(verdict_table(sheet)),

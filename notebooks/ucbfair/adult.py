@@ -132,9 +132,11 @@ adult.say(
 # rates.
 #
 # ```{note}
-# Stand-ins: the fitness table was chosen by us, so that what Figure 1b shows *can* hold, and the
-# treatment of the data, the bounds of thresholds (1/32 and 31/32 of the score) and the 2,000
-# episodes of L-UCBFair are ours. [The chapter](../../book/papers/ucbfair.md) has the full list.
+# Stand-ins: the fitness table was chosen by us, so that what Figure 1b shows *can* hold: 0.3 and
+# 1.2 for the unqualified, rejected and accepted, 0.4 and 1 for the qualified. The treatment of the
+# data (men and women, 32 bins), the bounds of thresholds (1/32 and 31/32 of the score), the
+# constant threshold of 0.7 and the 2,000 episodes of L-UCBFair are ours.
+# [The chapter](../../book/papers/ucbfair.md) has the full list.
 # Other groups, regressions and bins are tried below.
 # ```
 #

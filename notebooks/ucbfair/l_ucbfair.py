@@ -121,10 +121,12 @@ gaussian.say(
 # take $\tilde c = 0.9 H$, a mean disparity of at most 0.1.
 #
 # ```{note}
-# Stand-ins: the fitness table is that of earlier work, and L-UCBFair's settings and features, the
-# wanted fairness and the starts of training are ours; 2,000 episodes are how we read the first
-# version, and 16 of them share a policy. [The chapter](../../book/papers/ucbfair.md) has the full
-# list.
+# Stand-ins: the fitness table is that of earlier work (0.1 and 5.5 for the unqualified, rejected
+# and accepted, 0.5 and 1 for the qualified). Ours are L-UCBFair's numbers (25 cells, ridge 0.001,
+# bonus 0.05, sharpness 20, a price of at most 10) and 40 radial features, a wanted mean disparity
+# of at most 0.1, and starts of training drawn from 0.01 to 0.99. 2,000 episodes are how we read the
+# first version, and 16 of them share a policy. [The chapter](../../book/papers/ucbfair.md) has the
+# full list.
 # ```
 
 # %% [markdown]

@@ -122,9 +122,10 @@ source_of(
 # fitted anew as the rates change.
 #
 # ```{note}
-# Stand-ins: the authors' simulator is not released. The fitness table is that of earlier work (with
-# Adult scores our own, as is the treatment of the data), rates stay 0.001 away from 0 and 1, and
-# the bounds of the thresholds and the constant threshold are ours.
+# Stand-ins: the authors' simulator is not released. The fitness of the unqualified is 0.1 when they
+# are rejected and 5.5 when accepted, that of the qualified 0.5 and 1, as in earlier work. With
+# Adult scores it is 0.3 and 1.2, 0.4 and 1, which is ours, as is the treatment of the data. Rates
+# stay 0.001 away from 0 and 1. Thresholds from -4 to 4 and the constant one of 0.3 are ours.
 # [The chapter](../../book/papers/ucbfair.md) has the full list.
 # ```
 

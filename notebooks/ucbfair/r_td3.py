@@ -111,9 +111,10 @@ gaussian.say(
 # $\mathcal{L}$ and the disparity $\Delta$ of a step.
 #
 # ```{note}
-# Stand-ins: the fitness table is that of earlier work, starts of training are ours, and so is one
-# gradient step for a step of four copies; the noise and the 200,000 steps are those of a released
-# script for Adult. [The chapter](../../book/papers/ucbfair.md) has the full list.
+# Stand-ins: the fitness table is that of earlier work (0.1 and 5.5 for the unqualified, rejected
+# and accepted, 0.5 and 1 for the qualified). Ours are starts of training drawn from 0.01 to 0.99,
+# and one gradient step for a step of four copies. The noise of 0.1 and the 200,000 steps are those
+# of a released script for Adult. [The chapter](../../book/papers/ucbfair.md) has the full list.
 # ```
 
 # %% [markdown]

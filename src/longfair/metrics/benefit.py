@@ -115,7 +115,8 @@ def benefit_rate(
     Parameters
     ----------
     supply, demand
-        Totals of equal shape; demand is not negative.
+        Totals of equal shape; demand is not negative. Supply may exceed demand, as vaccines for
+        nobody ill do, or be negative: rates are then above 1, or below 0.
     offset
         Added to every demand.  The published evaluation of ELBERT adds one per episode.
     no_demand

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 
 import longfair
 from longfair.runs.keys import package_versions
-from longfair.runs.machine import commit_of
+from longfair.runs.machine import class_of, commit_of
 from longfair.runs.sources import source_digest
 
 _DIGITS = 12
@@ -62,5 +63,16 @@ def origin(
                 sorted({str(name)[:_DIGITS] for name in provenance["commit"]})
             ),
             "first and last finished": f"{finished.min()} and {finished.max()}",
+            "processors of the stored runs": _processors(provenance),
         }
     return pd.Series(facts, name="value").to_frame()
+
+
+def _processors(provenance: pd.DataFrame) -> str:
+    """Count the runs of every class of processors; older files say less of theirs."""
+    told: list[dict[str, Any]] = [
+        {str(name): value for name, value in row.dropna().items()}
+        for _, row in provenance.iterrows()
+    ]
+    names = Counter(class_of(each) if "processor" in each else "unknown" for each in told)
+    return ", ".join(f"{runs} {name}" for name, runs in names.most_common())

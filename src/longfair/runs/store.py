@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 import longfair
+from longfair import settings
 from longfair.errors import UsageError, near_misses
 from longfair.runs import files, manifest
 from longfair.runs.checkpoints import Checkpoint
@@ -419,6 +420,8 @@ class Store:
         variants: Sequence[str] | None = None,
     ) -> list[_Stored]:
         split_id(experiment)
+        methods = settings.checked("methods", methods, Sequence[str] | None)
+        variants = settings.checked("variants", variants, Sequence[str] | None)
         selected = [
             one
             for one in self._stored(experiment)

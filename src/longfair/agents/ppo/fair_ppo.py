@@ -1,4 +1,7 @@
-"""PPO with fairness signals: Stable-Baselines3's PPO that asks a strategy for its advantage."""
+"""PPO with fairness signals, which asks a strategy for its advantage.
+
+Its interface is that of Stable-Baselines3; the update is its own.
+"""
 
 from __future__ import annotations
 

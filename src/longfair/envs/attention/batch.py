@@ -117,7 +117,8 @@ class AttentionVectorEnv(FairVectorEnv):
 
     ## Starting state
 
-    The initial rates, and an empty observation.
+    The initial rates, and an empty observation. Two policies with one seed meet independent
+    incidents after the first step in which their units differ.
 
     ## Episode end
 
