@@ -177,6 +177,17 @@ def test_version_of_the_package_is_the_same_everywhere() -> None:
     assert re.search(rf"^## \[({re.escape(PROJECT['version'])}|Unreleased)\]", changelog, re.M)
 
 
+def test_the_citation_names_the_papers_of_the_book() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    library = (ROOT / "book" / "refs.bib").read_text(encoding="utf-8")
+    cited = {reference["doi"] for reference in citation["references"]}
+    chapters = [path.read_text(encoding="utf-8") for path in (ROOT / "book/papers").glob("*.md")]
+    keys = {re.findall(r"\{cite:t\}`(\w+)`", chapter)[0] for chapter in chapters}
+    fields = {key: library.split(f"{{{key},\n")[1].split("\n}")[0] for key in keys}
+    assert cited == {re.findall(r"doi += \{(.*)\}", one)[0] for one in fields.values()}
+    assert len(cited) == 5
+
+
 def test_address_of_the_repository_stands_in_one_place() -> None:
     book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     address = book["repository"]["url"] or "github.com/longfair"

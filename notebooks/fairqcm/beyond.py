@@ -88,8 +88,8 @@ doughnuts.show(
     "better, and the scale is logarithmic. Circles, from top to bottom: FairQCM as published; the "
     "way into the loop of this page, in two steps, or in one where the first was not run; then one "
     "change after the other, each kept. Squares: all changes but this one. Triangles: linear rules "
-    "without a network. Dotted lines: policies that learn nothing. What loses next to nothing is "
-    "drawn at the left edge.",
+    "without a network. Upright lines: policies that learn nothing, and a loss of one per cent. "
+    "What loses next to nothing is drawn at the left edge.",
     "ladder",
 )
 

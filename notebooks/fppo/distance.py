@@ -306,9 +306,9 @@ Words(
 show(
     each_less_ppo(page),
     "ELBERT-PO has less bias than PPO everywhere but in ELBERT's attention. F-PPO, where it "
-    "massages in use, has less bias in the epidemic, and the smaller distance there with what "
-    "ELBERT's agents see. Left of the line at zero is fairer; an arrow says that the interval goes "
-    "on.",
+    "massages in use, has less bias in the epidemic with what its own agents see, and the smaller "
+    "distance with what ELBERT's agents see. Left of the line at zero is fairer; an arrow says "
+    "that the interval goes on.",
     name="fppo_each_other",
     otherwise="None of these runs has been made yet.",
 )
@@ -322,9 +322,9 @@ show(
 # use, has the smaller distance in nine of ten runs, and the larger bias
 # (`fppo-beyond-attention-in-use-wins`, `fppo-beyond-attention-in-use-bias`). Of the mean distance
 # that cannot be told, and with the authors' number of steps it is larger (`fppo-3b-best-text`). In
-# the epidemic it has less bias, and with what ELBERT's agents see the smaller distance; whether one
-# comes with the other cannot be told in either. Without massaging in use F-PPO brings its own
-# fairness nowhere that could be told.
+# the epidemic it has less bias with what its own agents see, and the smaller distance with what
+# ELBERT's see; whether one comes with the other cannot be told in either. Without massaging in use
+# F-PPO brings its own fairness nowhere that could be told.
 #
 # The tables have medians, lowest and highest runs, the rewards as well, and policies that learn
 # nothing. In F-PPO's attention some runs of F-PPO end far below all others; the lowest reward of

@@ -565,6 +565,8 @@ def evaluate(
             "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
             "learning; negative is worse than trivial"
         )
+        if not only:
+            _line("individual loans: not played, because policies are judged exactly there")
         if seeds < _STORED_SEEDS:
             _line(
                 f"intervals are over {counted(seeds, 'evaluation')}; '--seeds {_STORED_SEEDS}' "
@@ -955,6 +957,8 @@ def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
 def _cell(value: Any) -> str | Text:
     if isinstance(value, Text):
         return value
+    if value is None:
+        return "\N{EN DASH}"
     if isinstance(value, float):
         return numeral(value)
     if isinstance(value, int) and not isinstance(value, bool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,12 @@ def shown(figure: Figure, caption: str) -> list[dict[str, Any]]:
     with capture_output() as captured:
         show(figure, caption, name="crowds")
     return [output.data for output in captured.outputs]
+
+
+def test_the_caption_says_what_bands_are(figure: Figure, ipython: None) -> None:
+    for marks, said in (("mean & band", "</em> Drawn: mean &amp; band. <a"), ("", "</em> <a")):
+        _, text = shown(replace(figure, marks=marks), "Bias grows with the crowd.")
+        assert said in text["text/html"]
 
 
 def test_the_caption_offers_the_data_without_a_network(figure: Figure, ipython: None) -> None:

@@ -376,6 +376,17 @@ def test_curves_keep_their_data_without_single_runs() -> None:
     assert list(figure.data.columns) == list(bands().columns)
 
 
+def test_a_band_far_beyond_all_runs_is_cut() -> None:
+    wide = bands().assign(low=lambda frame: frame["low"].where(frame["step"] < 1e6, -40.0))
+    figure = learning_curves(wide, runs=runs(), quantity="bias", band=INTERVAL)
+    values = pd.concat([runs()["value"], wide["value"]])
+    room = 0.5 * (values.max() - values.min())
+    assert figure.figure.axes[0].get_ylim()[0] == pytest.approx(values.min() - room)
+    assert "go on beyond the edge" in figure.alt_text
+    whole = learning_curves(bands(), runs=runs(), quantity="bias", band=INTERVAL)
+    assert "go on beyond the edge" not in whole.alt_text
+
+
 @pytest.mark.parametrize("name", ["squeezed_curves", "squeezed_trade_off"])
 def test_an_axis_can_be_logarithmic_beyond_a_number(name: str) -> None:
     figure = FIGURES[name]

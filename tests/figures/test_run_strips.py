@@ -86,6 +86,20 @@ def test_what_is_asked_for_is_a_band_in_its_row_and_stands_in_the_words() -> Non
     assert "bias; claimed at most 0.15" in [text.get_text() for text in drawn.figure.texts]
 
 
+def test_an_interval_far_beyond_all_runs_is_cut_and_ends_in_an_arrow() -> None:
+    """The axis goes on as far beyond runs, means and claims as these are apart."""
+    drawn = run_strips(RUNS, MEANS.replace({"low": {0.05: -90.0}, "high": {0.35: 0.9}}))
+    axes = drawn.figure.axes[0]
+    low, high = axes.get_xlim()
+    assert low == pytest.approx(0.1 - 0.4 - 0.04 * (0.9 + 0.3), abs=0.01)
+    assert 0.9 < high < 1.0
+    arrows = [line for line in axes.lines if line.get_marker() in ("<", ">")]
+    assert [(line.get_marker(), *line.get_xdata()) for line in arrows] == [
+        ("<", pytest.approx(-0.3))
+    ]
+    assert "mean 0.2 (-90 to 0.9)" in drawn.alt_text
+
+
 def test_an_effect_without_runs_is_a_row_of_its_own() -> None:
     share = pd.DataFrame([("as coded", "share above 1", "share", 0.5, 0.2, 0.8)])
     drawn = run_strips(RUNS, pd.concat([MEANS, share.set_axis(MEANS.columns, axis=1)]))

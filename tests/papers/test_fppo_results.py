@@ -243,7 +243,7 @@ def test_both_methods_are_drawn_against_ppo_in_every_world() -> None:
     assert set(figure.data["series"]) == {
         "ELBERT-PO less PPO",
         "F-PPO less PPO",
-        "F-PPO, massaged in use less PPO",
+        "F-PPO, massaged in use, less PPO",
     }
     assert set(figure.data["name"]) == {"as F-PPO has it", "as ELBERT has it"}
 

@@ -51,7 +51,8 @@ def play_episodes(act: Act, env: VectorEnv[Any, Any, Any], seed: int) -> Episode
     Parameters
     ----------
     act
-        The policy.
+        The policy: maps observations and the batch's `info` to actions. `acting` makes one of
+        anything with `predict`.
     env
         A batch environment whose `info` carries `supply` and `demand`.
     seed

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from PIL import Image
 
 from longfair.errors import UsageError
-from longfair.figures.style import CARD, PIXELS_PER_INCH, fit_words, phone
+from longfair.figures.style import CARD, PIXELS_PER_INCH, fit_words, on_a_phone, phone
 from longfair.figures.words import shown_axes
 from longfair.wording import counted
 
@@ -53,6 +53,8 @@ class Figure:
         The numbers drawn, one row per mark.
     again
         Draws the same once more; None if nobody can.
+    marks
+        What lines, bands, dots or crosses are; empty where the drawing says it.
 
     Raises
     ------
@@ -64,12 +66,15 @@ class Figure:
     alt_text: str
     data: pd.DataFrame
     again: Callable[[], Figure | None] | None = None
+    marks: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a figure without words; fix the layout, so that every drawing is the same."""
         if not self.alt_text.strip():
             raise UsageError("a figure needs an alternative text; say what it shows")
         if self.figure.get_layout_engine() is not None:
+            if on_a_phone():
+                self.figure.draw_without_rendering()  # words are fitted to what panels are given
             fit_words(self.figure)
             self.figure.draw_without_rendering()
             # None, and not "none", with which every file would be drawn twice.
@@ -238,8 +243,9 @@ def show(figure: Figure | None, caption: str, *, name: str = "figure", otherwise
     # The message comes first, and what carries it afterwards.
     data, metadata = figure.bundle(f"{caption} {figure.alt_text}")
     _display(data, metadata=metadata, raw=True)
+    marks = f" Drawn: {html.escape(figure.marks)}." * bool(figure.marks)
     _display_caption(
-        f"<em>{html.escape(caption)}</em> {link}",
+        f"<em>{html.escape(caption)}</em>{marks} {link}",
         f"{caption} [{rows} rows of data behind this figure]",
     )
 

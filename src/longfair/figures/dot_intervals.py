@@ -95,7 +95,7 @@ def dot_intervals(
             legend(figure, handles)
     said = [f"Dots with lines: {across}; {band}.", *_said(frame)]
     said += [f"Vertical line: {name} {number(value)}." for name, value in lines]
-    return Figure(figure, " ".join(said), frame.drop(columns="variant"))
+    return Figure(figure, " ".join(said), frame.drop(columns="variant"), marks=band)
 
 
 @drawing
@@ -157,7 +157,8 @@ def dot_panels(frame: pd.DataFrame, runs: pd.DataFrame, *, across: str, band: st
             said += [f"{title}:", *_said(own)]
         figure.supxlabel(across, fontsize="medium")
         legend(figure)
-    return Figure(figure, " ".join(said), runs.drop(columns="variant"))
+    marks = f"{band}; small dots are runs"
+    return Figure(figure, " ".join(said), runs.drop(columns="variant"), marks=marks)
 
 
 def _row() -> float:

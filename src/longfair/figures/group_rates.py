@@ -74,7 +74,7 @@ def group_rates(
         panels[0].invert_yaxis()
         legend(figure)
     alt_text = _describe_bars(parts, quantities, interval, group_names)
-    return Figure(figure, alt_text, shown)
+    return Figure(figure, alt_text, shown, marks=interval)
 
 
 def _shown(frame: pd.DataFrame, quantities: Mapping[str, str]) -> pd.DataFrame:

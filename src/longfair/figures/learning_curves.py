@@ -108,6 +108,7 @@ def learning_curves(
             _curves(panels[0], curves)
         whole = figure if crowded else None
         against = _axes(panels, bands["step"], quantity, across, logarithmic_beyond, whole)
+        cut = _cut_bands(panels[0], bands, runs, references)
         if crowded:
             _behind(figure, panels, lines)
         else:
@@ -118,7 +119,31 @@ def learning_curves(
     if lines:
         named = [f"{style.label} {number(row['value'])}" for style, row in lines]
         said.append(f"Horizontal reference lines: {', '.join(named)}.")
-    return Figure(figure, " ".join(said), bands if runs is None else runs)
+    if cut:
+        said.append("Some bands go on beyond the edge of the drawing.")
+    marks = f"{band}{'; thin lines are single runs' * bool(thin)}"
+    return Figure(figure, " ".join(said), bands if runs is None else runs, marks=marks)
+
+
+def _cut_bands(
+    axes: Axes, bands: pd.DataFrame, runs: pd.DataFrame | None, references: pd.DataFrame | None
+) -> bool:
+    """Let a band of a mean reach at most half as far again as all runs; say whether one is cut.
+
+    Where one run fails, the interval of the mean can go far beyond every run, and would leave the
+    curves no room. Panels share the axis.
+    """
+    if runs is None:
+        return False
+    shown = [runs["value"], bands["value"], *([] if references is None else [references["value"]])]
+    values = pd.concat(shown)
+    low, high = float(values.min()), float(values.max())
+    room = 0.5 * (high - low)
+    cut = bool((bands["low"] < low - room).any() or (bands["high"] > high + room).any())
+    if cut:
+        lowest, highest = axes.get_ylim()
+        axes.set_ylim(max(lowest, low - room), min(highest, high + room))
+    return cut
 
 
 def _method_by_method(panels: Sequence[Axes], curves: Arms, thin: Arms) -> None:
@@ -198,7 +223,7 @@ def curve_panels(
     said = [f"Line chart of {against}; {band}."]
     for title, curves in parts.items():
         said += [f"{title}:", *_ends(curves)]
-    return Figure(figure, " ".join(said), bands)
+    return Figure(figure, " ".join(said), bands, marks=band)
 
 
 def _axes(

@@ -136,9 +136,12 @@ def width(text: str, size: float, weight: str) -> float:
 
 @cache
 def _broken(text: str, room: float, font: tuple[float, str]) -> str:
-    """Break a text after spaces and hyphens, so that no line is wider than so many inches."""
+    """Break a text so that no line is wider than so many inches.
+
+    It is broken after spaces, and after hyphens inside of words: never after a minus sign.
+    """
     lines = [""]
-    for piece in re.findall(r"[^ -]*(?:[ -]+|$)", text):
+    for piece in re.split(r"(?<= )|(?<=\w-)(?=\w)", text):
         if lines[-1] and width((lines[-1] + piece).rstrip(), *font) > room:
             lines.append("")
         lines[-1] += piece
@@ -216,6 +219,7 @@ def _panel(
 ) -> str:
     """Draw the runs of a panel; return its words."""
     averages: dict[str, Any] = {str(one["method"]): one for _, one in means.iterrows()}
+    cut = _cut(runs["value"], means["mean"], bands["low"], bands["high"])
     said = []
     for row, method in enumerate(place.rows):
         values = runs.loc[runs["method"] == method, "value"].to_numpy(dtype=float)
@@ -230,7 +234,7 @@ def _panel(
             alpha=0.55,
         )
         asked = [f"({words})" for words in bands.loc[bands["method"] == method, "words"]]
-        parts = (_mean(axes, row, averages[method], len(values)), _ends(values))
+        parts = (_mean(axes, row, averages[method], len(values), cut), _ends(values))
         said.append(" ".join([f"{method}: {', '.join(filter(None, parts))}", *asked]))
     axes.set_ylim(len(place.rows) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -261,14 +265,32 @@ def _beside_each_other(count: int) -> np.ndarray:
     return np.resize([0.0, -0.16, 0.16, -0.08, 0.08], count)
 
 
-def _mean(axes: Axes, place: int, row: pd.Series[float], runs: int) -> str:
+def _cut(*parts: pd.Series[float]) -> tuple[float, float]:
+    """Return where intervals are cut: as far beyond runs, means and claims as these are apart.
+
+    A wider one would leave the runs a single blot.
+    """
+    given = np.concatenate([part.to_numpy(dtype=float) for part in parts])
+    known = given[np.isfinite(given)]
+    span = float(np.ptp(known)) if known.size else 0.0
+    return (known.min() - span, known.max() + span) if span > 0 else (-np.inf, np.inf)
+
+
+def _mean(
+    axes: Axes, place: int, row: pd.Series[float], runs: int, cut: tuple[float, float]
+) -> str:
+    """Draw a mean with its interval, which ends in an arrow where it is cut; return the words."""
     if pd.isna(row["mean"]):
         return ""
     word = "mean " * (runs > 0)
     axes.plot([row["mean"]] * 2, [place - 0.36, place + 0.36], color=BLACK, lw=2.2)
     if pd.isna(row.get("low")) or pd.isna(row.get("high")):
         return f"{word}{number(row['mean'])}"
-    axes.plot([row["low"], row["high"]], [place, place], color=BLACK, lw=1.4)
+    ends = np.clip([row["low"], row["high"]], *cut)
+    axes.plot(ends, [place, place], color=BLACK, lw=1.4)
+    for end, whole, marker in zip(ends, (row["low"], row["high"]), "<>", strict=True):
+        if end != whole:
+            axes.plot(end, place, marker, color=BLACK, markersize=5)
     return f"{word}{number(row['mean'])} ({number(row['low'])} to {number(row['high'])})"
 
 

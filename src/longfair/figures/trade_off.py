@@ -20,6 +20,7 @@ from longfair.figures.style import (
     BLACK,
     LineStyle,
     canvas,
+    fit_words,
     legend,
     number,
     squeeze_beyond,
@@ -118,7 +119,8 @@ def trade_off(
     parts += [cross.said(bias_label, reward_label) for cross in crosses]
     parts += [f"Reference {point.said(bias_label, reward_label)}" for point in named]
     drawn = [seeds] if references is None else [seeds, references]
-    return Figure(figure, " ".join(parts), pd.concat(drawn, ignore_index=True))
+    marks = f"{interval}; small dots are runs"
+    return Figure(figure, " ".join(parts), pd.concat(drawn, ignore_index=True), marks=marks)
 
 
 class _Point(NamedTuple):
@@ -196,6 +198,7 @@ def _write_names(
     for point in named:
         axes.plot(*point.place, zorder=5, **point.style.points)
     axes.margins(0.12)
+    fit_words(figure)
     figure.draw_without_rendering()  # from here on the panel keeps its place
     places = [point.place for point in (*named, *crosses)]
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))

@@ -82,7 +82,9 @@ def environment_benchmarks(quick: bool) -> list[dict[str, Any]]:
                         "face": face,
                         "copies": copies,
                         "steps_per_second": round(rate),
-                        "times_published": None if published is None else round(rate / published),
+                        "times_published": None
+                        if published is None
+                        else round(rate / published, 2),
                     }
                 )
     return rows

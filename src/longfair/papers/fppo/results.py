@@ -612,7 +612,7 @@ def each_less_ppo(page: Page) -> Figure | None:
                 if found is None:
                     continue
                 where = {"panel": f"{world}: {measure}", "name": f"as {paper} has it"}
-                where["series"] = f"{label} less PPO"
+                where["series"] = f"{label}{',' * (',' in label)} less PPO"
                 low, high = found.interval or (found.value, found.value)
                 means.append(where | {"value": found.value, "low": low, "high": high})
                 single.append((own - of_ppo).dropna().rename("value").reset_index().assign(**where))
