@@ -280,8 +280,8 @@ drawn.show(
         drawn, {("l-ucbfair", name): told for name, told in by_numbers.items()}, "disparity"
     ),
     "Where L-UCBFair moves the population, with our numbers and with those of the theorem, as "
-    "random thresholds do; the shade is the squared gap in acceptance, as in the paper. "
-    f"{STATES_IN_WORDS}",
+    "random thresholds do; the shade is the squared gap in acceptance, as in the paper's Figure "
+    f"2a2. {STATES_IN_WORDS}",
     "portraits",
 )
 

@@ -56,8 +56,8 @@ three = {"myopic": "Myopic", "constant": "one threshold", "optimum": "exact opti
 gaussian.show(
     phase_portrait(portraits(gaussian, three), shade="loss of a step", axes=RATE),
     "Where one step takes two groups, from every pair of qualification rates: with the threshold "
-    "of least loss now (Myopic), with one strict threshold for everybody, and with the first step "
-    "of the best policy over 100 steps.",
+    "of least loss now (Myopic, the paper's Figure 2a1, here shaded by the loss), with one strict "
+    "threshold for everybody, and with the first step of the best policy over 100 steps.",
     "portraits",
 )
 
