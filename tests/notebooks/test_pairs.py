@@ -126,13 +126,28 @@ def test_all_pages_are_made_from_one_clean_commit_that_history_has() -> None:
     assert len(commits) == 1, "run all notebooks from one commit"
     (commit,) = commits
     assert re.fullmatch("[0-9a-f]{12}", commit), f"{commit}: commit the changes, then run"
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(NOTEBOOKS), *arguments]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-
     if git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("a shallow clone cannot know the commit")
     assert any(known.startswith(commit) for known in git("rev-list", "HEAD").split()), (
         f"{commit} is not in the history: run all notebooks again"
     )
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_the_code_of_a_page_is_that_of_its_commit(source: Path) -> None:
+    """Only what nobody executes may have changed since."""
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("a shallow clone cannot know the commit")
+    then = git("show", f"{made_from(source)}:./{source.relative_to(NOTEBOOKS).as_posix()}")
+    ran = jupytext.reads(then, fmt="py:percent")
+    codes = [
+        [cell.source.strip() for cell in notebook.cells if cell.cell_type == "code"]
+        for notebook in (ran, read_source(source))
+    ]
+    assert codes[0] == codes[1], "run all notebooks again"
+
+
+def git(*arguments: str) -> str:
+    """What git prints in the folder of the notebooks."""
+    command = ["git", "-C", str(NOTEBOOKS), *arguments]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
