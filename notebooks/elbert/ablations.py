@@ -130,7 +130,7 @@ source_of(ElbertPO.advantage)
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(
-    FlatParameters.clip_gradient,
+    FlatParameters.clipping,
     SeparateClipping.clip_gradient,
     heading="The clip of the authors' code, and one that looks at each network",
 )

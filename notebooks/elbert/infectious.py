@@ -26,7 +26,7 @@ from longfair.agents.evaluation import acting, play_episodes
 from longfair.agents.policies import VaccinationLottery
 from longfair.agents.ppo import ElbertPO, Strategy
 from longfair.agents.ppo.strategy import running_rates
-from longfair.envs.epidemic import EpidemicParams, EpidemicVectorEnv
+from longfair.envs.epidemic import EpidemicParams, EpidemicVectorEnv, batch
 from longfair.figures import Words, folded, source_of
 from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.infectious import (
@@ -136,7 +136,7 @@ harder.say(
 source_of(EpidemicVectorEnv._transition)
 
 # %% tags=["nbval-check-output", "remove-input"]
-source_of(EpidemicVectorEnv._treat, heading="Whom a vaccine protects, in code")
+source_of(batch._treated, heading="Whom a vaccine protects, in code")
 
 # %% [markdown]
 # Look at the line that counts the supply. It looks at *who* got the vaccine, not at whether it
