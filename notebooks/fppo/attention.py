@@ -419,7 +419,7 @@ sites.aside(
 in_text = ("as_published", "reference")
 sites.show(
     sites.curve_figure("at_short_term_gap", *in_text, methods=plotted, across=EPISODE),
-    "Figure 3a as published, not massaged in use: the largest difference of a site's share of units.",
+    "Figure 3a as published, not massaged in use: how far a site's share of units is from a fifth.",
     "figure_3a_as_published",
 )
 
