@@ -126,8 +126,7 @@ def test_all_pages_are_made_from_one_clean_commit_that_history_has() -> None:
     assert len(commits) == 1, "run all notebooks from one commit"
     (commit,) = commits
     assert re.fullmatch("[0-9a-f]{12}", commit), f"{commit}: commit the changes, then run"
-    if git("rev-parse", "--is-shallow-repository") != "false":
-        pytest.skip("a shallow clone cannot know the commit")
+    require_history()
     assert any(known.startswith(commit) for known in git("rev-list", "HEAD").split()), (
         f"{commit} is not in the history: run all notebooks again"
     )
@@ -136,8 +135,7 @@ def test_all_pages_are_made_from_one_clean_commit_that_history_has() -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_the_code_of_a_page_is_that_of_its_commit(source: Path) -> None:
     """Only what nobody executes may have changed since."""
-    if git("rev-parse", "--is-shallow-repository") != "false":
-        pytest.skip("a shallow clone cannot know the commit")
+    require_history()
     then = git("show", f"{made_from(source)}:./{source.relative_to(NOTEBOOKS).as_posix()}")
     ran = jupytext.reads(then, fmt="py:percent")
     codes = [
@@ -145,6 +143,12 @@ def test_the_code_of_a_page_is_that_of_its_commit(source: Path) -> None:
         for notebook in (ran, read_source(source))
     ]
     assert codes[0] == codes[1], "run all notebooks again"
+
+
+def require_history() -> None:
+    """Skip where the clone has none, because the commit of the pages cannot be looked up there."""
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("a shallow clone cannot know the commit")
 
 
 def git(*arguments: str) -> str:

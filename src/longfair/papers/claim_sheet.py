@@ -294,11 +294,11 @@ def _methods(arms: Iterable[Arm]) -> dict[str, str]:
 
 def _rule_in_words(claim: Claim, measure: str) -> str:
     """Say what a reader is told of a rule: how bad a word can be says nothing of an answer."""
-    rule = claim.rule
-    if claim.asked == "here" and isinstance(rule, AtWorst):
-        rule = rule.rule
-    if claim.asked == "here" and isinstance(rule, AtBest):
-        return rule.told(measure, lambda word: answer(word, "here"))
+    if claim.asked == "paper":
+        return claim.rule.words(measure)
+    rule = claim.rule.rule if isinstance(claim.rule, AtWorst) else claim.rule
+    if isinstance(rule, AtBest):
+        return rule.told(measure, lambda word: answer(word, claim.asked))
     return rule.words(measure)
 
 
