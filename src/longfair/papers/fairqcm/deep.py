@@ -449,7 +449,7 @@ LENDING_PROFIT = Experiment(
         )
         for profile in EPISODES
     },
-    seeds={"smoke": 2, "book": 5},
+    seeds={"smoke": 2, "book": 10},
     horizon=LENDING.horizon,
     authors="book",
     chosen_here=CHOSEN_HERE,
