@@ -211,7 +211,7 @@ adult.show(
 # %% tags=["nbval-check-output", "remove-input"]
 learned = [arm for arm in arms if arm[1] != "reference" and arm not in fewer]
 folded(
-    above_optimum(adult, *learned, "random", "constant"),
+    above_optimum(adult, *learned, *baselines, "random", "constant"),
     "Loss less that of the exact optimum, by start; mean over runs",
 )
 
@@ -367,6 +367,13 @@ with_arms_of(others, adult, *both_papers).table(
         "disparity_eop": ("squared gap in true positive rates", 4),
         "late_gap": ("difference of qualification, late", 3),
     }
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+learners = ("g-ppo", "r-ppo", "a-ppo", "elbert-po")
+folded(
+    above_optimum(others, *((name, "as_coded") for name in learners)),
+    "Loss less that of the exact optimum, by start; mean over runs",
 )
 
 # %% [markdown]

@@ -363,6 +363,12 @@ with_arms_of(others, gaussian, *both_papers).table(
 
 # %% tags=["nbval-check-output", "remove-input"]
 learners = ("g-ppo", "r-ppo", "a-ppo", "elbert-po")
+folded(
+    above_optimum(others, *((name, "as_coded") for name in learners)),
+    "Loss less that of the exact optimum, by start; mean over runs",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
 ends = (
     f"{POPULATION.names[name]} {others.spread('loss', name, 'as_coded')}"
     for name in learners

@@ -1,6 +1,14 @@
 """L-UCBFair and R-TD3: long-term fairness with unknown dynamics (Yin et al. 2023)."""
 
-from longfair.papers.ucbfair import adult_worlds, beyond, box, experiments, portraits, script_weight
+from longfair.papers.ucbfair import (
+    adult_worlds,
+    beyond,
+    box,
+    experiments,
+    portraits,
+    script_weight,
+    sweeps,
+)
 
 CHECKS = {
     "ucbfair-same-flow": "longfair.papers.ucbfair.checks:same_flow",
@@ -14,6 +22,7 @@ CHECKS = {
 
 EXPERIMENTS = (
     *experiments.EXPERIMENTS,
+    *sweeps.EXPERIMENTS,
     *box.EXPERIMENTS,
     *script_weight.EXPERIMENTS,
     *adult_worlds.EXPERIMENTS,

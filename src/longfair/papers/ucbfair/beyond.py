@@ -83,7 +83,7 @@ BESIDE = ("myopic", "constant", "optimum")
 
 def arms(problem: Problem, profile: str) -> tuple[Arm, ...]:
     """Return the learners, and policies that need no training."""
-    length = PROFILES[profile].episode_length or params_length(problem)
+    length = PROFILES[profile].episode_length or problem.episode_length()
     learned = [
         Arm(
             name,
@@ -98,13 +98,6 @@ def arms(problem: Problem, profile: str) -> tuple[Arm, ...]:
         for (name, variant), (method, description) in METHODS.items()
     ]
     return (*learned, *(arm for arm in references(problem, profile) if arm.method in BESIDE))
-
-
-def params_length(problem: Problem) -> int:
-    """Return the steps of an episode of a preset."""
-    world = problem.world("book")
-    length: int = world.environment_class().chosen_params(**world.parameters).episode_length
-    return length
 
 
 EXPERIMENTS = tuple(

@@ -12,14 +12,14 @@ step for each step. R-TD3 as coded stands where the released script has it: with
 without weight on fairness is the paper's with Adult scores (Figure 4), and ours with Gaussian
 features, where both goals ask what the weight adds.
 
-What stands in for the authors' numbers is changed there and in ``worlds``.
+What stands in for the authors' numbers is changed there, in the other sweeps, and in ``worlds``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.agents.ucbfair.td3_settings import RTD3Settings
@@ -120,6 +120,12 @@ class Problem:
         if (length := PROFILES[profile].episode_length) is not None:
             changes["episode_length"] = length
         return World("longfair/Population-v0", {"preset": self.preset}, changes, wrappers)
+
+    def episode_length(self) -> int:
+        """Return the steps of a whole episode."""
+        world = self.world("book")
+        length: int = world.environment_class().chosen_params(**world.parameters).episode_length
+        return length
 
     def setting(
         self,
@@ -270,89 +276,6 @@ def _horizons(book: int) -> dict[str, int]:
 # What stands in for the authors' numbers ---------------------------------------------------------
 
 
-SCRIPT = {
-    "ridge": 1.0,
-    "sharpness": 1.0,
-    "largest_price": 0.0,
-    "data": "frozen",
-    "remaining_cap": False,
-    "shared_draws": True,
-}
-"""Numbers of the released script that differ from ours; its number of episodes is not taken."""
-
-
-class Change(NamedTuple):
-    """What an arm of the sweep has that others do not."""
-
-    description: str
-    method: Mapping[str, Any] = {}
-    learning: Mapping[str, Any] = {}
-    """Not in smoke runs."""
-    world: Mapping[str, Any] = {}
-
-
-def _sweep(profile: str) -> tuple[Arm, ...]:
-    """Change one thing at a time, on Gaussian features with demographic parity."""
-    learning = PROFILES[profile].ucb
-    step = LUCBFairSettings.calibrated().resolved(horizon=100, features=learning.size).price_step
-    assert step is not None
-    changes = {
-        **{f"cells-{m * m}": Change(f"{m * m} cells of actions", {"cells": m}) for m in (3, 8, 10)},
-        "budget-001": Change("mean disparity of at most 0.01", {"budget": 0.01}),
-        "ridge-1": Change("the theorem's ridge", {"ridge": 1.0}),
-        "bonus-0": Change("no bonus for uncertainty", {"bonus": 0.0}),
-        "bonus-05": Change("ten times the bonus", {"bonus": 0.5}),
-        "no-price": Change("no constraint", {"largest_price": 0.0}),
-        "frozen": Change("targets are never refreshed", {"data": "frozen"}),
-        "pooled": Change("one Gram matrix for all steps", {"data": "pooled", "ridge": 0.01}),
-        "size-100": Change("100 features", learning={"size": 100}),
-        "one-copy": Change("one episode a policy, as in Algorithm 1", learning={"copies": 1}),
-        "sharpness-1": Change("the released script's sharpness of the softmax", {"sharpness": 1.0}),
-        "price-step-10": Change("ten times the step of the price", {"price_step": 10 * step}),
-        "highest-price-100": Change(
-            "ten times the bound of the price", {"largest_price": 100.0, "price_step": step}
-        ),
-        "learned-80": Change(
-            "80 features, learned beforehand from random play",
-            learning={"features": "learned", "size": 80},
-        ),
-        "range-3": Change("thresholds from -3 to 3", world={"threshold_range": (-3.0, 3.0)}),
-        "starts-middle": Change(
-            "training starts with rates from 0.25 to 0.75", world={"start_range": (0.25, 0.75)}
-        ),
-        "script": Change("the released script's numbers", SCRIPT),
-    }
-    arms = []
-    for name, change in changes.items():
-        method = LUCBFairSettings.calibrated(**change.method)
-        chosen = replace(learning, **({} if profile == "smoke" else change.learning))
-        problem = replace(SYNTHETIC, changes=change.world or None)
-        arms.append(
-            Arm(
-                f"l-ucbfair-{name}",
-                "one_change",
-                problem.setting(method, chosen, profile),
-                train_and_evaluate,
-                change.description,
-            )
-        )
-    every_step = RTD3Settings.as_published(notion=SYNTHETIC.disparity)
-    one_copy = replace(PROFILES[profile].td3, copies=1)
-    return (
-        *arms,
-        Arm(
-            "r-td3-every-step",
-            "one_change",
-            SYNTHETIC.setting(every_step, one_copy, profile),
-            train_and_evaluate,
-            "one gradient step for each step",
-        ),
-        *ucb_arms(SYNTHETIC, profile)[:1],
-        *td3_arms(SYNTHETIC, profile)[:1],
-        *references(SYNTHETIC, profile)[-2:],
-    )
-
-
 def _worlds(profile: str) -> tuple[Arm, ...]:
     """Change the population: other fitness tables, and the clipping of rates."""
     worlds = {
@@ -366,9 +289,7 @@ def _worlds(profile: str) -> tuple[Arm, ...]:
         learned = problem.setting(method, PROFILES[profile].ucb, profile)
         arms.append(Arm(f"l-ucbfair-{name}", "one_change", learned, train_and_evaluate, name))
         arms += [
-            replace(arm, method=f"{arm.method}-{name}")
-            for arm in references(problem, profile)
-            if not arm.method.startswith("maxmin")
+            replace(arm, method=f"{arm.method}-{name}") for arm in references(problem, profile)
         ]
     return tuple(arms)
 
@@ -396,7 +317,9 @@ def _released(profile: str) -> tuple[Arm, ...]:
     return (*arms, *references(problem, profile))
 
 
-def _change(identity: str, title: str, arms: Any, steps: int) -> Experiment:
+def change_experiment(
+    identity: str, title: str, arms: Callable[[str], tuple[Arm, ...]], steps: int = 200_000
+) -> Experiment:
     """Return an experiment that changes something, and its training steps."""
     return Experiment(
         id=f"ucbfair/{identity}",
@@ -414,7 +337,6 @@ EXPERIMENTS = (
     ),
     _experiment("synthetic-qr", "Gaussian features, equal qualification rates", SYNTHETIC_QR),
     _experiment("adult", "Adult scores, demographic parity: agents beside the optimum", ADULT),
-    _change("sweep", "L-UCBFair with one of its numbers changed", _sweep, 200_000),
-    _change("worlds", "L-UCBFair in other populations", _worlds, 200_000),
-    _change("released", "L-UCBFair as in the released script", _released, 7_500),
+    change_experiment("worlds", "L-UCBFair in other populations", _worlds),
+    change_experiment("released", "L-UCBFair as in the released script", _released, 7_500),
 )
