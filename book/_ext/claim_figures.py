@@ -8,13 +8,14 @@ methods, a panel below has that, seed by seed if it can be, with number and inte
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sphinx.util.parallel import ParallelTasks, SerialTasks, make_chunks, parallel_available
 
 from claim_board import headlines
 from longfair.figures import Figure
@@ -102,22 +103,51 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
     return Tables(runs, means, claimed, blue, first or MOST_PANELS)
 
 
-def drawings(sheet: Sheet, claim: Claim, store: Store) -> list[tuple[str, str]]:
-    """Draw a claim, unless the store remembers it; return SVGs and their words.
+Drawing = list[tuple[str, str]]
+"""SVGs and their words: of a claim's first verdict, then, if there is more, of the rest."""
 
-    The first is of the first verdict, a second, if there is more, of the rest.
+
+def drawings(
+    sheets: Iterable[Sheet], claims: Mapping[str, Claim], store: Store, processes: int
+) -> dict[str, Drawing]:
+    """Draw claims that have numbers, beside each other, but for what the store remembers.
+
+    Parameters
+    ----------
+    sheets
+        Everything about the claims, with numbers of single runs.
+    claims
+        The claims by id, at least these.
+    store
+        Where results are.
+    processes
+        How many draw at the same time.
     """
     stamps = [library_stamp("figures"), library_stamp("runs"), Path(__file__).read_text("utf-8")]
-    told = canonical_json([sheet["numbers"], sheet["verdicts"]])
-    question = sha256(f"strips {stamps} {told} {claim!r}")
-    drawn = store.index.remembered(
-        question, lambda: [_drawn(strips(part)) for part in tables(sheet, claim).parted()]
-    )
-    return [(svg, words) for svg, words in drawn]
+    shown = {sheet["id"]: sheet for sheet in sheets if sheet["numbers"]}
+    questions, drawn = {}, {}
+    for name, sheet in shown.items():
+        told = canonical_json([sheet["numbers"], sheet["verdicts"]])
+        questions[name] = sha256(f"strips {stamps} {told} {claims[name]!r}")
+        if (known := store.index.answer(questions[name])) is not None:
+            drawn[name] = known
+    made: dict[str, Drawing] = {}
+    parallel = parallel_available and processes > 1
+    tasks = ParallelTasks(processes) if parallel else SerialTasks()
+    for names in make_chunks([name for name in shown if name not in drawn], processes):
+        chunk = [(shown[name], claims[name]) for name in names]
+        tasks.add_task(_drawn, chunk, lambda *answer: made.update(answer[-1]))
+    tasks.join()
+    store.index.remember({questions[name]: drawing for name, drawing in made.items()})
+    return drawn | made
 
 
-def _drawn(figure: Figure) -> list[str]:
-    return [figure.svg().decode(), figure.alt_text]
+def _drawn(chunk: Iterable[tuple[Sheet, Claim]]) -> dict[str, Drawing]:
+    found = {}
+    for sheet, claim in chunk:
+        figures = [strips(part) for part in tables(sheet, claim).parted()]
+        found[sheet["id"]] = [(figure.svg().decode(), figure.alt_text) for figure in figures]
+    return found
 
 
 def strips(shown: Tables) -> Figure:

@@ -353,12 +353,12 @@ def notebooks_with(root: Path, names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def files(root: Path, repository: Repository) -> dict[str, str]:
+def files(root: Path, repository: Repository, processes: int = 1) -> dict[str, str]:
     """Everything that is written below the folder: name to content."""
-    store = Store()
     own = all_sheets()
     claims = {claim.id: claim for claim in registry.claims()}
     shown = notebooks_with(root, [sheet["id"] for sheet in own])
+    drawn = drawings(own, claims, Store(), processes)
     written = {}
     modules: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for sheet in own:
@@ -369,9 +369,7 @@ def files(root: Path, repository: Repository) -> dict[str, str]:
             written[f"{name}.csv"] = numbers.to_csv(
                 index=False, float_format="%.6g", lineterminator="\n"
             )
-            for file, (svg, said) in zip(
-                _drawn(name), drawings(sheet, claims[name], store), strict=False
-            ):
+            for file, (svg, said) in zip(_drawn(name), drawn[name], strict=False):
                 written[file] = svg
                 words.append(f"{f'{name}, the rest' if words else _found(sheet)}. {said}")
         written[f"{name}.md"] = page(sheet, shown[name], words, repository)
@@ -386,7 +384,7 @@ def write(app: Sphinx) -> None:
     """Write what changed, and take away what no claim has any more."""
     root = Path(app.srcdir)
     folder = root / FOLDER
-    wanted = files(root, Repository.of(app))
+    wanted = files(root, Repository.of(app), app.parallel)
     for old in folder.rglob("*.*"):
         if old.relative_to(folder).as_posix() not in wanted:
             old.unlink()

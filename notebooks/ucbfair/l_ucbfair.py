@@ -54,11 +54,13 @@ CLAIMS = [
     *(f"ucbfair-{name}" for name in ("c8-end", "c11-high-l-ucbfair", "c8-worlds", "c9-worlds")),
     *(f"ucbfair-{name}" for name in ("c9-sweep", "c9-script", "batch", "c11-close-l-ucbfair")),
     *(f"ucbfair-{name}" for name in ("ridge-learns", "bonus-learns")),
+    *(f"ucbfair-{name}" for name in ("c11-sweep", "c11-high-sweep")),
 ]
-page = Page(profile, "ucbfair/sweep", look=POPULATION, claims=CLAIMS)
+page = Page(profile, "ucbfair/sweep", "ucbfair/sweep-qr", look=POPULATION, claims=CLAIMS)
 gaussian = page.of("ucbfair/synthetic")
-sweep, equal, released, worlds = (
-    page.of(f"ucbfair/{name}") for name in ("sweep", "synthetic-qr", "released", "worlds")
+sweep, equal, swept_equal, released, worlds = (
+    page.of(f"ucbfair/{name}")
+    for name in ("sweep", "synthetic-qr", "sweep-qr", "released", "worlds")
 )
 learners = ("l-ucbfair", "l-ucbfair-learned")
 arms = {
@@ -435,6 +437,14 @@ equal.say(
     f"{equal.number('late_square', 'l-ucbfair', 'as_published')}.",
     f"One threshold for all has {equal.mean('late_square', 'constant'):.3f}, at rates of "
     f"{equal.mean('lower_late_rate', 'constant'):.2f}.",
+)
+
+# %% tags=["nbval-check-output", "remove-input"]
+folded(
+    swept_equal.ranges(
+        {"late_square": ("late squared difference", 4), "lower_late_rate": ("lower late rate", 2)}
+    ),
+    "Equal qualification with one number changed: middle run, lowest and highest",
 )
 
 # %% [markdown]

@@ -150,3 +150,30 @@ def test_no_text_leaves_the_figure_of_any_claim(book: Path) -> None:
         if cut := {text[-1] for text in texts if beside(text, last) > 0}:
             outside[path.stem] = cut
     assert outside == {}
+
+
+class Forgetful(Store):
+    """A store whose index remembers for as long as it lives, and nothing from before."""
+
+    def __init__(self) -> None:
+        self.index: Any = Remembering()
+
+
+class Remembering(dict[str, Any]):
+    def answer(self, question: str) -> Any:
+        return self.get(question)
+
+    remember = dict.update
+
+
+def test_what_is_drawn_beside_each_other_is_what_one_process_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["fppo-1a-below", "fairqcm-f2a", "fairqcm-f3a"]
+    claims = {claim.id: claim for claim in registry.select_claims(names)}
+    own = sheets(claims.values(), Store())
+    alone, store = claim_figures.drawings(own, claims, Forgetful(), 1), Forgetful()
+    assert set(alone) == set(claims)
+    assert claim_figures.drawings(own, claims, store, 2) == alone
+    monkeypatch.setattr(claim_figures, "strips", None)  # nothing is drawn twice
+    assert claim_figures.drawings(own, claims, store, 2) == alone
