@@ -23,7 +23,7 @@ from claim_board import headlines
 from claim_figures import MOST_PANELS, drawings
 from longfair.figures.claim_box import badge
 from longfair.papers import registry
-from longfair.papers.claim_sheet import sheets
+from longfair.papers.claim_sheet import EXACT, sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
 from longfair.wording import by_measure, by_middle, certainty, numeral, plain, with_interval
@@ -218,7 +218,7 @@ def _figure(sheet: Sheet, words: Sequence[str]) -> Iterator[str]:
         yield from (f"::::{{dropdown}} {THE_REST}\n{image}\n::::" for image in images[1:])
     elif rows:
         yield f"[Every run (CSV, {rows} rows)](/{FOLDER}/{name}.csv)"
-    elif not sheet["runs"]:
+    elif sheet["environment"] == EXACT:
         yield (
             "*Nothing to draw: computed exactly.* A computation decides, not runs. It is done "
             "again when its code changes."

@@ -18,6 +18,7 @@ import claim_links
 import claim_pages
 from browser import Browser
 from longfair.papers import registry
+from longfair.papers.claim_sheet import EXACT
 from longfair.wording import certainty
 from repository import Repository
 
@@ -117,7 +118,11 @@ def test_every_measure_of_a_claim_is_explained() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"runs": []}, "Nothing to draw: computed exactly."), ({}, "Nothing to draw: no runs yet")],
+    [
+        ({"runs": [], "environment": EXACT}, "Nothing to draw: computed exactly."),
+        ({"runs": []}, "Nothing to draw: no runs yet"),
+        ({}, "Nothing to draw: no runs yet"),
+    ],
 )
 def test_a_page_without_a_figure_says_why(changes: dict[str, Any], told: str) -> None:
     assert told in claim_pages.page({**SHEET, "numbers": [], **changes}, [], [], THERE)
