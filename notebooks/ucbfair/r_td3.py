@@ -334,7 +334,7 @@ gaussian.say(
         f"weight and {runs.spread(gap, *plain, 4)} without, the mean loss "
         f"{runs.spread('loss', *learner)} and {runs.spread('loss', *plain)}. With less without, "
         f"run by run, the weight adds {runs.less(gap, learner, plain, 4)} of disparity and "
-        f"{runs.less('loss', learner, plain)} of loss."
+        f"{runs.less('loss', learner, plain)} of loss. TD3 has {runs.count(*plain)} runs."
         if runs.has(plain)
         else f"With {goal} as the goal no runs of TD3 are stored yet, and the claims about the "
         "weight wait for them."

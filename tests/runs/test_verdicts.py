@@ -591,6 +591,16 @@ def test_a_conjunction_shows_the_part_that_decides() -> None:
     assert verdict.measured == "bias, greedy less fair; condition 2 of 3 of the rule"
 
 
+def test_a_conjunction_without_runs_says_once_what_is_missing() -> None:
+    rule = AllRule((lowest("greedy", "idle"), lowest("idle"), BoundRule(BIAS, "fair", high=0.3)))
+    verdict = verdict_of(rule, rows("unrelated", 0.1 + SPREAD))
+    assert verdict.word == "not attempted"
+    assert verdict.detail == "no results of fair, greedy, idle in as coded"
+    partly = verdict_of(rule, rows("fair", 0.1 + SPREAD))
+    assert "no results of greedy, idle" in partly.detail
+    assert "(3) reproduced" in partly.detail
+
+
 def test_a_conjunction_shows_its_first_part_beside_a_reported_value() -> None:
     rule = AllRule((ValueRule(BIAS, "fair", 0.1, 0.05), lowest(margin=0.25)))
     verdict = verdict_of(rule, rows("fair", 0.1 + SPREAD), rows("greedy", 0.3 + SPREAD))

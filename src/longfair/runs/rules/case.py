@@ -264,7 +264,7 @@ class Case:
         methods, variant = ", ".join(map(plain, missing)), plain(self.blank.variant)
         return replace(
             self.blank,
-            detail=f"no results of {methods} in {variant} under {self.blank.profile}",
+            detail=f"no results of {methods} in {variant}",
             missing=tuple(missing),
         )
 

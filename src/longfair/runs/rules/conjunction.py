@@ -69,15 +69,17 @@ class AllRule(Compound):
             f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
             for number, (part, side) in enumerate(zip(parts, sides, strict=True), start=1)
         )
+        missing = tuple(dict.fromkeys(method for part in parts for method in part.missing))
+        nothing = set(words) == {"not attempted"}
         return replace(
             parts[shown],
             word=word,
             measured=part_of(measured, shown + 1, len(parts)),
-            detail="; ".join(details),
+            detail=case.not_attempted(missing).detail if nothing else "; ".join(details),
             lacks=lacks,
             enough_seeds=max(enough) if lacks in ("runs", "width") else None,
             two_kinds=any(part.two_kinds for part in parts),
             instances=sum(instances) if all(instances) else 0,
-            missing=tuple(dict.fromkeys(method for part in parts for method in part.missing)),
+            missing=missing,
             parts=parts,
         )
