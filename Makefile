@@ -58,15 +58,16 @@ pdf: book ## build the book, then print it whole, into _build/html/whole.pdf
 	$(STAGE) run "one page" $(VENV) scripts/print_book.py
 	$(STAGE) end "open _build/html/whole.pdf, or whole.html beside it"
 
-# The book takes longest and is built by one process, so what runs beside it gives way.
+# Checking the results reads all of them once, for the pages and notebooks that follow. The book takes
+# longest and is built by one process, so what runs beside it gives way.
 test: ## set up, then style, types, results, notebooks, book, unit and browser tests
 	$(STAGE) start test
 	$(INSTALL)
 	$(STAGE) run "style" $(VENV) -m ruff check .
 	$(STAGE) run "layout" $(VENV) -m ruff format --check .
 	$(STAGE) run "types" $(VENV) -m mypy \
-		-- $(BUILD) \
-		-- "results" nice $(VENV) -m longfair verify --sample 4 --seconds 30 --workers 1 \
+		-- "results" $(VENV) -m longfair verify --sample 4 --seconds 30 --workers 1
+	$(STAGE) run $(BUILD) \
 		-- "notebooks" nice $(VENV) scripts/run_notebooks.py --check --jobs $(JOBS)
 	$(STAGE) run "tests" $(VENV) -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder \
 		$(NBVAL) tests notebooks

@@ -9,6 +9,9 @@ step: its builds differ in what they bring besides, such as libraries for graphi
 which build it would take here and what that one lacks, and `requirements.torch.hashes` must know
 each of these files.
 
+Nothing is compiled to bytecode here: half of the time would go into modules that nobody imports.
+Python compiles what it imports, once.
+
 Usage: python3 scripts/install.py
 """
 
@@ -60,7 +63,8 @@ def pip(*arguments: str) -> None:
     CalledProcessError
         If pip fails.
     """
-    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", *arguments]
+    always = ("--disable-pip-version-check", "--no-compile")
+    command = [str(PYTHON), "-m", "pip", "install", *always, *arguments]
     begun = time.monotonic()
     with LOG.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

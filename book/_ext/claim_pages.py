@@ -86,7 +86,7 @@ def page(
         _measures(sheet),
         *_figure(sheet, words),
         "## What decides",
-        "\n".join(f"- {_detail(row)}" for row in sheet["verdicts"]),
+        "\n".join(_detail(row, sheet["methods"]) for row in sheet["verdicts"]),
         f"**Note.** {naming(sheet['note'])}" if sheet["note"] else "",
         *_evidence(sheet, shown_on),
         "## The rule",
@@ -164,11 +164,51 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield nothing if row["core_hours"] is None else numeral(row["core_hours"], 2)
 
 
-def _detail(row: Mapping[str, Any]) -> str:
+def _detail(row: Mapping[str, Any], methods: Mapping[str, str]) -> str:
+    """Say what decides a verdict; what a rule of several conditions found is a list."""
     which = ", ".join(filter(None, (plain(row["variant"]), by_measure(row["measure"]))))
     sure = "; ".join(certainty(row))
-    how_sure = f" How sure: {escaped(sure)}." if sure else ""
-    return f"*{which}.* {escaped(row['detail'].rstrip('.'))}.{how_sure}"
+    how_sure = f"How sure: {escaped(sure)}." if sure else ""
+    before, conditions = parted(row)
+    if not conditions:
+        return f"- *{which}.* {_explained(before.rstrip('.'), methods)}. {how_sure}".rstrip()
+    lines = [f"- *{which}.* {escaped(before)}".rstrip()]
+    lines += [f"  1. {_explained(condition, methods)}." for condition in conditions]
+    return "\n".join([*lines, *([f"\n  {how_sure}\n"] if how_sure else [])])
+
+
+def parted(row: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Part what decides a verdict into what stands before its conditions, and the conditions.
+
+    There are none where the rule has one condition, or where one sentence is said for all.
+    """
+    detail, starts, at = row["detail"], [], 0
+    if not row["parts"]:
+        return detail, []
+    for number, part in enumerate(row["parts"], start=1):
+        said = f"({number}) {part['answer']}: {part['detail'].rstrip('.')}"
+        at = detail.find(said, at)
+        if at < 0:
+            return detail, []
+        starts.append(at)
+        at += len(said)
+    ends = [*starts[1:], len(detail)]
+    found = (detail[start:end].partition(") ")[2] for start, end in zip(starts, ends, strict=True))
+    return detail[: starts[0]], [condition.rstrip("; .") for condition in found]
+
+
+def _explained(text: str, methods: Mapping[str, str]) -> str:
+    """Give the names of methods in a text what they are, for whoever points at them."""
+    known = sorted(methods, key=len, reverse=True)
+    if not known:
+        return escaped(text)
+    names = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, known))})(?![\w-])")
+    *pieces, last = names.split(text)
+    marked = (
+        f'{escaped(between)}<abbr title="{html.escape(methods[name])}">{escaped(name)}</abbr>'
+        for between, name in zip(pieces[::2], pieces[1::2], strict=True)
+    )
+    return "".join([*marked, escaped(last)])
 
 
 def escaped(text: str) -> str:

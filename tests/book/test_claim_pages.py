@@ -37,7 +37,7 @@ ROW = {
     "profile": "paper", "settings": "authors", "whose": "the authors' settings", "measure": "",
     "variant": "as_coded", "verdict": "reproduced", "answer": "reproduced", "changed": [],
     "stale": 0, "fragile": False,
-    "detail": "It is [low].", "core_hours": 5.0,
+    "detail": "It is [low].", "parts": [], "core_hours": 5.0,
 }  # fmt: skip
 SHEET: dict[str, Any] = {
     "id": "elbert-01", "asked": "paper", "statement": "So & so.", "place": "Figure 4",
@@ -89,6 +89,40 @@ def test_a_page_says_how_sure_a_verdict_is_as_the_command_does() -> None:
     text = claim_pages.page(sheet, [], [], THERE)
     assert certainty(ROW | sure) == ["better in 9 of 10", "at 99 % inconclusive"]
     assert "It is \\[low\\]. How sure: better in 9 of 10; at 99 % inconclusive." in text
+
+
+CONDITIONS = [
+    {"answer": "reproduced", "detail": "bias of fair is 0.1; all 2."},
+    {"answer": "direction only", "detail": "bias of fair-2 is [0.3]."},
+]
+OF_TWO = "our settings: (1) reproduced: bias of fair is 0.1; all 2; (2) direction only: bias of "
+
+
+def test_conditions_of_a_rule_are_a_list_that_explains_its_methods() -> None:
+    detail = f"{OF_TWO}fair-2 is [0.3], better in 9 of 10."
+    row = ROW | {"detail": detail, "parts": CONDITIONS, "answer_99": "inconclusive"}
+    text = claim_pages.page(SHEET | {"verdicts": [row]}, [], [], THERE)
+    told = """
+- *as coded.* our settings:
+  1. reproduced: bias of <abbr title="shares alike">fair</abbr> is 0.1; all 2.
+  1. direction only: bias of fair-2 is \\[0.3\\], better in 9 of 10.
+
+  How sure: at 99 % inconclusive.
+"""
+    assert told in text
+
+
+def test_what_is_said_once_for_all_conditions_is_no_list() -> None:
+    row = ROW | {"detail": "no results of fair", "parts": CONDITIONS}
+    assert claim_pages.parted(row) == ("no results of fair", [])
+
+
+def test_all_conditions_of_all_claims_are_listed() -> None:
+    rows = [row for sheet in claim_pages.all_sheets() for row in sheet["verdicts"]]
+    several = [row for row in rows if row["parts"] and not row["detail"].startswith("no results")]
+    listed = [claim_pages.parted(row)[1] for row in several]
+    assert max(map(len, listed)) > 10
+    assert [len(conditions) for conditions in listed] == [len(row["parts"]) for row in several]
 
 
 def test_the_figure_comes_before_the_reasons_and_measures_are_explained() -> None:

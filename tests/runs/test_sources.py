@@ -58,9 +58,8 @@ def forget() -> None:
     for function in (
         sources._file,
         sources._search_path,
-        sources._tree,
+        sources._read,
         sources._imports,
-        sources._text_digest,
         sources._digest_of,
     ):
         function.cache_clear()

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import longfair
 from longfair.errors import UsageError
@@ -37,6 +37,10 @@ _ROOMS_THAT_DO_NOT_COUNT = ("runs", "figures", "cli", "errors", "wording", "__ma
 _SHARED = ("errors.py", "settings.py", "wording.py")
 _DOTTED_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
 _LAYOUT_FIELDS = frozenset({"type_comment", "type_params", "ctx", "kind"})
+_ANNOTATIONS = frozenset(
+    {(ast.arg, "annotation"), (ast.FunctionDef, "returns"), (ast.AsyncFunctionDef, "returns")}
+)
+_MENTIONS = (ast.Import, ast.ImportFrom, ast.Constant)
 
 
 def arm_digest(arm: Arm) -> str:
@@ -103,7 +107,7 @@ def _outside() -> list[Path]:
 
 @cache
 def _digest_of(modules: frozenset[str]) -> str:
-    return sha256("\n".join(f"{name} {_text_digest(name)}" for name in sorted(_reached(modules))))
+    return sha256("\n".join(f"{name} {_read(name).digest}" for name in sorted(_reached(modules))))
 
 
 def _reached(modules: Iterable[str]) -> set[str]:
@@ -135,13 +139,13 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def _named(module: str) -> Iterator[str]:
-    for node in ast.walk(_tree(module)):
+    for node in _read(module).mentions:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             source = _absolute(module, node)
             yield from (_defining_module(source, alias.name) for alias in node.names)
-        elif isinstance(node, ast.Constant) and _DOTTED_NAME.fullmatch(str(node.value)):
+        elif _DOTTED_NAME.fullmatch(str(node.value)):
             yield str(node.value).partition(":")[0]
 
 
@@ -151,11 +155,10 @@ def _defining_module(source: str, name: str) -> str:
         return f"{source}.{name}"
     path = _file(source)
     if path is not None and path.name == "__init__.py":
-        for statement in _tree(source).body:
-            if isinstance(statement, ast.ImportFrom):
-                for alias in statement.names:
-                    if (alias.asname or alias.name) == name:
-                        return _defining_module(_absolute(source, statement), alias.name)
+        for statement in _read(source).brought_in:
+            for alias in statement.names:
+                if (alias.asname or alias.name) == name:
+                    return _defining_module(_absolute(source, statement), alias.name)
     return source
 
 
@@ -195,14 +198,20 @@ def _search_path(top: str) -> tuple[Path, ...]:
     return tuple(Path(location) for location in locations or ())
 
 
-@cache
-def _text_digest(module: str) -> str:
-    return sha256(_dump(_tree(module)))
+class _Read(NamedTuple):
+    """What one pass over a module finds."""
+
+    digest: str
+    """Of its text."""
+    mentions: list[ast.Import | ast.ImportFrom | ast.Constant]
+    """Imports anywhere in it, and constants."""
+    brought_in: list[ast.ImportFrom]
+    """Imports among its own statements."""
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    """Syntax tree of a module without what has no part in what a run computes."""
+def _read(module: str) -> _Read:
+    """Read a module, without what has no part in what a run computes."""
     path = _file(module)
     if path is None:
         raise UsageError(
@@ -211,19 +220,9 @@ def _tree(module: str) -> ast.Module:
         )
     with _PARSING:  # two threads that parse at once end in an error of Python 3.11
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            in_class = isinstance(node, ast.ClassDef)
-            kept = [part for part in body if not _says_nothing(part, in_class)]
-            node.body = kept  # type: ignore[attr-defined]  # every node with a list as body
-        if isinstance(node, ast.AnnAssign):
-            node.annotation = ast.Constant(None)
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.returns = None
-    return tree
+    mentions: list[Any] = []
+    digest = sha256(_dump(tree, mentions))
+    return _Read(digest, mentions, [part for part in tree.body if isinstance(part, ast.ImportFrom)])
 
 
 def _says_nothing(node: ast.AST, in_class: bool) -> bool:
@@ -241,18 +240,42 @@ def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) in names
 
 
-def _dump(node: Any) -> str:
+def _dump(node: Any, mentions: list[Any]) -> str:
     """Text of a syntax tree that is the same for every Python version that can parse it.
 
     `ast.dump` is not: newer versions add fields. Absent and empty fields are left out here.
+
+    Parameters
+    ----------
+    node
+        A node, a list of nodes or a value.
+    mentions
+        Receives the imports and constants that are part of the text.
     """
     if isinstance(node, list):
-        return f"[{','.join(_dump(part) for part in node)}]"
+        return f"[{','.join([_dump(part, mentions) for part in node])}]"
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, _MENTIONS):
+        mentions.append(node)
     parts = [
-        f"{name}={_dump(value)}"
-        for name, value in ast.iter_fields(node)
-        if name not in _LAYOUT_FIELDS and (value or type(value) in (bool, int, float, str, bytes))
+        f"{name}={_dump(value, mentions)}"
+        for name, value in _counted(node)
+        if value or type(value) in (bool, int, float, str, bytes)
     ]
     return f"{type(node).__name__}({','.join(parts)})"
+
+
+def _counted(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """Fields of a node without what has no part in what a run computes."""
+    kind = type(node)
+    for name in kind._fields:
+        if name in _LAYOUT_FIELDS or (kind, name) in _ANNOTATIONS:
+            continue
+        value = getattr(node, name, None)
+        if name == "body" and isinstance(value, list):
+            in_class = kind is ast.ClassDef
+            value = [part for part in value if not _says_nothing(part, in_class)]
+        elif kind is ast.AnnAssign and name == "annotation":
+            value = ast.Constant(None)
+        yield name, value
