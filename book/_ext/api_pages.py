@@ -33,7 +33,7 @@ FOLDER = Path("book/api")
 _SHORT = "short__"
 """Stands for the tilde with which Sphinx shortens a name, where Python has to read the text."""
 ROOMS = ("envs", "metrics", "agents", "papers", "runs", "figures")
-ALSO = ("longfair.settings", "longfair.errors", "longfair.wording")
+ALSO = ("longfair.testing", "longfair.settings", "longfair.errors", "longfair.wording")
 
 
 @dataclass(frozen=True)

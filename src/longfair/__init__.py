@@ -14,7 +14,8 @@ package       what it has
 `figures`     pictures, with words for whoever does not see them
 ============  =====================================================================
 
-``longfair --help`` tells the commands.
+`testing` holds an environment of your own against what all of them promise. ``longfair --help``
+tells the commands.
 """
 
 from importlib.metadata import version

@@ -24,7 +24,7 @@ BLOCK = re.compile(r"```\{code-block\} python\n:class: worked-example\n(.*?)```"
 def example() -> Iterator[types.ModuleType]:
     """Execute the blocks of the page, in order, as one module."""
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     module = types.ModuleType("worked_example")
     sys.modules[module.__name__] = module
     exec(compile("\n".join(blocks), str(PAGE), "exec"), module.__dict__)
