@@ -199,6 +199,7 @@ def _form(case: Case) -> None:
         observation, reward, terminated, truncated, info = env.step(action)
         _require(observation in env.observation_space, "an observation is not in its space")
         _require_array("the reward", reward, (COPIES,), np.float64)
+        _require(np.isfinite(reward).all(), "the reward is not finite")
         _require_array("terminated", terminated, (COPIES,), np.bool_)
         _require_array("truncated", truncated, (COPIES,), np.bool_)
         _require(set(info) >= ALWAYS, f"info lacks one of {', '.join(sorted(ALWAYS))}")
@@ -217,7 +218,6 @@ def _require_array(
     name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: Any = None
 ) -> None:
     _require(array.shape == shape, f"{name} has shape {array.shape}, it should have {shape}")
-    _require(np.isfinite(array).all(), f"{name} is not finite")
     if dtype is not None:
         _require(array.dtype == dtype, f"{name} is {array.dtype}, it should be {dtype.__name__}")
 
@@ -263,6 +263,7 @@ def _faces(case: Case) -> None:
     observations, infos = batch.reset(seed=5)
     one, other = [observation, *flattened(info)], [observations, *flattened(infos)]
     _require(same(one, _first(other)), "they begin differently")
+    ends = 0
     for action in drawn_actions(batch.action_space, 4 * LENGTH + 1):
         observation, *signals, info = scalar.step(action[0])
         observations, *several, infos = batch.step(action)
@@ -270,6 +271,7 @@ def _faces(case: Case) -> None:
         for key in ("supply", "demand"):
             _require(np.array_equal(info[key], infos[key][0]), f"{key} differs")
         if signals[1] or signals[2]:
+            ends += 1
             final = (infos["final_obs"], infos["final_info"]["group_state"])
             _require(same([observation, info["group_state"]], _first(final)), "the end differs")
             observation, info = scalar.reset()
@@ -278,6 +280,7 @@ def _faces(case: Case) -> None:
         else:
             _require(same(flattened(info), _first(flattened(infos))), "info differs")
         _require(np.array_equal(observation, observations[0]), "the observation differs")
+    _require(ends >= 4, "episodes do not end in time")
 
 
 def _first(arrays: Any) -> list[Any]:
@@ -298,7 +301,8 @@ def _caller_resets(case: Case) -> None:
         if ended.any():
             break
     _require(ended.any(), "no episode ends")
-    _refusal("a step after the end", env.step, actions[0])
+    told = _refusal("a step after the end", env.step, actions[0])
+    _require("reset()" in told, "the refusal of a step does not name reset()")
     after, _ = env.reset(options={"reset_mask": ended})
     _require(np.array_equal(after[~ended], observation[~ended]), "others are reset, too")
     env.step(actions[-1])
@@ -322,14 +326,15 @@ def _mask(case: Case) -> None:
     _require(ended[~mask].all(), "the clocks of others are reset")
     for bad in (np.ones(COPIES), np.ones(COPIES + 1, dtype=bool)):
         told = _refusal("a bad mask", env.reset, options={"reset_mask": bad})
-        _require("reset_mask" in told, "the refusal of a mask does not name it")
+        clear = "reset_mask" in told and str(COPIES) in told
+        _require(clear, "the refusal of a mask does not name it and the number of copies")
 
 
 def _bad_actions(case: Case) -> None:
     env = case.batch()
     env.reset(seed=2)
     good = drawn_actions(env.action_space, 1)[0]
-    for bad, complaint in bad_actions(env.single_action_space, good):
+    for bad, complaint in _impossible(env.single_action_space, good):
         told = _refusal(f"actions={shortened(bad)}", env.step, bad)
         _require(complaint in told, f"the refusal of actions={shortened(bad)} is not clear")
     # A refused action has not been half applied: the next good one is the first step.
@@ -340,7 +345,7 @@ def _bad_actions(case: Case) -> None:
     _require(equal, "a refused action has been applied in part")
 
 
-def bad_actions(space: gymnasium.Space[Any], good: Any) -> list[tuple[Any, str]]:
+def _impossible(space: gymnasium.Space[Any], good: Any) -> list[tuple[Any, str]]:
     """Return actions of a wrong kind or out of range, each with what the refusal mentions."""
     wrong = [good[:-1], good[0], np.concatenate([good, good]), good.astype(str)]
     outside = [np.full_like(good, -1), np.full_like(good, 99)]
@@ -383,22 +388,26 @@ def _stable_baselines3(case: Case) -> None:
     adapted.seed(9)
     observation, _ = batch.reset(seed=9)
     _require(np.array_equal(adapted.reset(), observation), "the first observation differs")
+    ends = 0
     for action in drawn_actions(batch.action_space, 3 * LENGTH):
         observation, reward, terminated, truncated, info = batch.step(action)
         seen, rewards, dones, infos = adapted.step(action)
         given = [observation, reward.astype(np.float32), terminated | truncated]
         _require(same([seen, rewards, dones], given), "observation, reward or end differ")
+        _require(len(infos) == COPIES, "there is not one info for every copy")
         for index, entry in enumerate(infos):
             for key in ("supply", "group_state"):
                 _require(np.array_equal(entry[key], info[key][index]), f"{key} differs")
             marked = ("terminal_observation" in entry) == dones[index]
             _require(marked, "terminal_observation comes at another time")
             if dones[index]:
+                ends += 1
                 last = [entry["terminal_observation"], entry["terminal_info"]["group_state"]]
                 final = (info["final_obs"][index], info["final_info"]["group_state"][index])
                 _require(same(last, list(final)), "the end of an episode differs")
                 cut = entry["TimeLimit.truncated"] == truncated[index]
                 _require(cut, "TimeLimit.truncated differs")
+    _require(ends >= 3 * COPIES, "episodes do not end in time")
 
 
 CHECKS: dict[str, Callable[[Case], None]] = {

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import importlib
 import inspect
 import re
 import tracemalloc
-from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -20,7 +18,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from longfair.envs import NAMES, environment_id
-from longfair.envs.making import environment_class, module_name
+from longfair.envs.making import environment_class
 from longfair.envs.vector import FairVectorEnv
 from longfair.errors import UsageError
 from longfair.testing import CHECKS, COPIES, LENGTH, Case, drawn_actions, same, trajectory
@@ -38,12 +36,8 @@ SECTIONS = (
 )
 
 
-def module_of(name: str) -> ModuleType:
-    return importlib.import_module(module_name(name))
-
-
 def params_class(name: str) -> Any:
-    return getattr(module_of(name), f"{name}Params")
+    return environment_class(name).params_class
 
 
 CASES = [(name, preset) for name in NAMES for preset in params_class(name).PRESETS]
