@@ -329,7 +329,14 @@ def _rule(sheet: Sheet, repository: Repository) -> Iterator[str]:
     for words, measures in by_words.items():
         which = f" {' and '.join(map(by_measure, measures))}" if len(by_words) > 1 else ""
         said = "It is reproduced" if sheet["asked"] == "paper" else "The answer is yes"
-        yield f"{said}{which} if {escaped(words)}."
+        conditions = rule["conditions"][measures[0]]
+        if not conditions:
+            yield f"{said}{which} if {escaped(words)}."
+            continue
+        lines = [f"1. {_explained(condition, sheet['methods'])}." for condition in conditions]
+        yield "\n".join([f"{said}{which} if all of these hold:\n", *lines])
+        beyond = rule["beyond"][measures[0]]
+        yield f"{escaped(beyond[:1].upper() + beyond[1:])}." if beyond else ""
     yield (
         "A number stands for the whole of its 95 % interval. [How to read](../how_to_read.md) says "
         "what the other words and answers mean."

@@ -24,6 +24,7 @@ import api_pages
 import chapter_figures
 import earlier_board
 import environment_pages
+import side_by_side
 import stored_runs
 from claim_board import ASKED, board, chosen, headlines, summary
 from longfair.figures import Figure
@@ -32,6 +33,7 @@ from longfair.figures.worlds import worlds
 from longfair.papers import overview, registry
 from longfair.papers.claim_sheet import environment_of
 from longfair.papers.live_worlds import WORLDS, LiveWorld
+from longfair.papers.who_acts_where import who_acts_where
 from longfair.runs.board import Family, family
 from longfair.runs.evidence import REFERENCE
 from markdown_table import table
@@ -311,6 +313,8 @@ def fragments(root: Path) -> dict[str, str]:
         "training_speed": training_speed(root),
         "training_speed_fppo": training_speed(root, "fppo"),
         "runs_fppo": stored_runs.counted(runs, CASE_STUDIES, case_study_arms()),
+        "who_learned_where": side_by_side.who_learned_where(runs, who_acts_where()),
+        "proven": side_by_side.proven(headlines(rows), PAPERS),
     }
     environments = {claim.id: environment_of(claim) for claim in registry.claims()}
     parts["claims"] = (

@@ -439,7 +439,16 @@ def _say_rule(told: Mapping[str, Any]) -> None:
     _line(f"asked {'by the paper' if told['asked'] == 'paper' else 'here'}: {told['place']}")
     _line(f"paper: {cited or paper['id']}")
     for measure, words in told["rule"]["words"].items():
-        _wrapped(f"rule{f' {by_measure(measure)}' if measure else ''}: {words}")
+        rule = f"rule{f' {by_measure(measure)}' if measure else ''}: "
+        conditions = told["rule"]["conditions"][measure]
+        if not conditions:
+            _wrapped(rule + words)
+            continue
+        _line(f"{rule}all of these hold")
+        for number, condition in enumerate(conditions, start=1):
+            _wrapped(f"rule {number}: {condition}")
+        if beyond := told["rule"]["beyond"][measure]:
+            _wrapped(f"rule, {beyond}")
     for event, commit in enumerate(told["rule"]["commits"]):
         what = "changed" if event else "written"
         _line(f"rule {what} {commit['date']} by {commit['commit'][:12]}")

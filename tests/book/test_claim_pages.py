@@ -44,7 +44,7 @@ SHEET: dict[str, Any] = {
     "paper": {"id": "elbert", "authors": "Xu et al.", "title": "Adapting", "doi": "10.1/2"},
     "environment": "Lending",
     "reported": {"value": 0.02, "how": "text", "error": 0.0, "measure": ""},
-    "rule": {"words": {"": "it is low"}, "text": "kind: value",
+    "rule": {"words": {"": "it is low"}, "conditions": {"": []}, "text": "kind: value",
              "commits": [{"commit": "abcdef0123456789", "date": "2025-01-31"}]},
     "changed": [{"date": "2025-02-01", "was": "a mean", "now": "a share", "why": "Why."}],
     "note": "", "verdicts": [ROW], "made": ["2025-02-02", "2025-02-03"],
@@ -115,6 +115,38 @@ def test_conditions_of_a_rule_are_a_list_that_explains_its_methods() -> None:
 def test_what_is_said_once_for_all_conditions_is_no_list() -> None:
     row = ROW | {"detail": "no results of fair", "parts": CONDITIONS}
     assert claim_pages.parted(row) == ("no results of fair", [])
+
+
+def test_conditions_that_a_rule_asks_for_are_a_list_that_explains_its_methods() -> None:
+    rule = SHEET["rule"] | {
+        "words": {"": "(1) bias of fair is low; (2) it earns (if so: checked at best)"},
+        "conditions": {"": ["bias of fair is low", "it earns"]},
+        "beyond": {"": "if so: checked at best"},
+    }
+    told = """It is reproduced if all of these hold:
+
+1. bias of <abbr title="shares alike">fair</abbr> is low.
+1. it earns.
+
+If so: checked at best.
+
+A number"""
+    assert told in claim_pages.page(SHEET | {"rule": rule}, [], [], THERE)
+
+
+def test_no_rule_with_several_conditions_is_one_paragraph() -> None:
+    rules = [sheet["rule"] for sheet in claim_pages.all_sheets()]
+    both = [(rule, measure) for rule in rules for measure in rule["words"]]
+    several = [one for one in both if "(2) " in one[0]["words"][one[1]]]
+    assert len(several) > 50
+    for rule, measure in several:
+        conditions, beyond = rule["conditions"][measure], rule["beyond"][measure]
+        assert len(conditions) > 1
+        listed = "; ".join(f"({n}) {words}" for n, words in enumerate(conditions, start=1))
+        before, found, rest = rule["words"][measure].partition(listed)
+        assert (before, found) == ("", listed)
+        assert bool(rest) == bool(beyond)
+        assert all(part in rest for part in beyond.split("; "))
 
 
 def test_all_conditions_of_all_claims_are_listed() -> None:

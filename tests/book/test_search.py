@@ -42,6 +42,7 @@ FIRST = {
     "limits": "book/index.html",
     "linear function approximation": "notebooks/ucbfair/l_ucbfair.html",
     "how long does it take": "book/status.html",
+    "compare the papers": "book/side_by_side.html",
     "train my own policy": "book/use/own_policy.html",
     "reward function of lending": "book/environments/lending.html",
     "which method is best": "book/index.html",

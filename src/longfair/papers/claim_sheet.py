@@ -22,6 +22,8 @@ from longfair.runs import board
 from longfair.runs.claims import Claim
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Arm, Run, plan
+from longfair.runs.rules.by_measure import ByMeasureRule
+from longfair.runs.rules.conjunction import AllRule, numbered
 from longfair.runs.rules.rule import AtBest, AtWorst, Compound, Rule
 from longfair.runs.rules.words import answer
 from longfair.runs.store import State, Status, Store
@@ -84,7 +86,8 @@ def sheets(claims: Iterable[Claim], store: Store) -> list[dict[str, Any]]:
     -------
     list of dict
         One for every claim, with the keys ``id``, ``asked``, ``statement``, ``paper``, ``place``,
-        ``environment``, ``reported``, ``rule`` (its ``words`` by every measure, its ``text`` as it
+        ``environment``, ``reported``, ``rule`` (its ``words`` by every measure, in them those of
+        its ``conditions`` where it has several and what is said ``beyond`` them, its ``text`` as it
         stands in the file, and the ``commits`` that wrote it), ``changed``, ``note``, ``verdicts``
         (see `Verdict.as_json`, with ``core_hours``), ``numbers`` (those of single runs, see
         `longfair.papers.claim_numbers`), ``beside`` (what is told beside them and not judged),
@@ -250,6 +253,8 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
     days = {one.day for one in runs if one.day}
     reported = claim.reported
     found = numbers(claim, verdicts, held.pools)
+    words = {measure: _rule_in_words(claim, measure) for measure in measures}
+    conditions = {measure: _conditions(claim.rule, measure) for measure in measures}
     return {
         "id": claim.id,
         "asked": claim.asked,
@@ -259,7 +264,9 @@ def _sheet(claim: Claim, verdicts: Sequence[Verdict], held: _Held) -> dict[str, 
         "environment": environment_of(claim),
         "reported": None if reported is None else asdict(reported),
         "rule": {
-            "words": {measure: _rule_in_words(claim, measure) for measure in measures},
+            "words": words,
+            "conditions": conditions,
+            "beyond": {measure: _beyond(words[measure], conditions[measure]) for measure in words},
             "text": written[-1].rule if written else repr(claim.rule),
             "commits": [{"commit": e.commit, "date": e.date} for e in written],
         },
@@ -300,6 +307,22 @@ def _rule_in_words(claim: Claim, measure: str) -> str:
     if isinstance(rule, AtBest):
         return rule.told(measure, lambda word: answer(word, claim.asked))
     return rule.words(measure)
+
+
+def _conditions(rule: Rule, measure: str) -> list[str]:
+    """Say what each of several conditions asks that all have to hold; none where there is one."""
+    if isinstance(rule, AllRule):
+        return [part.words(measure) for part in rule.rules]
+    if isinstance(rule, ByMeasureRule):
+        return _conditions(rule.rules[measure], measure)
+    return _conditions(rule.parts[0], measure) if isinstance(rule, Compound) else []
+
+
+def _beyond(words: str, conditions: Sequence[str]) -> str:
+    """Return what a rule's words say beyond its conditions, such as how good its word can be."""
+    if not conditions:
+        return ""
+    return words.partition(numbered(conditions))[2].strip(" ()").replace(") (", "; ")
 
 
 def _is_about(claim: Claim, arm: Arm) -> bool:

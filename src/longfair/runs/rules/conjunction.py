@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +13,11 @@ from longfair.wording import better_in, part_of
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
+
+
+def numbered(conditions: Iterable[str]) -> str:
+    """Say one condition after the other, each with its number."""
+    return "; ".join(f"({number}) {words}" for number, words in enumerate(conditions, start=1))
 
 
 @register("all")
@@ -47,8 +52,7 @@ class AllRule(Compound):
 
     def words(self, measure: str) -> str:
         """Say what every part asks."""
-        parts = (part.words(measure) for part in self.rules)
-        return "; ".join(f"({number}) {words}" for number, words in enumerate(parts, start=1))
+        return numbered(part.words(measure) for part in self.rules)
 
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge every part."""
@@ -66,8 +70,8 @@ class AllRule(Compound):
         enough = [part.enough_seeds or 0 for part in deciding]
         sides = (better_in(part.number()) for part in parts)
         details = (
-            f"({number}) {case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
-            for number, (part, side) in enumerate(zip(parts, sides, strict=True), start=1)
+            f"{case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
+            for part, side in zip(parts, sides, strict=True)
         )
         missing = tuple(dict.fromkeys(method for part in parts for method in part.missing))
         nothing = set(words) == {"not attempted"}
@@ -75,7 +79,7 @@ class AllRule(Compound):
             parts[shown],
             word=word,
             measured=part_of(measured, shown + 1, len(parts)),
-            detail=case.not_attempted(missing).detail if nothing else "; ".join(details),
+            detail=case.not_attempted(missing).detail if nothing else numbered(details),
             lacks=lacks,
             enough_seeds=max(enough) if lacks in ("runs", "width") else None,
             two_kinds=any(part.two_kinds for part in parts),
