@@ -580,10 +580,94 @@
     },
   };
 
+  // Doughnuts: how far back a memory goes --------------------------------------------------------
+
+  const doughnuts = {
+    title: "Doughnuts by a rule that remembers the last of them",
+    start: data => ({ place: data.start, coin: true }),
+
+    /* Of those who are there the one is served who had fewest of the last so many doughnuts. */
+    numbers(data, { place, coin }) {
+      const [there, dice] = [data.there, data.dice].map(text =>
+        Uint8Array.from(atob(text), character => character.charCodeAt(0)));
+      const people = [...data.groups.keys()];
+      const found = { counts: [], returns: [], lead: Array(data.length).fill(0) };
+      for (let episode = 0; episode < data.episodes; episode++) {
+        const [counts, remembered, served] = [people.map(() => 0), people.map(() => 0), []];
+        let total = 0;
+        for (let step = 0; step < data.length; step++) {
+          const forgotten = served[step - data.spans[place] - 1];
+          if (forgotten >= 0) remembered[forgotten]--;
+          const draw = step * data.episodes + episode;
+          const present = people.filter(person => there[draw] >> person & 1);
+          const fewest = Math.min(...present.map(person => remembered[person]));
+          const equal = present.filter(person => remembered[person] === fewest);
+          const chosen = equal.length ? equal[coin ? dice[draw] % equal.length : 0] : -1;
+          served.push(chosen);
+          if (chosen >= 0) {
+            counts[chosen]++;
+            remembered[chosen]++;
+            total += counts.reduce((sum, count) => sum + Math.log(count + 1 + data.smoothing), 0);
+          }
+          found.lead[step] += (Math.max(...counts) - Math.min(...counts)) / data.episodes;
+        }
+        found.counts.push(counts);
+        found.returns.push(total);
+      }
+      return found;
+    },
+
+    view(place, data, choose) {
+      const last = data.spans.length - 1;
+      const inWords = n => n === 0 ? "no doughnut" : n === last ? "all doughnuts"
+        : data.spans[n] === 1 ? "the last doughnut" : `the last ${data.spans[n]} doughnuts`;
+      let now = null;
+      const memory = slider("The rule remembers", { min: 0, max: last, step: 1 }, inWords,
+        n => choose({ ...now, place: n }));
+      const buttons = [[true, "A coin decides ties"], [false, "A fixed order decides ties"]].map(([coin, text]) => {
+        const button = element("button", { type: "button" }, text);
+        button.addEventListener("click", () => choose({ ...now, coin }));
+        return { coin, button };
+      });
+      const charts = element("div", { class: "charts" });
+      const [words, numbers] = [spoken(), element("div")];
+      const names = legend([["group-0", "this rule"], ["bias", "all doughnuts remembered, a coin"]]);
+      place.append(memory.part, element("div", {}, ...buttons.map(one => one.button)), words, names, charts, numbers);
+      const best = doughnuts.numbers(data, { place: last, coin: true });
+      const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
+      return (state, found, width) => {
+        now = state;
+        memory.show(state.place);
+        for (const { coin, button } of buttons) set(button, { "aria-pressed": coin === state.coin });
+        const [earned, most] = [mean(found.returns), mean(best.returns)];
+        const lead = found.lead[data.length - 1];
+        words.textContent = `Over ${data.episodes} episodes of ${data.length} doughnuts the mean return is `
+          + `${whole(Math.round(earned))}; with a memory of all doughnuts it is ${whole(Math.round(most))}. `
+          + `In the end the best served is ${fixed(lead, 1)} doughnuts ahead of the worst served.`;
+        const people = [...data.groups.keys()];
+        const counts = people.map(person => mean(found.counts.map(row => row[person])));
+        const size = { width: half(width), height: 220 };
+        const left = axes({ ...size, x: [0, data.length], y: [0, data.most], across: "doughnuts handed out",
+          up: "lead of the best served so far", words: "The lead over the doughnuts that were handed out." });
+        const along = course => course.map((value, n) => [n + 1, value]);
+        left.svg.append(line(left.at, along(best.lead), "bias"), line(left.at, along(found.lead), "group-0"));
+        const right = axes({ ...size, x: [0.5, data.groups.length + 0.5], y: [0, data.most], across: "person",
+          up: "doughnuts in the end", words: "Doughnuts of every person; the numbers are in the table." });
+        for (const person of people) {
+          const [[x, top], [end, ground]] = [right.at(person + 0.7, counts[person]), right.at(person + 1.3, 0)];
+          right.svg.append(drawn("rect", { class: "situation-lends", x, y: top, width: end - x, height: ground - top }));
+        }
+        charts.replaceChildren(left.part, right.part);
+        numbers.replaceChildren(table(["Person", "Doughnuts, mean of the episodes"],
+          people.map(person => [data.groups[person], fixed(counts[person], 1)])));
+      };
+    },
+  };
+
   // The element -----------------------------------------------------------------------------------
 
   class LongfairWorld extends HTMLElement {
-    static worlds = { lending, histories, price, population };
+    static worlds = { lending, histories, price, population, doughnuts };
 
     connectedCallback() {
       const name = this.getAttribute("name");

@@ -17,6 +17,7 @@ from longfair.papers.elbert import live_histories, live_lending
 from longfair.papers.elbert.histories import three_notions
 from longfair.papers.fairmdp import live_price
 from longfair.papers.fairmdp.exact import discounted_steps, finite_problem
+from longfair.papers.fairqcm import live_doughnuts
 from longfair.papers.ucbfair import live_population
 
 CLOSE = 1e-9
@@ -24,6 +25,7 @@ CLOSE = 1e-9
 PLACES = {
     "lending": "book/index",
     "histories": "notebooks/elbert/temporal_discrimination",
+    "doughnuts": "book/papers/fairqcm",
     "population": "notebooks/ucbfair/population",
     "price": "notebooks/fairmdp/exact",
 }
@@ -134,6 +136,32 @@ def test_population_is_that_of_the_model(chromium: Any, book: Path) -> None:
             same(one["rates"], path.rates[:, copy])
             same(one["loss"], path.loss[:, copy])
             same(one["gap"], path.gap[:, copy])
+
+
+def test_doughnuts_are_those_of_the_environment(chromium: Any, book: Path) -> None:
+    places = range(len(live_doughnuts.SPANS))
+    states = [{"place": place, "coin": coin} for place, coin in product(places, (True, False))]
+    for state, found in zip(states, numbers(chromium, book, "doughnuts", states), strict=True):
+        course = live_doughnuts.follow(live_doughnuts.SPANS[state["place"]], bool(state["coin"]))
+        same(found["counts"], course.counts)
+        same(found["returns"], course.returns)
+        same(found["lead"], course.lead)
+
+
+def test_a_button_chooses_what_decides_ties(chromium: Any, book: Path) -> None:
+    course = live_doughnuts.follow(live_doughnuts.SPANS[live_doughnuts.START], coin=False)
+    page = opened(chromium, book, "doughnuts")
+    pressed = "longfair-world button[aria-pressed=true]"
+    assert page.locator(pressed).all_inner_texts() == ["A coin decides ties"]
+    page.get_by_role("button", name="A fixed order decides ties").click()
+    assert page.locator(pressed).all_inner_texts() == ["A fixed order decides ties"]
+    said = page.locator("longfair-world [role=status]").inner_text()
+    assert f"mean return is {course.returns.mean():,.0f};" in said
+    assert f"is {course.lead[-1]:.1f} doughnuts ahead" in said
+    rows = page.locator("longfair-world tbody tr").all_inner_texts()
+    found = [float(row.split("\t")[1]) for row in rows]
+    np.testing.assert_allclose(found, course.counts.mean(axis=0), rtol=0.0, atol=0.05 + CLOSE)
+    page.close()
 
 
 def test_the_start_of_the_population_is_moved(chromium: Any, book: Path) -> None:

@@ -15,6 +15,7 @@ from longfair.papers.elbert import live_lending
 from longfair.papers.elbert.histories import three_notions
 from longfair.papers.fairmdp import live_price
 from longfair.papers.fairmdp.exact import discounted_steps, finite_problem
+from longfair.papers.fairqcm import live_doughnuts
 from longfair.papers.live_worlds import WORLDS, LiveWorld
 
 
@@ -72,6 +73,36 @@ def test_a_history_can_be_fair_over_both_days_and_not_day_by_day() -> None:
     judged = three_notions([[0, 5], [5, 0]], [[1, 5], [5, 1]])
     assert judged["ELBERT bias"] == 0.0
     assert judged["squared sum"] > 1.0
+
+
+def test_memory_of_doughnuts_is_needed_where_no_coin_is_tossed() -> None:
+    """The chapter asks what it costs to remember nothing."""
+    everything, coin = (live_doughnuts.follow(span, coin=True) for span in (100, 0))
+    order = live_doughnuts.follow(0, coin=False)
+    assert everything.lead[-1] < 1.0
+    assert 0.98 < coin.returns.mean() / everything.returns.mean() < 1.0
+    assert order.returns.mean() < 0.6 * everything.returns.mean()
+
+
+def test_all_memories_of_doughnuts_meet_the_same_people() -> None:
+    first, second = live_doughnuts.follow(0, coin=False), live_doughnuts.follow(20, coin=True)
+    assert (first.people == second.people).all()
+    assert first.people.max() < 2 ** len(live_doughnuts.PARAMS.presence_probability)
+    with pytest.raises(UsageError, match="span"):
+        live_doughnuts.follow(101, coin=True)
+
+
+def test_a_memory_of_two_serves_who_had_neither_of_the_last_two() -> None:
+    """By hand, from who was there: no coin, so the first of those who had least is served."""
+    course = live_doughnuts.follow(2, coin=False)
+    for episode in range(live_doughnuts.EPISODES):
+        served: list[int] = []
+        for bits in course.people[:, episode]:
+            there = [person for person in range(5) if bits >> person & 1]
+            fewest = min((served[-2:].count(person) for person in there), default=0)
+            least = [person for person in there if served[-2:].count(person) == fewest]
+            served.append(least[0] if least else -1)
+        assert [served.count(person) for person in range(5)] == course.counts[episode].tolist()
 
 
 def test_neighbouring_corners_differ_in_one_situation() -> None:

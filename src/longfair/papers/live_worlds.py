@@ -15,6 +15,7 @@ from typing import Any
 from longfair.figures import Figure
 from longfair.papers.elbert import live_histories, live_lending
 from longfair.papers.fairmdp import live_price
+from longfair.papers.fairqcm import live_doughnuts
 from longfair.papers.ucbfair import live_population
 
 
@@ -43,6 +44,7 @@ class LiveWorld:
 WORLDS = (
     LiveWorld("lending", live_lending.data, live_lending.still),
     LiveWorld("histories", live_histories.data, live_histories.still),
+    LiveWorld("doughnuts", live_doughnuts.data, live_doughnuts.still),
     LiveWorld("population", live_population.data, live_population.still),
     LiveWorld("price", live_price.data, live_price.still),
 )
