@@ -135,4 +135,4 @@ def proven(rows: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
         for row in rows
         if row["paper"] == paper and row["asked"] == "paper" and row["source"].startswith(PROVEN)
     ]
-    return table(["Paper", "Place", "What is stated", "Here"], lines)
+    return table(["Paper", "Place", "What we checked", "Here"], lines)
