@@ -428,9 +428,9 @@ random_losses(cases).unstack().round(3)
 # ### The one table that we found
 #
 # That third table is of earlier work of two of the authors. Nothing says that they took it with
-# Adult scores, and something speaks against it: in a result file of the released code *Myopic* has
-# a mean loss of about a half on Adult, as under our table, and under this one it loses nearly
-# everything. But no other is known. So everything plays under it, too:
+# Adult scores, and something speaks against it: in a result file uploaded with the released code
+# *Myopic* has a mean loss of about a half on Adult, as under our table, and under this one it loses
+# nearly everything. But no other is known. So everything plays under it, too:
 
 # %% tags=["nbval-check-output", "remove-input"]
 cited.say(

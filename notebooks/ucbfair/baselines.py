@@ -337,8 +337,9 @@ shown = (checks.same_flow, checks.same_flow_box, checks.accept_everybody)
 adult.say(*(check().detail for check in shown))
 
 # %% [markdown]
-# - The weight $\omega$ is one half in the paper's first version, and is taken from there. In the
-#   released scripts it is 1 or 0, so that the loss or the gap does not count. With 1:
+# - The weight $\omega$ is one half in the caption of the first version's synthetic figure, as a
+#   review page quotes it, and is taken from there. In the released scripts it is 1 or 0, so that
+#   the loss or the gap does not count. With 1:
 
 # %% tags=["nbval-check-output", "remove-input"]
 coded = partial(script.mean, variant="as_coded")

@@ -188,9 +188,10 @@ gaussian.say(
 # %% [markdown]
 # ### Where does it move the population?
 #
-# The paper shows R-TD3 in its Figure 2b2 only, with equal qualification as the goal. This portrait,
-# with parity, is ours; that one is further below. Streamlines follow one step from every state, at
-# the first step and halfway through an episode. One run is shown, the first.
+# With Gaussian features the paper shows R-TD3 in Figures 2b2 and 2b3 only, with equal
+# qualification as the goal. This portrait, with parity, is ours; that one is further below.
+# Streamlines follow one step from every state, at the first step and halfway through an episode.
+# One run is shown, the first.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 drawn = page.of("ucbfair/portraits-synthetic")
