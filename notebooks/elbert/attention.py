@@ -126,7 +126,8 @@ pd.DataFrame(
 
 # %% [markdown]
 # Site 1 is busy and hardly reacts. Site 5 is quiet and reacts at once, and two steps without a unit
-# undo what a hundred units have done. A policy that forgets a site for a while has lost it.
+# undo what a hundred units have done. A policy that forgets a site for a while has lost it, perhaps
+# for long.
 
 # %% [markdown]
 # ## The idea
@@ -268,7 +269,7 @@ folded(
 )
 
 # %% [markdown]
-# ## Why a lost site stays lost
+# ## Why the objective does not win a lost site back
 #
 # ELBERT-PO wants equal rates, so one expects it to come to the help of a site that gets nothing.
 # Take the constant allocation that is best for its objective, and change only the units at site 5.
@@ -667,9 +668,10 @@ authors.say(
 # highest.
 #
 # So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
-# nearly lost, and won back. And among [the runs that were stopped](ablations.ipynb) after a million
-# of the same steps some had lost a site. So had our first run of all five million, within the
-# first; it was replaced when training was compiled. Whoever makes a few runs can see no loss.
+# lost by our measure, and won back. And among [the runs that were stopped](ablations.ipynb) after
+# a million of the same steps some had lost a site. So had our first run of all five million,
+# within the first; it was replaced when training was compiled. Whoever makes a few runs can see
+# no loss.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
 # Early in the training a site can be won back, as the dips show. Whether the stopped runs that had
