@@ -25,6 +25,7 @@ from longfair.papers.fairmdp.exploration import (
     learned,
     world,
 )
+from longfair.papers.fairmdp.loans import loan_episode
 from longfair.papers.fairmdp.notions import Notion
 from longfair.papers.fairmdp.regret import best_reward, parity
 from longfair.papers.protocol import play, train_and_evaluate
@@ -110,6 +111,21 @@ def test_knowing_the_first_law_changes_the_plan_only_through_it() -> None:
     true = params(SMALL.world)
     gaps = [parity(SMALL.method, true, plan.policy).gap for plan in (known, own)]
     assert abs(gaps[0] - gaps[1]) > 1e-4
+
+
+@pytest.mark.parametrize("notion", ["dp", "eo"])
+def test_errors_about_transitions_alone_leave_the_counts_of_people_right(notion: Notion) -> None:
+    """With the true law a plan keeps its tolerance, by the true numbers of people and qualified."""
+    wrong = np.array([[1.2, 0.65], [1.5, 0.2]])
+    bank, true = Bank(notion=notion, planned_tolerance=0.05), params(SMALL.world)
+    policy = committing.committed(bank, true, wrong)
+    prior = tuple((float(alpha), float(beta)) for alpha, beta in wrong)
+    estimated = loan_episode(replace(true, prior=prior)).problem(notion, bank.rates)
+    known = true_problem(true, notion, bank.rates)
+    judged = replace(estimated, inflow=known.inflow, group_values=known.group_values)
+    assert judged.evaluate(policy).gap == pytest.approx(0.05)
+    by_estimates = replace(estimated, inflow=known.inflow).evaluate(policy).gap
+    assert (by_estimates == pytest.approx(0.05)) == (notion == "dp")
 
 
 def test_without_constraint_it_is_unfair_and_earns_more() -> None:

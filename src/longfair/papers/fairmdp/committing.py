@@ -87,8 +87,9 @@ def committed(bank: Bank, true: LoanMDPParams, strangers: FloatArray) -> FloatAr
     prior = tuple((float(alpha), float(beta)) for alpha, beta in strangers)
     problem = loan_episode(replace(true, prior=prior)).problem(bank.notion, bank.rates)
     if bank.knows_first_law:
-        first = true_problem(true, bank.notion, bank.rates).inflow
-        problem = replace(problem, inflow=first)
+        known = true_problem(true, bank.notion, bank.rates)
+        # Who is qualified at the start, and how many, is part of the law that is known.
+        problem = replace(problem, inflow=known.inflow, group_values=known.group_values)
     return lagrangian.solve(problem, bank.planned_tolerance).policy
 
 
