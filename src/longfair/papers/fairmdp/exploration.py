@@ -4,8 +4,8 @@ The paper reports N = 1000 episodes of which the first 100 explore, estimates th
 stranger of each group, and states neither constraint, nor exploration probability, nor planner.
 Here a coin explores, the likelihood is maximised, and the planner is exact.
 
-The paper shows parity or says nothing of the notion; its Theorem 5.1 speaks of both. Under equal
-opportunity an applicant's first situation says whether the applicant is qualified, and the bank
+The paper shows parity or says nothing of the notion; its Theorem 5.1 speaks of parity, and equal
+opportunity is tried here. Under it an applicant's first situation says whether the applicant is qualified, and the bank
 that commits remembers it.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from longfair.errors import UsageError
 from longfair.papers.fairmdp.notions import Notion
@@ -29,6 +29,13 @@ Rates = Literal["as_coded", "discounted"]
 
 COIN = 0.5
 """Probability of a loan while exploring."""
+
+
+class CountOfQualified:
+    """How many are qualified at the start: from revision 2 on as the law says that a bank knows."""
+
+    name: ClassVar[str] = "count-of-qualified"
+    revision: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Bank:
     def __post_init__(self) -> None:
         """Check the settings."""
         validate(self)
+
+    def parts(self) -> tuple[type, ...]:
+        """Say what its numbers depend on beside its own settings."""
+        return (CountOfQualified,) if self.notion == "eo" and self.knows_first_law else ()
 
 
 @dataclass(frozen=True)
