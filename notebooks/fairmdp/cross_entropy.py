@@ -117,8 +117,8 @@ runs.say(
 #
 # *As coded* means the computations of the authors' scripts: exact evaluation, loans counted without
 # discount, exponential weights. *As published* means those of the text: sampled episodes,
-# discounted rates, weights linear in the profit, a tightened tolerance. *Profit* is the reward
-# without the constant of 2 per step that the code adds.
+# discounted rates, weights linear in the profit, and for Algorithm 2 alone a tightened tolerance.
+# *Profit* is the reward without the constant of 2 per step that the code adds.
 
 # %% [markdown]
 # ## The idea

@@ -342,10 +342,10 @@ tidy.times(tidy.stored(page.store, "fairmdp_scale"))
 # - The published code contains no linear program. Appendix G cannot be run, only rebuilt.
 # - Gaps are not discounted, and 51 decisions are divided by 50. Who always lends has a rate of
 #   1.02.
-# - The code's conservative lender has one chance of a loan for everybody. The paper's Equation 8
-#   allows more at a positive tolerance: all chances within a band as wide as the tolerance. The
-#   best whose chances lie between 0 and the tolerance is in the table above. It earns little, and
-#   others that satisfy the constraint earn a little more.
+# - The code's conservative lender has one chance of a loan for everybody. If the paper's Equation 8
+#   has a tolerance, which is lost, it allows more: all chances within a band as wide as the
+#   tolerance. The best whose chances lie between 0 and the tolerance is in the table above. It
+#   earns little, and others that satisfy the constraint earn a little more.
 # - The risk of a loan is priced with the standard deviation of the belief times
 #   $\sqrt{\alpha+\beta}$. With the standard deviation itself the best reward changes in the third
 #   decimal:

@@ -108,7 +108,8 @@ runs.say(
 # *As published* follows Section 5: there is no discount, an episode is worth the sum of its 51
 # steps. *As coded* takes reward and gap of the authors' code for Figure 1, where the reward is
 # discounted and the gap is not; they published no code for this figure. *Discounted* discounts
-# both.
+# both. For the other learners and for memory, further below, *as published* discounts both, too;
+# for learners of another paper the two words name versions of those learners.
 
 # %% [markdown]
 # ## The idea
@@ -219,8 +220,8 @@ runs.say(
 # %% [markdown]
 # ### The other notion
 #
-# The theorem speaks of equal opportunity, too: equal lending rates of the qualified. The paper
-# shows no bank that learns under it. Fewer applicants count for this gap, so it is known less well.
+# The theorem speaks of demographic parity. Equal opportunity, equal lending rates of the qualified,
+# is tried here. Who is qualified at the start, and how many, belongs to the law that a bank knows.
 
 # %% tags=["nbval-check-output", "remove-input"]
 opportunity.say(
@@ -471,9 +472,9 @@ memory.say(
 # ## Text against code
 #
 # We cannot say: no code was published for this section. The text that we have has lost the
-# constraint and its tolerance, and the parameters of Appendix G. We do not find in it the chance
-# with which the exploration lends, how the parameters were estimated, or the planner. Ours are
-# demographic parity, 0.1, one half, maximum likelihood and an exact planner.
+# constraint and its tolerance, and the parameters of Appendix G. For this experiment we do not find
+# in it how the parameters were estimated, or the planner; Section 5 explores uniformly, so the coin
+# lends with one half. Ours are demographic parity, 0.1, maximum likelihood and an exact planner.
 
 # %% [markdown]
 # ## What it means
@@ -556,13 +557,14 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 # %% [markdown]
 # ## The verdicts
 #
-# The claim about the regret has two parts: what a committed episode costs, as a share of what one
-# of exploration costs, and in how many runs *every* episode is fair. It is judged on the bank with
-# a margin, as Theorem 5.1 has one. `fairmdp-21` is that theorem on small problems. All learners
-# are judged by the same share: a tolerance is kept if more than half of the runs keep it, with the
-# whole interval of that share. Searches measured by the code's gap get the rounding of its print. A
-# verdict is *fragile* if another kind of interval would change it, or if the runs behind a mean are
-# *of two kinds*: some end in one place, some in another, and none near the mean ([how to read
+# Two claims are about these banks: `fairmdp-19` on what a committed episode costs, as a share of
+# what one of exploration costs, and `fairmdp-19-fair` on in how many runs *every* episode is fair,
+# at best *inconclusive*. Both are judged on the bank with a margin, as Theorem 5.1 has one.
+# `fairmdp-21` is that theorem on small problems. All learners are judged by the same share: a
+# tolerance is kept if more than half of the runs keep it, with the whole interval of that share.
+# Searches measured by the code's gap get the rounding of its print. A verdict is *fragile* if
+# another kind of interval would change it, or if the runs behind a mean are *of two kinds*: some
+# end in one place, some in another, and none near the mean ([how to read
 # verdicts](../../book/how_to_read.md)).
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -5,8 +5,8 @@ stranger of each group, and states neither constraint, nor exploration probabili
 Here a coin explores, the likelihood is maximised, and the planner is exact.
 
 The paper shows parity or says nothing of the notion; its Theorem 5.1 speaks of parity, and equal
-opportunity is tried here. Under it an applicant's first situation says whether the applicant is qualified, and the bank
-that commits remembers it.
+opportunity is tried here. Under it the first situation of an applicant says whether the applicant
+is qualified, and the bank that commits remembers it.
 """
 
 from __future__ import annotations

@@ -306,8 +306,6 @@ class Limited(Compound):
     """The key of the limit in a file of claims."""
     case_of: ClassVar[str]
     """When the limit matters: what stands before it in the rule's words."""
-    reason: ClassVar[str]
-    """Why there is a limit, at the end of the sentence about what was found."""
 
     rule: Rule
     limits: Mapping[str, Word]
@@ -342,6 +340,10 @@ class Limited(Compound):
     def chosen(self, word: Word, limit: Word) -> Word:
         """Choose between the rule's word and the limit."""
 
+    @abstractmethod
+    def reason(self, limit: Word) -> str:
+        """Say why there is a limit, at the end of the sentence about what was found."""
+
     def _stays_open(self, verdict: Verdict, limit: Word) -> bool:
         """Say whether the limit keeps a verdict open that enough runs would decide."""
         with_enough = verdict.with_enough if verdict.lacks == "width" else None
@@ -358,7 +360,7 @@ class Limited(Compound):
             return changed
         if changed.word == "inconclusive":
             changed = replace(changed, lacks="paper", enough_seeds=None)
-        told = f"{plain(self.key)} {changed.answer}, {self.reason}"
+        told = f"{plain(self.key)} {changed.answer}, {self.reason(limit)}"
         return replace(changed, detail=f"{verdict.detail}; {told}")
 
 
@@ -371,27 +373,37 @@ class AtWorst(Limited):
 
     key: ClassVar[str] = "at_worst"
     case_of: ClassVar[str] = "not"
-    reason: ClassVar[str] = "since the paper says too little to contradict it"
 
     def chosen(self, word: Word, limit: Word) -> Word:
         """Choose the stronger word."""
         return max(word, limit, key=FROM_WEAK_TO_STRONG.index)
+
+    def reason(self, limit: Word) -> str:
+        """Say that the paper leaves too much open."""
+        return "since the paper says too little to contradict it"
 
 
 class AtBest(Limited):
     """A rule whose word is never better than another one, by the key ``at_best``.
 
     Where what the paper leaves open decides the word, one choice of ours under which its sentence
-    holds does not reproduce it. The key holds what that of `AtWorst` does. A rule may have both.
+    holds does not reproduce it: it is *inconclusive*. Where the rule asks for less than the
+    sentence says, it is *direction only*. The key holds what that of `AtWorst` does. A rule may
+    have both.
     """
 
     key: ClassVar[str] = "at_best"
     case_of: ClassVar[str] = "so"
-    reason: ClassVar[str] = "since what the paper leaves open decides it"
 
     def chosen(self, word: Word, limit: Word) -> Word:
         """Choose the weaker word."""
         return min(word, limit, key=FROM_WEAK_TO_STRONG.index)
+
+    def reason(self, limit: Word) -> str:
+        """Say what is open, the paper or our rule."""
+        if limit == "direction only":
+            return "since the rule asks for less than the sentence says"
+        return "since what the paper leaves open decides it"
 
 
 class RuleFields(Fields):
