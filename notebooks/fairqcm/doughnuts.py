@@ -163,7 +163,7 @@ source_of(FullMemory.update, MinMemory.update, ResetMemory.update)
 # %% [markdown]
 # Only Full makes {eq}`eq-doughnuts-reward` a function of what the agent sees. Under Min and Reset
 # two situations with the same observation can pay differently. So they may be at a disadvantage;
-# with networks Min is, Reset is not.
+# with networks Min is, and of Reset it cannot be told.
 
 # %% [markdown]
 # ### Learning from what did not happen
@@ -422,12 +422,11 @@ runs.say(
 folded(deep.changes(runs, compared), "What every single change to a published method does")
 
 # %% [markdown]
-# FairQCM imagines memories, and its minibatches are 32 times as large. The paper changes both
-# together and cannot tell which of them helps. Below, Full gets as many rows in its minibatches and
-# in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times further back. So
-# minibatches and buffer are also enlarged one at a time, and FairQCM gets a buffer that goes as far
-# back. Differences are in the return over all of
-# training.
+# FairQCM imagines memories, and its minibatches are 32 times as large. The authors' code changes
+# both together and cannot tell which of them helps. Below, Full gets as many rows in its
+# minibatches and in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times
+# further back. So minibatches and buffer are also enlarged one at a time, and FairQCM gets a buffer
+# that goes as far back. Differences are in the return over all of training.
 
 # %% tags=["nbval-check-output", "remove-input"]
 batch, buffer, large = (("full", form) for form in ("batch_only", "buffer_only", "large_batch"))
@@ -555,7 +554,8 @@ Words(str(deep.recurrent_cost(runs)), heading="Why it does not learn at every st
 # ## What it means
 #
 # The order of these methods says little about memory, because a policy without any comes close to
-# the optimum. The figure of the paper does not show the line of a policy that remembers nothing.
+# the optimum. The paper's text names no policy that chooses among those who are there and remembers
+# nothing.
 # What would change our mind:
 #
 # - **A problem in which the memoryless policy does badly**: fewer doughnuts, as in

@@ -266,8 +266,8 @@ pd.DataFrame(rows).transpose().astype(float).round(4)
 # any score of the form {eq}`eq-fq-timepoint-first` is the same for both kitchens. The unfairness
 # over time follows each child and tells them apart.
 #
-# Its sign has a price. Who was favoured long ago can be disadvantaged today with the score as clean
-# as before, as {ref}`exercise-fq-sign` shows.
+# Its sign lets such events balance out, as the paper wants. The price: who was favoured long ago
+# can be disadvantaged today with the score as clean as before, as {ref}`exercise-fq-sign` shows.
 
 # %% [markdown]
 # ### A trace need not be a simulation
@@ -420,8 +420,8 @@ markovian_with()
 # Two things stand out.
 #
 # - For the Nash welfare, Min and Reset forget something that the score needs. On doughnuts they may
-#   be at a disadvantage; [with networks](doughnuts.ipynb) Min is, Reset is not. For parity all
-#   three will do.
+#   be at a disadvantage; [with networks](doughnuts.ipynb) Min is, and of Reset it cannot be told.
+#   For parity all three will do.
 # - **The last line has no "yes" at all.** It is the reward of the doughnut experiment, which pays
 #   nothing for a wasted doughnut. Whether one was wasted depends on who was there *before*, and
 #   neither the new state nor the new counts say it. So even with Full memory this reward is not of
@@ -532,8 +532,9 @@ Words(
 # ## Text against code
 #
 # - **Neither experiment has a reward of the form {eq}`eq-fq-reward`**, which the paper calls
-#   reward-like. For the doughnuts this was the last line of the table. In the lending task the
-#   fines for an invalid loan and for a missed profit margin depend on the action and on the time.
+#   reward-like; its text names the exceptions, and the code has them, too. For the doughnuts this
+#   was the last line of the table. In the lending task the fines for an invalid loan and for a
+#   missed profit margin depend on the action and on the time.
 # - **The experiments maximise a *discounted* sum** and report the undiscounted one. The identity
 #   between return and score holds for one of them at a time.
 #
