@@ -248,8 +248,8 @@ sites.say(
     f"{sites.spread('late_long_term_gap', 'cpo', 'as_coded', 2)} beside F-PPO's "
     f"{sites.spread('late_long_term_gap', 'f-ppo', 'as_coded', 2)}, its reward "
     f"{sites.spread('late_reward', 'cpo', 'as_coded', 2)} beside "
-    f"{sites.spread('late_reward', 'f-ppo', 'as_coded', 2)}. So what the paper says of all methods "
-    "hangs on which run of CPO one looks at, but for the reward: every run of CPO has less.",
+    f"{sites.spread('late_reward', 'f-ppo', 'as_coded', 2)}. So what the paper says of A-PPO "
+    "beside all others hangs on which run of CPO one looks at; every run of CPO has less reward.",
     "Before the first step the largest deviation of a site is "
     f"{start['deviation']:.2f}, at a mean rate of {start['rate']:.2f}. With PPO it is "
     f"{sites.mean('late_long_term_gap', 'ppo', 'as_coded'):.2f} late in the episode, where the "

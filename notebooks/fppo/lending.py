@@ -148,7 +148,8 @@ pd.DataFrame(
 # score to the next: up if it is paid back, down if not. Refused applicants move nothing. So a bank
 # that accepts only high scores lifts those who are high already.
 #
-# The paper looks at two gaps, each over the last 300 applicants:
+# The paper looks at two gaps. In training each is over the last 300 applicants; in its figures, and
+# here, the long-term one is of the groups themselves:
 #
 # - The **short-term gap** $\Delta_s$ is the difference of the groups' true positive rates: of those
 #   who would repay, how many got the loan?
