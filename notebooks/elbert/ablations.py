@@ -325,10 +325,9 @@ forms["alpha-attention"].curves(
 
 # %% [markdown]
 # In both infectious disease environments the largest weight costs reward, as the paper says.
-# Between the two smaller ones no difference can be told, so the claims stay inconclusive; which
-# weights the paper's figure has, it does not say. The largest costs reward in the original
-# attention environment, too, where the paper sees no difference. But its curves are still rising
-# at the end, so part of what it costs is time.
+# Between the two smaller ones no difference can be told, so the claims stay inconclusive. The
+# largest costs reward in the original attention environment, too, where the paper sees no
+# difference. But its curves are still rising at the end, so part of what it costs is time.
 #
 # What ten times the main weight buys in bias in these three environments is hard to find: none is
 # clearly lower with it. Whether too large a weight raises the bias again, as the paper says that it
@@ -345,9 +344,8 @@ forms["alpha-attention"].curves(
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and
 # the bias falls, as the paper says. Ten times the main weight makes the bank accept nearly
-# everybody, which has no bias and loses money. So the bias does not rise with it. The grid is ours,
-# so this is a question of ours and contradicts nobody: the authors' too large a weight may be
-# another one.
+# everybody, which has no bias and loses money. So the bias does not rise with it. The authors' too
+# large a weight may be another one.
 
 # %% [markdown]
 # ### Beta

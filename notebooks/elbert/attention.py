@@ -670,8 +670,7 @@ authors.say(
 # So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
 # lost by our measure, and won back. And among [the runs that were stopped](ablations.ipynb) after
 # a million of the same steps some had lost a site. So had our first run of all five million,
-# within the first; it was replaced when training was compiled. Whoever makes a few runs can see
-# no loss.
+# since replaced. A few runs can show no loss.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
 # Early in the training a site can be won back, as the dips show. Whether the stopped runs that had

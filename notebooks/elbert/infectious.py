@@ -669,15 +669,13 @@ authors.curves(
 # %% [markdown]
 # ## What it means
 #
-# Equal rates were reached, and hardly anybody in group 0 was helped; group 1 falls ill less often,
-# as under G-PPO. What a measure of
-# fairness counts decides what a learner gives, and this one counts vaccines that do nothing. What
-# would change our mind:
+# Equal rates were reached, and hardly anybody in group 0 was helped. What a measure of fairness
+# counts decides what a learner gives, and this one counts vaccines that do nothing. What would
+# change our mind:
 #
 # - **Runs with the authors' settings** that end elsewhere. The profile `paper` makes them.
 # - **A learned policy above and to the left of *protect, then waste*** by more than its interval,
-#   and by both formulas. Over the lottery alone a gain says little, because the lottery may not
-#   waste.
+#   and by both formulas. Over the lottery alone a gain says little.
 # - **A supply that counts only vaccines that help.** Every verdict on fairness here is a verdict
 #   under the paper's supply. Under another one the order could change.
 

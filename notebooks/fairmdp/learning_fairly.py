@@ -103,13 +103,12 @@ runs.say(
 # ## The problem
 #
 # So far the bank knew how its applicants behave. Suppose it does not. It has to lend to find out,
-# and a policy that is made for wrong probabilities can be unfair without anybody noticing.
+# and a policy made for wrong probabilities can be unfair unnoticed.
 #
 # *As published* follows Section 5: there is no discount, an episode is worth the sum of its 51
 # steps. *As coded* takes reward and gap of the authors' code for Figure 1, where the reward is
 # discounted and the gap is not; they published no code for this figure. *Discounted* discounts
-# both. For the other learners and for memory, further below, *as published* discounts both, too;
-# for learners of another paper the two words name versions of those learners.
+# both, and so does *as published* for the other learners and for memory below.
 
 # %% [markdown]
 # ## The idea
@@ -221,7 +220,7 @@ runs.say(
 # ### The other notion
 #
 # The theorem speaks of demographic parity. Equal opportunity, equal lending rates of the qualified,
-# is tried here. Who is qualified at the start, and how many, belongs to the law that a bank knows.
+# is tried here. A bank knows how many are qualified at the start.
 
 # %% tags=["nbval-check-output", "remove-input"]
 opportunity.say(
@@ -472,22 +471,21 @@ memory.say(
 # ## Text against code
 #
 # We cannot say: no code was published for this section. The text that we have has lost the
-# constraint and its tolerance, and the parameters of Appendix G. For this experiment we do not find
-# in it how the parameters were estimated, or the planner; Section 5 explores uniformly, so the coin
-# lends with one half. Ours are demographic parity, 0.1, maximum likelihood and an exact planner.
+# constraint and its tolerance, and does not say how the parameters were estimated, or the planner.
+# Ours are demographic parity, 0.1, maximum likelihood and an exact planner.
 
 # %% [markdown]
 # ## What it means
 #
-# Under parity, learning fairly is a matter of margins: a bank that plans to the edge of what is
-# allowed ends on the wrong side of it about as often as not. A memory of what the groups received
-# sees on which side it is and corrects itself, though some of its runs end slightly above the edge,
-# too. What would change our mind:
+# Learning fairly is a matter of margins: a bank that plans to the edge of what is allowed ends on
+# the wrong side of it about as often as not. A memory of what the groups received sees on which
+# side it is and corrects itself, though some of its runs end slightly above. What would change our
+# mind:
 #
 # - **The authors' tolerance and planner.** With a loose tolerance, or a larger margin, more banks
 #   would be fair in every episode.
-# - **A tighter analysis.** A bound that counts parameters and not situations could explain why a
-#   hundred episodes are enough.
+# - **A tighter analysis.** A bound that counts parameters could explain why a hundred episodes are
+#   enough.
 # - **Longer training of the learners by gradients.** Most of their curves still rise at the end.
 # - **A problem too large for tables.** There FairQCM needs networks, with which imagined memories
 #   help less surely.
@@ -557,15 +555,14 @@ pd.DataFrame.from_dict(small, orient="index").rename_axis("episodes of explorati
 # %% [markdown]
 # ## The verdicts
 #
-# Two claims are about these banks: `fairmdp-19` on what a committed episode costs, as a share of
-# what one of exploration costs, and `fairmdp-19-fair` on in how many runs *every* episode is fair,
-# at best *inconclusive*. Both are judged on the bank with a margin, as Theorem 5.1 has one.
-# `fairmdp-21` is that theorem on small problems. All learners are judged by the same share: a
-# tolerance is kept if more than half of the runs keep it, with the whole interval of that share.
-# Searches measured by the code's gap get the rounding of its print. A verdict is *fragile* if
-# another kind of interval would change it, or if the runs behind a mean are *of two kinds*: some
-# end in one place, some in another, and none near the mean ([how to read
-# verdicts](../../book/how_to_read.md)).
+# `fairmdp-19` is on what a committed episode costs, as a share of what one of exploration costs,
+# `fairmdp-19-fair` on in how many runs *every* episode is fair, at best *inconclusive*. Both judge
+# the bank with a margin, as Theorem 5.1 has one. `fairmdp-21` is that theorem on small problems.
+# All learners are judged by the same share: a tolerance is kept if more than half of the runs keep
+# it, with the whole interval of that share. Searches measured by the code's gap get the rounding of
+# its print. A verdict is *fragile* if another kind of interval would change it, or if the runs
+# behind a mean are *of two kinds*: some end in one place, some in another, and none near the mean
+# ([how to read verdicts](../../book/how_to_read.md)).
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

@@ -145,11 +145,11 @@ pd.DataFrame(
 # %% [markdown]
 # A loan that is paid back earns 1, one that is not costs 1, and a refusal changes nothing. From
 # score 3 on a loan is profitable. An accepted loan also moves a hundredth of its group from that
-# score to the next: up if it is paid back, down if not. Refused applicants move nothing. So a bank
-# that accepts only high scores lifts those who are high already.
+# score to the next: up if it is paid back, down if not. Refused applicants move nothing. A bank
+# that accepts only high scores lifts those who are high.
 #
-# The paper looks at two gaps. In training each is over the last 300 applicants; in its figures, and
-# here, the long-term one is of the groups themselves:
+# There are two gaps, each over the last 300 applicants in training; in the figures the second is of
+# the groups themselves:
 #
 # - The **short-term gap** $\Delta_s$ is the difference of the groups' true positive rates: of those
 #   who would repay, how many got the loan?
