@@ -50,7 +50,7 @@ class Course:
 def dice() -> IntArray:
     """Return draws (T, E) that decide ties, from 0 to `SIDES` - 1."""
     shape = (PARAMS.episode_length, EPISODES)
-    return np.random.default_rng(SEED).integers(SIDES, size=shape)
+    return np.random.default_rng((SEED, 1)).integers(SIDES, size=shape)  # (SEED,) is the people's
 
 
 def follow(span: int, coin: bool) -> Course:
