@@ -37,6 +37,7 @@
 
   const fixed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
   const whole = number => number.toLocaleString("en-GB").replace("-", "−");
+  const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
 
   let labels = 0;
 
@@ -562,7 +563,6 @@
         const told = pair => data.groups.map((group, g) => `${fixed(pair[g])} (${group})`).join(" and ");
         set(frame.spot, { transform: `translate(${frame.at(...state.rates)})`,
           "aria-valuenow": fixed(state.rates[1]), "aria-valuetext": told(state.rates) });
-        const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
         words.textContent = `From qualification rates ${told(state.rates)}, ${data.steps} steps lead to ${told(last)}. `
           + `The mean loss is ${fixed(mean(found.loss))}.`;
         const right = axes({ width: half(width), height: Math.min(half(width), 420), x: [0, data.steps], y: [0, 1],
@@ -634,7 +634,6 @@
       const names = legend([["group-0", "this rule"], ["bias", "all doughnuts remembered, a coin"]]);
       place.append(memory.part, element("div", {}, ...buttons.map(one => one.button)), words, names, charts, numbers);
       const best = doughnuts.numbers(data, { place: last, coin: true });
-      const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
       return (state, found, width) => {
         now = state;
         memory.show(state.place);

@@ -70,7 +70,6 @@ def follow(span: int, coin: bool) -> Course:
     """
     span = checked("span", span, Span)
     env = DoughnutVectorEnv(EPISODES, PARAMS, AutoresetMode.DISABLED)
-    copies = np.arange(EPISODES)
     observation, _ = env.reset(seed=SEED)
     served = np.zeros((PARAMS.episode_length, *observation.shape), dtype=np.int64)
     returns, lead, people = np.zeros(EPISODES), [], []
@@ -84,7 +83,7 @@ def follow(span: int, coin: bool) -> Course:
         actions = (equal.cumsum(axis=1) > chosen[:, None]).argmax(axis=1)
         people.append(there @ (1 << np.arange(there.shape[1])))
         observation, reward, _, _, info = env.step(actions)
-        served[step, copies] = info["supply"]
+        served[step] = info["supply"]
         returns += reward
         lead.append(np.ptp(served[: step + 1].sum(axis=0), axis=1).mean())
     return Course(served.sum(axis=0), returns, np.array(lead), np.array(people))
