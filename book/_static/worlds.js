@@ -654,7 +654,7 @@
           up: "doughnuts in the end", words: "Doughnuts of every person; the numbers are in the table." });
         for (const person of people) {
           const [[x, top], [end, ground]] = [right.at(person + 0.7, counts[person]), right.at(person + 1.3, 0)];
-          right.svg.append(drawn("rect", { class: "situation-lends", x, y: top, width: end - x, height: ground - top }));
+          right.svg.append(drawn("rect", { class: "situation-lends", x, y: top, width: Math.max(end - x, 0), height: ground - top }));
         }
         charts.replaceChildren(left.part, right.part);
         numbers.replaceChildren(table(["Person", "Doughnuts, mean of the episodes"],
