@@ -55,7 +55,7 @@ ROWS = (
     _row("DQN with ledgers, asked here", "LedgerLearning", "ledger-dqn"),
     _row("search for a linear rule, asked here", "WeightSearch"),
     _row("L-UCBFair", "UCBLearning", "l-ucbfair"),
-    _row("R-TD3, TD3", "TD3Learning", "r-td3"),
+    _row("R-TD3, TD3", "TD3Learning BestTD3Learning", "r-td3"),
     _row("cross-entropy search", "Wanted"),
     _row("exploring, then committing", "Exploring"),
     _row("Q-learning with a balance, asked here", "Meeting", "memory-q-learning"),

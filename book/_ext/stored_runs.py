@@ -35,6 +35,7 @@ LEARNERS = {
     "Meeting": "Q-learning with books",
     "UCBLearning": "L-UCBFair",
     "TD3Learning": "TD3 and R-TD3",
+    "BestTD3Learning": "TD3 and R-TD3, the best policy of training kept",
     "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""

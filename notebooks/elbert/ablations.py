@@ -576,9 +576,9 @@ worlds.lost_table(authors_steps)
 #
 # Combined before they are standardised, the advantages lead no run of ten astray: all end near the
 # best of those as coded, in reward and in bias. The two shares alone could differ by chance, as
-# their intervals show. That every run as coded first gets worse, and none of the others does, could
-# hardly. So we suspect the standardising of every signal, a habit of the code that the paper does
-# not mention. The trap of the objective is still there.
+# their intervals show. But the reward of every run as coded first falls, and that of no other run
+# does. So we suspect the standardising of every signal, a habit of the code that the paper does not
+# mention. The trap of the objective is still there.
 #
 # ### Where our curves and the poster's part
 #
@@ -594,7 +594,7 @@ beginnings = pd.concat(
 begun = {metric: worlds.start_beside_poster(beginnings, metric) for metric in worlds.POSTER_START}
 authors_steps.missing if beginnings.empty else folded(
     authors_steps.labelled(pd.concat(begun).round(2)),
-    "The first half million steps: our runs, median, lowest and highest, beside the poster",
+    "The first million steps: our runs, median, lowest and highest, beside the poster",
 )
 
 # %% [markdown]
@@ -612,9 +612,9 @@ authors_steps.missing if beginnings.empty else folded(
 # Why ours begin badly is easier to see. The quietest site has few incidents, so the chain rule
 # gives it the largest weight, and raw advantages that are small in return. Standardising makes them
 # as large as those of the busiest site. The policy then keeps the quiet site from having any
-# incidents that could be served, at the expense of the busy one, and reward and bias get worse
-# together. Combined first, the same weights lead the right way at once, and these runs are above
-# the poster all along. The poster lies between the two forms.
+# incidents that could be served, at the expense of the busy one. The reward falls, and in some runs
+# the bias rises. Combined first, the same weights lead the right way at once, and these runs are
+# above the poster all along. The poster lies between the two forms.
 #
 # So two questions stay open: what the authors' runs did at their beginning, and whether they could
 # have lost a site.
@@ -671,11 +671,11 @@ Words("No run of these experiments is stored yet.") if added.empty else added
 
 # %% [markdown]
 # The added one hardly counts where a group's demand is large. In infectious disease, where it is a
-# few people per episode, it lowers the bias of methods that leave a large gap, and raises that of
-# ELBERT-PO, whose rates are equal without it: the group with the smaller demand loses more of its
-# rate. So with our settings, whose learning rate falls to zero, ELBERT-PO's last policies have the
-# text's 0.01 in the harder environment by the one formula and about the poster's 0.05 by the other.
-# Averaged over the last evaluations, as on the poster, the formulas [are not told
+# few people per episode, it lowers the bias of G-PPO and R-PPO, hardly moves A-PPO's, and raises
+# that of ELBERT-PO, whose rates are equal without it: the group with the smaller demand loses more
+# of its rate. So with our settings, whose learning rate falls to zero, ELBERT-PO's last policies
+# have the text's 0.01 in the harder environment by the one formula and about the poster's 0.05 by
+# the other. Averaged over the last evaluations, as on the poster, the formulas [are not told
 # apart](infectious.ipynb), in our runs and in the one with the authors' settings, which swings from
 # evaluation to evaluation.
 

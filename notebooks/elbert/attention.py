@@ -126,8 +126,8 @@ pd.DataFrame(
 
 # %% [markdown]
 # Site 1 is busy and hardly reacts. Site 5 is quiet and reacts at once, and two steps without a unit
-# undo what a hundred units have done. A policy that forgets a site for a while has lost it, perhaps
-# for long.
+# undo what a hundred units have done. A policy that forgets a site for a while may lose it: *lost*
+# is a site with more than thirty incidents per step at the end. At the start none has.
 
 # %% [markdown]
 # ## The idea
@@ -213,7 +213,7 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("alpha")
 poster = worlds.POSTER["attention-harder"]
 greedy = best_allocation(allocations, 0.0)
 Words(
-    "For comparison, the numbers on the authors' poster: G-PPO ends at reward "
+    "On the authors' poster G-PPO ends at reward "
     f"{poster['reward']['g-ppo']} with bias {poster['bias']['g-ppo']}, ELBERT-PO at "
     f"{poster['reward']['elbert-po']} with {poster['bias']['elbert-po']}. The best constant "
     f"allocation for the reward has {allocations.reward[greedy] / params.episode_length:.3f}."
@@ -222,9 +222,9 @@ Words(
 # %% [markdown]
 # A constant allocation cannot follow the rates as they fall. The next policy can. It divides the
 # units in proportion to the incidents of the last eight steps, times a fixed **weight** of every
-# site. It sees no more than the learned policies see, and it has five numbers, of which four count.
-# They were searched for, once for the reward alone and once for ELBERT's own objective with its own
-# weight, on episodes that no result on this page uses.
+# site. It sees no more than the learned policies (these steps, and the rates so far), and it has
+# five numbers, of which four count. They were searched for, once for the reward alone and once for
+# ELBERT's own objective, on episodes that no result on this page uses.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(ProportionalToIncidents.choose, heading="The rule with weights in code")
@@ -248,8 +248,7 @@ free = {
 harder.live_table(page.live({}, 2000, free), shown | rates)
 
 # %% [markdown]
-# Compare *weights for both* with the poster's numbers above. It has more reward and less bias than
-# any method on the poster.
+# *Weights for both* has more reward and less bias than any method on the poster.
 #
 # :::{dropdown} In the original environment the best rule favours one site
 # The original environment is another matter. All sites respond alike there, there are far fewer
@@ -367,7 +366,7 @@ harder.curves(
 
 # %% [markdown]
 # ELBERT-PO's runs are of two kinds. Some lose a site, and the reward of these is many times as
-# negative as that of any other run. Those that keep all sites end about where the poster has
+# negative as that of any other run. Those that end with all sites end about where the poster has
 # ELBERT-PO, with less bias than all others and about as much reward as the best. The next table
 # keeps the two kinds apart; the interval of the share is an exact one of 95 %. To compare only the
 # runs that went well with all runs of the others would be to select on the result. So the claims
@@ -566,10 +565,10 @@ harder.show(
 )
 
 # %% [markdown]
-# In the panels of ELBERT-PO, R-PPO and A-PPO the demand of the best served site rises and that of
-# the worst served falls, as the paper says. But site by site no demand rises like that line. What
-# changes is who is best served: at first the quietest site, later the busiest. So the line of the
-# advantaged site rises because it jumps from one site to another.
+# In the panels of R-PPO and A-PPO the demand of the best served site rises and that of the worst
+# served falls, as the paper says of ELBERT-PO, whose own first line rises little. But site by site
+# no demand rises like these lines. What changes is who is best served: at first the quietest site,
+# later the busiest. So the lines jump from one site to another.
 #
 # :::{dropdown} Site by site, incidents before training and after it
 # The lines above and the next table are medians of the runs, which those that have lost a site do
@@ -663,14 +662,13 @@ authors.say(
 )
 
 # %% [markdown]
-# That is even more than on the poster. With our settings the runs that keep all sites do about so,
-# too. All of ours are of two kinds, so the first table has the middle one, the lowest and the
-# highest.
+# That is even more than on the poster. With our settings the runs that end with all sites do about
+# so, too. Ours are of two kinds, so the first table has the middle one, the lowest and the highest.
 #
 # So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
 # lost by our measure, and won back. And among [the runs that were stopped](ablations.ipynb) after
 # a million of the same steps some had lost a site. So had our first run of all five million,
-# since replaced. A few runs can show no loss.
+# since replaced.
 #
 # :::{dropdown} Whether the stopped runs would have won their sites back, nobody knows
 # Early in the training a site can be won back, as the dips show. Whether the stopped runs that had

@@ -61,7 +61,8 @@ authors.show(
     "Reward against bias of the last policies, trained with the authors' settings and the "
     "computations of their code. The best corner is the upper left. Large marks are means with "
     "95 % intervals, small ones single runs. Policies that need no training carry their names; "
-    "best thresholds are two real numbers, found by a search.",
+    "best thresholds are two real numbers, found by a search: a fraction is the chance to refuse "
+    "the score below it.",
     "trade_off_as_coded_paper",
 )
 
@@ -93,7 +94,8 @@ authors.say(
 # ## The problem
 #
 # One applicant comes per step, from either group with equal chance, with a credit score from 0 to
-# 6. The chance of repaying depends on the score only; the groups start from different scores.
+# 6. The chance of repaying depends on the score only; the groups start from different scores. The
+# learner sees the applicant's score and group, and the true positive rates of both groups so far.
 
 # %% tags=["nbval-check-output", "hide-input"]
 params = LendingParams()
@@ -129,8 +131,8 @@ authors.show(
         up="mean credit score",
     ),
     "Mean score of both groups under two static lenders, averaged over 32 episodes. Lending first "
-    "lifts the scores of both groups and later lowers them, most of all for group 1 under "
-    "threshold 2 / 1.",
+    "lifts the scores of both groups and later lowers them. Group 1 under threshold 2 / 1 ends "
+    "farthest below its start.",
     "scores_over_time",
 )
 
@@ -174,7 +176,7 @@ authors.say(
 
 # %% [markdown]
 # A bias of zero takes no skill: refuse everybody, or accept everybody. A bias means nothing without
-# the reward beside it. And threshold 2 / 1 is the bar for everything that follows.
+# the reward beside it. Threshold 2 / 1 and the best thresholds are the bar for what follows.
 
 # %% [markdown]
 # ## The idea
@@ -319,10 +321,10 @@ ours.live_curves(
 ours.live_curves(live, "bias", "The live runs: bias on the same evaluation episodes.")
 
 # %% [markdown]
-# An untrained policy tosses a coin. It treats both groups alike and earns nothing, so the bias of
+# An untrained policy tosses a coin. It treats both groups alike and loses a little, so the bias of
 # G-PPO has to rise while it learns. With the paper's weight, fairness comes first for a long time
 # and the reward has to wait; the authors' own curves begin like this, too. With a hundredth of it
-# the reward comes at once. How the weight was chosen the paper does not say.
+# the reward comes soon after G-PPO's. How the weight was chosen the paper does not say.
 
 # %% [markdown]
 # ## What came out

@@ -174,8 +174,8 @@ pd.DataFrame(
 # ### Move it yourself
 #
 # Begin with A. Move the red point of the first day only: both groups keep their rate over both
-# days, and so does the bias. Which notions change their mind? Then look for the reverse of A, a
-# history that the bias calls fair and the squared gaps do not.
+# days, so the bias stays the same. Which notions change their mind? Then look for the reverse of A,
+# a history that the bias calls fair and the squared gaps do not.
 #
 # ```{include} ../../book/_generated/world_histories.md
 # ```

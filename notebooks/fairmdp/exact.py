@@ -138,9 +138,9 @@ print(f"{problem.states:,} states, {problem.reward.size:,} pairs of state and ac
 tidy.solved("dp", tolerances).round(4)
 
 # %% [markdown]
-# Look at the last column. The best fair policy decides alike in the same situation, except in one
-# situation. And look at the rates: a tight tolerance does not only raise the minority's rate, it
-# also lowers the majority's. To be equal, the bank denies loans that it would like to grant. The
+# Look at the last column. In every situation but one the best fair policy tosses no coin. And look
+# at the rates: a tight tolerance does not only raise the minority's rate, it also lowers the
+# majority's. To be equal, the bank denies loans that it would like to grant. The
 # *price* is what a little more tolerance would earn.
 
 # %% [markdown]

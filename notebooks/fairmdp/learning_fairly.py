@@ -450,8 +450,8 @@ memory.say(
 
 # %% [markdown]
 # - **The memory holds the gap near the tolerance**, also while the bank still lends badly. It does
-#   not make every run keep it; `fairmdp-memory-published` counts those that do. The exception is a
-#   bank whose balance has reached the end of its books, as happens at first if nothing is imagined.
+#   not make every run keep it; `fairmdp-memory-published` counts those that do. A bank whose
+#   balance has reached the end of its books cannot, as happens at first if nothing is imagined.
 # - **Imagined balances make it learn faster.** In the end the difference is small.
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -486,7 +486,7 @@ memory.say(
 #   would be fair in every episode.
 # - **A tighter analysis.** A bound that counts parameters could explain why a hundred episodes are
 #   enough.
-# - **Longer training of the learners by gradients.** Most of their curves still rise at the end.
+# - **Longer training of the learners by gradients,** whose profit may still rise.
 # - **A problem too large for tables.** There FairQCM needs networks, with which imagined memories
 #   help less surely.
 
@@ -520,7 +520,7 @@ pd.DataFrame.from_dict(
 
 # %% [markdown]
 # It does, but slowly. With ten times as many applicants an error of estimation should shrink to
-# about a third.
+# about a third. With as few banks as here it may shrink less.
 #
 # ```{solution-end}
 # ```

@@ -177,7 +177,8 @@ show(
 )
 
 # %% [markdown]
-# One line is a staircase: as the tolerance grows, one more policy becomes admissible now and then.
+# Where both lines begin at the same tolerance, no coin helps below it. One line is a staircase: as
+# the tolerance grows, one more policy becomes admissible now and then.
 # The other bends but never jumps. Where it bends, a deterministic policy is best. Between two bends
 # the best policy mixes the two. Such a mixture needs a coin in a **single state** only, because
 # neighbouring policies on the edge differ in one state. Here is the first problem, at a tolerance

@@ -78,7 +78,8 @@ runs.say(
     "published*, by the text; the Oracle, which serves whoever is there and has had least, has "
     f"{deep.bar(runs, 'return', 'oracle'):.0f}.",
     f"Choosing at random among those present, without memory, has {memoryless:.0f}, and "
-    f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end above.",
+    f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end above "
+    f"it on average, and {deep.runs_above(runs, 'return', memoryless)} single runs.",
     f"FairQCM against Full, over all of training: {coded_lead} as coded, {published_lead} as "
     "published (the first mean curve to reach 900: as coded "
     f"{deep.first_to_reach(runs, 'as_coded', 900)}, as published "
@@ -129,9 +130,8 @@ runs.labelled(deep.untrained_table("doughnuts", titles)).round(1)
 # The **Oracle** gives each doughnut to the person present who has had least. For three people and
 # twelve doughnuts [dynamic programming](tabular.ipynb) shows that nothing is better; here we take
 # it for the optimum. *Taking turns* skips whoever is away. The third policy chooses **at random
-# among those present** and remembers nothing at all. Look how close it is to the Oracle. A learner
-# below this row does worse than tossing a coin among those present. That need not mean that its
-# memory is useless.
+# among those present** and remembers nothing at all. A learner below this row does worse than
+# tossing a coin among those present. That need not mean that its memory is useless.
 
 # %% tags=["nbval-check-output", "remove-input"]
 fixed = best_memoryless(DoughnutVectorEnv(1).params)
@@ -139,7 +139,8 @@ runs.say(
     "That row tosses a coin, which a greedy network cannot do. Of all policies that see only who "
     f"is there and toss none, the best has {fixed.reward:.1f}, exactly; "
     f"{deep.above(runs, 'return', fixed.reward)} learned methods and their changed forms end above "
-    "it, and Full with zeros in place of its memory ends at "
+    f"it on average, and {deep.runs_above(runs, 'return', fixed.reward)} single runs. Full with "
+    "zeros in place of its memory ends at "
     f"{runs.number('return', *zeros, 0)}."
 )
 
@@ -254,8 +255,7 @@ folded(
 # ## Train it yourself
 #
 # A short run of Full and FairQCM, as published, a tenth of the paper's length. After every training
-# episode the current target network plays one episode without exploring. Change the numbers and run
-# the cell again.
+# episode the current target network plays one episode without exploring.
 
 # %% tags=["nbval-ignore-output"]
 episodes, run_number = 100, 1000
@@ -357,7 +357,8 @@ folded(runs.table(quantities | speeds), "The same of all arms and of policies wi
 # %% [markdown]
 # What separates a method from the Oracle in the last hundred episodes has two parts. Steps whose
 # doughnut was wasted pay nothing. And the welfare of the counts is lower, because some people had
-# more than others, or because fewer doughnuts were taken. The second part is the larger one.
+# more than others, or because fewer doughnuts were taken. For every learned method the second part
+# is the larger one.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost = deep.loss_table(runs, "paid nothing for waste", "welfare of the counts")

@@ -504,7 +504,8 @@ needed = pd.DataFrame(
 )
 show(
     line_chart(needed, across="steps so far", up="memories needed"),
-    "How many memories it takes to know the status after so many steps, and ever after. For the "
+    "How many memories it takes to know the status after so many steps, and ever after, of two "
+    "people who are always there. For the "
     "two value-regular statuses the number stops growing. For the question whether both are equal "
     "it does not.",
     name="memory_needed",
@@ -514,7 +515,8 @@ show(
 finite, endless = "counts up to 2", "equal so far"
 Words(
     "If the number of steps is known, counting up to two takes at most "
-    f"{growth[finite][-1]} memories after any of them. "
+    f"{growth[finite][-1]} memories after any of them. The table above has more, because there "
+    "people come and go, and no number of steps is given. "
     f"Whether two have had equally much takes {growth[endless][-1]} after {len(growth[endless])} "
     "steps, and more with every step."
 )
@@ -600,7 +602,7 @@ print("parity, worst moment", float(anytime(history, worst)))
 #
 # Two people who are always there. The status is 1 for whoever was served last, and 0 for the other.
 # Is it value-regular? How many memories does it take? Use `memory_augmentation` to build one, and
-# `memory_needed` to show that there is no smaller one.
+# `memory_needed` to count those that are needed after the first step.
 # ```
 
 # %% [markdown]
@@ -626,8 +628,9 @@ for length in (1, 2, 3, 4):
     print(length, "steps:", memory_needed(served_last, actions=2, length=length), "needed")
 
 # %% [markdown]
-# Two memories are needed after any number of steps, from the first on, and the third is that of the
-# start. So the status is value-regular.
+# Two memories are needed after any number of steps, from the first on. The third is that of the
+# start, before which nobody was served, so `memory_needed` does not see it. The number does not
+# grow, so the status is value-regular.
 #
 # ```{solution-end}
 # ```
@@ -636,8 +639,8 @@ for length in (1, 2, 3, 4):
 # ## The verdicts
 #
 # These are exact statements. They are checked by computing them, so there are no runs and no
-# intervals. One, which is asked here, compares settings of the deep agents with the defaults of the
-# authors' code.
+# intervals. Three are asked here. One of them compares settings of the deep agents with the
+# defaults of the authors' code.
 
 # %% tags=["nbval-check-output", "remove-input"]
 page.claims()

@@ -94,8 +94,8 @@ runs.say(
     f"*As published*, by the paper's text, FairQCM leads Full by {early} over the 100,000 steps of "
     f"the text and by {late} after twelve times as many, where the best possible return is "
     f"{tabular.optimum():.2f}.",
-    f"When both know the time, {early_knowing} of the first lead is left, so that imagining "
-    f"explains most of it, and {late_knowing} of the second.",
+    f"When both know the time, {early_knowing} of the first lead is left, and {late_knowing} of "
+    "the second. So imagining explains most of the first.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
@@ -385,11 +385,11 @@ errors = {name: tabular.errors(settings, moments, run_number) for name, settings
 pd.concat({name: table.T for name, table in errors.items()}).round(2)
 
 # %% [markdown]
-# Full needs tens of thousands of episodes until the error of the difference is no larger than the
-# gap; with nine times the updates it needs fewer. FairQCM needs a few thousand. While values are
-# off by one or two, FairQCM's differences are off by far less, and Full's by about as much. The
-# memories that FairQCM imagines are one doughnut ahead, so both values learn from the same steps.
-# That is probably why their errors cancel.
+# Errors are against the last table, so they end at zero. Full needs tens of thousands of episodes
+# until the error of the difference is as small as the gap at the end. FairQCM needs a few thousand.
+# At similar errors of values, its differences are off by less than Full's. The memories that
+# FairQCM imagines are one doughnut ahead, so both values learn from the same steps. That is
+# probably why their errors cancel.
 #
 # In the stored runs, too, an agent that knows the time does not unlearn (the figure at the top).
 # Paired by run:
@@ -416,8 +416,7 @@ folded(
 # is left.
 #
 # The last line of the table is a warning. Masking the end *without* telling the time makes things
-# worse: the same entry is told now that nothing follows, now that much does. Single runs jump up
-# and down.
+# worse: the same entry is told now that nothing follows, now that much does.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 medians = page.of("fairqcm/tabular", look=replace(tabular.LOOK, median=True))
@@ -454,8 +453,8 @@ arms_as_methods(
 )
 
 # %% [markdown]
-# Part of the lead over the whole run is the number of updates. In the first 100,000 steps more
-# updates make Full worse.
+# Part of the lead over the whole run is the number of updates. They make Full worse at first, and
+# better before the paper's 100,000 steps are over.
 
 # %% [markdown]
 # ## Does it converge?

@@ -174,7 +174,8 @@ pd.Series(
 # [bank loans](lending.ipynb). **Between choice and execution**, *massaging* looks for the community
 # that would be served most fairly if it got the vaccine. As coded an action whose probability is at
 # most a threshold is replaced, by the likeliest susceptible person of that community or by nobody.
-# The threshold rises with the number $i$ of the rollout:
+# The threshold is $\tau_s = 0.01$ in rollout $i_s = 50$ and grows by $\gamma = 1.2$ per rollout
+# $i$, up to $\tau_e = 0.35$:
 #
 # $$
 # \tau(i) = \min\big( \tau_e, \; \tau_s \, \gamma^{\, i - i_s} \big) .

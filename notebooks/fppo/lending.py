@@ -110,8 +110,8 @@ loans.say(
     )
     + ".",
     "One threshold for everybody (score 2) ends with cash of "
-    f"{loans.mean('end_cash', *one_for_all):,.0f} and the figure's long-term gap at "
-    f"{loans.mean('end_long_term_gap', *one_for_all):.3f}; PPO, for profit alone, with "
+    f"{middle_run(loans, 'end_cash', *one_for_all, 0)} and the figure's long-term gap at "
+    f"{middle_run(loans, 'end_long_term_gap', *one_for_all)}; PPO, for profit alone, with "
     f"{middle_run(loans, 'end_cash', 'ppo', 'as_coded', 0)} and "
     f"{middle_run(loans, 'end_long_term_gap', 'ppo', 'as_coded')} (medians).",
 )
@@ -176,8 +176,9 @@ source_of(FPPOL.plan, FPPOL.advantage, with_terms)
 
 # %% [markdown]
 # **Between choice and execution**, a decision is flipped if the policy was unsure of it and the
-# other one leaves a smaller short-term gap. *Unsure* is a band around one half that is empty at
-# first and opens as training goes on: from rollout 18 of 350 on, $\tau = 0.5 \cdot 0.985^{i - 17}$.
+# other one leaves a smaller short-term gap. *Unsure* is a probability between $b_i$ and $1 - b_i$,
+# a band that is empty at first and opens from rollout $i = 18$ of 350 on: $b_i = 0.5 \cdot 0.985^{i
+# - 17}$. (In the chapter's equation $\tau = 1 - 2 b_i$.)
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(LendingFPPO.intervene, massaged, gaps_of_decisions)

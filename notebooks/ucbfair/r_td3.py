@@ -233,12 +233,12 @@ gaussian.say(
     f"{runs_under(gaussian, plain, 'lower_rate', 0.01)} runs. Two causes are possible. Late in an "
     "episode fairness counts most, and accepting everybody is perfectly fair. Or nothing comes "
     "after the last steps, so that accepting everybody pays there without any weight, as it does "
-    "for the optimum.",
+    "for the optimum. That holds for TD3, too, so it cannot be the whole reason.",
 )
 
 # %% [markdown]
-# The released script keeps the policy of training with the best mean return of three episodes. Ours
-# keep the last one. Whether such runs would then be left was not tried.
+# The released script keeps the policy of training with the best mean return of three episodes.
+# These runs keep the last one. Whether such ends would then be left was not tried.
 #
 # ### Does the budget of gradient steps matter?
 #
@@ -408,8 +408,8 @@ gaussian.show(
 # - TD3 discounts by 0.99, so the reward of an episode's last step counts for about a third at its
 #   beginning, and with Adult scores for about a fifth. Figures and our measures add all steps
 #   alike.
-# - It keeps the policy with the best mean return of three episodes. Our runs keep the last one, as
-#   coded, too.
+# - It keeps the policy with the best mean return of three episodes of training. Our runs as coded
+#   do, too, and all others keep the last one.
 # - Stable-Baselines3 has changed the defaults of TD3 since. Those of the time are written out, with
 #   one exception: the runs take one gradient step after every step of four copies. The defaults
 #   take one for every step, four times as many, all of them after an episode.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,16 +32,47 @@ PLACES = {
     "price": "notebooks/fairmdp/exact",
 }
 NAMES = list(PLACES)
+Numbers = Callable[[str, list[Any]], list[Any]]
 VISIBLE = 3.0
 """The ratio that WCAG asks of lines and marks."""
 WIDTHS = {"desktop": (1440, 900), "phone": (390, 844)}
 
 
 def opened(chromium: Any, book: Path, name: str, **options: Any) -> Any:
-    """A tab with the page of a world, read from the disk."""
+    """A tab with the page of a world as it is when it is opened, read from the disk."""
     page = chromium.new_page(**options)
     page.goto((book / f"{PLACES[name]}.html").as_uri())
     return page
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A tab, and what its page asked for and complained about since it was opened."""
+
+    page: Any
+    requests: list[str]
+    complaints: list[str]
+
+
+@pytest.fixture(scope="module")
+def visit(chromium: Any, book: Path) -> Iterator[Callable[[str], Visit]]:
+    """The page of a world, for tests that hold wherever its controls stand; opened once."""
+    visits: dict[str, Visit] = {}
+
+    def visited(name: str) -> Visit:
+        if name not in visits:
+            found = visits[name] = Visit(chromium.new_page(), [], [])
+            found.page.on("request", lambda request: found.requests.append(request.url))
+            found.page.on(
+                "console", lambda said: said.type in LOUD and found.complaints.append(said.text)
+            )
+            found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
+            found.page.goto((book / f"{PLACES[name]}.html").as_uri())
+        return visits[name]
+
+    yield visited
+    for found in visits.values():
+        found.page.close()
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -48,25 +81,21 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture
+def page(visit: Callable[[str], Visit], name: str) -> Any:
+    """The page of a world."""
+    return visit(name).page
+
+
 @pytest.fixture(scope="module")
-def page(chromium: Any, book: Path, name: str) -> Iterator[Any]:
-    """The page of a world, for tests that hold wherever its controls stand."""
-    found = opened(chromium, book, name)
-    yield found
-    found.close()
-
-
-def numbers(chromium: Any, book: Path, name: str, states: list[Any]) -> list[Any]:
-    """What the script computes for many states."""
-    page = opened(chromium, book, name)
+def numbers(visit: Callable[[str], Visit]) -> Numbers:
+    """What the script computes for many states; as text, which comes over much faster."""
     script = """([name, states]) => {
       const world = document.querySelector(`longfair-world[name=${name}]`);
       const {numbers} = customElements.get("longfair-world").worlds[name];
-      return states.map(state => numbers(world.data, state));
+      return JSON.stringify(states.map(state => numbers(world.data, state)));
     }"""
-    found: list[Any] = page.evaluate(script, [name, states])
-    page.close()
-    return found
+    return lambda name, states: json.loads(visit(name).page.evaluate(script, [name, states]))
 
 
 def light(colour: str) -> float:
@@ -80,17 +109,17 @@ def same(script: Any, python: Any) -> None:
     np.testing.assert_allclose(np.array(script, dtype=float), python, rtol=0.0, atol=CLOSE)
 
 
-def test_lending_is_that_of_the_environment(chromium: Any, book: Path) -> None:
+def test_lending_is_that_of_the_environment(numbers: Numbers) -> None:
     thresholds = list(product(range(8), repeat=2))
     course = live_lending.follow(thresholds)
-    for copy, found in enumerate(numbers(chromium, book, "lending", thresholds)):
+    for copy, found in enumerate(numbers("lending", thresholds)):
         same(found["profit"], course.profit[:, copy])
         same(found["rates"], course.rates[:, copy])
         same(found["bias"], course.bias[:, copy])
         same(found["scores"], course.scores[:, copy])
 
 
-def test_histories_are_judged_as_the_metrics_do(chromium: Any, book: Path) -> None:
+def test_histories_are_judged_as_the_metrics_do(numbers: Numbers) -> None:
     generator = np.random.default_rng(0)
     demand = generator.integers(1, live_histories.MOST // 2, size=(2000, 2, 2), endpoint=True)
     supply = generator.integers(0, demand, endpoint=True)
@@ -99,19 +128,17 @@ def test_histories_are_judged_as_the_metrics_do(chromium: Any, book: Path) -> No
         {"supply": row.tolist(), "demand": of.tolist()}
         for row, of in zip(supply, demand, strict=True)
     ]
-    found = numbers(chromium, book, "histories", states)
+    found = numbers("histories", states)
     same([one["signed"] for one in found], judged["signed sum"])
     same([one["squared"] for one in found], judged["squared sum"])
     same([one["bias"] for one in found], judged["ELBERT bias"])
 
 
-def test_price_is_that_of_the_solver(chromium: Any, book: Path) -> None:
+def test_price_is_that_of_the_solver(numbers: Numbers) -> None:
     problem = finite_problem("dp")
     corners = [float(gap) for gap in live_price.frontier().gap]
     tolerances = [0.0, *np.linspace(0.0005, 0.3, 25).tolist(), *corners[1::20]]
-    for tolerance, found in zip(
-        tolerances, numbers(chromium, book, "price", tolerances), strict=True
-    ):
+    for tolerance, found in zip(tolerances, numbers("price", tolerances), strict=True):
         best = lagrangian.solve(problem, tolerance)
         same(found["profit"], best.value.reward * discounted_steps())
         same(found["gap"], best.value.gap)
@@ -123,12 +150,12 @@ def test_price_is_that_of_the_solver(chromium: Any, book: Path) -> None:
         assert sorted(found["coins"]) == best.randomised_states.tolist()
 
 
-def test_population_is_that_of_the_model(chromium: Any, book: Path) -> None:
+def test_population_is_that_of_the_model(numbers: Numbers) -> None:
     axis = [0.01, 0.2, 0.5, 0.77, 0.99]
     starts = list(product(axis, axis))
     positions = [*product(range(0, live_population.STEPS + 1, 8), repeat=2), live_population.STRICT]
     states = [{"rates": start, "positions": pair} for pair in positions for start in starts]
-    found = iter(numbers(chromium, book, "population", states))
+    found = iter(numbers("population", states))
     for pair in positions:
         path = live_population.follow(starts, pair)
         for copy in range(len(starts)):
@@ -138,10 +165,10 @@ def test_population_is_that_of_the_model(chromium: Any, book: Path) -> None:
             same(one["gap"], path.gap[:, copy])
 
 
-def test_doughnuts_are_those_of_the_environment(chromium: Any, book: Path) -> None:
+def test_doughnuts_are_those_of_the_environment(numbers: Numbers) -> None:
     places = range(len(live_doughnuts.SPANS))
     states = [{"place": place, "coin": coin} for place, coin in product(places, (True, False))]
-    for state, found in zip(states, numbers(chromium, book, "doughnuts", states), strict=True):
+    for state, found in zip(states, numbers("doughnuts", states), strict=True):
         course = live_doughnuts.follow(live_doughnuts.SPANS[state["place"]], bool(state["coin"]))
         same(found["counts"], course.counts)
         same(found["returns"], course.returns)
@@ -189,22 +216,6 @@ def test_the_start_of_the_population_is_moved(chromium: Any, book: Path) -> None
         )
         != before
     )
-    page.close()
-
-
-def test_nothing_breaks_and_nothing_leaves(chromium: Any, book: Path, name: str) -> None:
-    page = chromium.new_page()
-    requests: list[str] = []
-    complaints: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda said: said.type in LOUD and complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto((book / f"{PLACES[name]}.html").as_uri())
-    page.locator("longfair-world [role=slider], longfair-world input").first.press("ArrowRight")
-    page.set_viewport_size({"width": 700, "height": 900})
-    page.wait_for_timeout(200)
-    assert complaints == []
-    assert [one for one in requests if not one.startswith(("file:", "data:", "blob:"))] == []
     page.close()
 
 
@@ -297,10 +308,9 @@ def test_a_point_is_dragged(chromium: Any, book: Path) -> None:
     page.close()
 
 
-def test_points_stay_where_they_mean_something(chromium: Any, book: Path) -> None:
+def test_points_stay_where_they_mean_something(visit: Callable[[str], Visit]) -> None:
     """However points are moved, nobody gets a loan who did not apply, and every day has demand."""
-    page = opened(chromium, book, "histories")
-    states = page.evaluate(
+    states = visit("histories").page.evaluate(
         """most => {
           const world = document.querySelector("longfair-world");
           const {start, moved} = customElements.get("longfair-world").worlds.histories;
@@ -320,23 +330,12 @@ def test_points_stay_where_they_mean_something(chromium: Any, book: Path) -> Non
     assert ((supply >= 0) & (supply <= demand)).all()
     assert demand.sum(axis=1).max() == live_histories.MOST
     assert len({str(state) for state in states}) > 500
-    page.close()
-
-
-@pytest.fixture(scope="module")
-def turned(chromium: Any, book: Path, name: str) -> Iterator[Any]:
-    """The page of a world, for tests that change its window and the mode its reader prefers."""
-    found = opened(chromium, book, name)
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize("size", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_screen_and_its_lines_stand_out(
-    turned: Any, name: str, scheme: str, size: str
-) -> None:
-    page, (width, height) = turned, WIDTHS[size]
+def test_it_fits_the_screen_and_its_lines_stand_out(page: Any, scheme: str, size: str) -> None:
+    width, height = WIDTHS[size]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
     page.evaluate(SETTLED)
@@ -354,3 +353,15 @@ def test_it_fits_the_screen_and_its_lines_stand_out(
             found = light(next(colour for colour in colours if colour != "none"))
             low, high = sorted([ground, found])
             assert (high + 0.05) / (low + 0.05) >= VISIBLE, kind
+
+
+def test_nothing_breaks_and_nothing_leaves(visit: Callable[[str], Visit], name: str) -> None:
+    """Neither when the page opens nor in any test above."""
+    found = visit(name)
+    control = "longfair-world [role=slider], longfair-world input"
+    found.page.locator(control).first.press("ArrowRight")
+    found.page.set_viewport_size({"width": 700, "height": 900})
+    found.page.wait_for_timeout(200)
+    assert found.complaints == []
+    assert f"{PLACES[name]}.html" in found.requests[0]
+    assert [one for one in found.requests if not one.startswith(("file:", "data:", "blob:"))] == []

@@ -83,6 +83,7 @@ def test_sentences_say_what_is_clear_and_count_what_is_above(results):
     assert deep.bar(runs, "return", "random") == pytest.approx(6.0)
     assert pd.isna(deep.bar(runs, "return", "oracle"))
     assert deep.above(runs, "return", 20.0) == "1 of 2"
+    assert deep.runs_above(runs, "return", 15.0) == "3 of 5"
     assert deep.best(runs, "return") == f"Full {deep.CHANGES['timed']} with 46"
     assert deep.best(shown(results.iloc[:0]), "return") == NOT_STORED
 

@@ -13,7 +13,6 @@ from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import PPO
 from longfair.papers.ucbfair import training as td3_training
-from longfair.papers.ucbfair.learning import TD3Learning
 from longfair.runs.checkpoints import Checkpoint
 
 
@@ -114,7 +113,8 @@ def test_r_td3_goes_on_to_the_same_bits(
         setting.method, gradient_steps=gradient_steps, learning_starts=70, hidden=(40, 30)
     )
     world = replace(setting.world, changes={**setting.world.changes, "episode_length": 6})
-    setting = replace(setting, world=world, method=method, learning=TD3Learning(300, copies))
+    learning = replace(setting.learning, total_steps=300, copies=copies)
+    setting = replace(setting, world=world, method=method, learning=learning)
     expected = train_and_evaluate(setting, 3)
     checkpoint = Checkpoint(tmp_path / "run.npz", "key", seconds=0.0)
     keeps = td3_training.Recording._on_step

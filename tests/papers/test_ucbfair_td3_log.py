@@ -22,6 +22,7 @@ from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.envs.population import PopulationParams
 from longfair.envs.population.histograms import FeatureHistograms
 from longfair.envs.sb3 import BatchVecEnv
+from longfair.papers.ucbfair.training import BestActor
 
 LOG = dict(np.load(Path(__file__).parent / "authors_logs" / "ucbfair_r_td3.npz"))
 STEPS, LENGTH, STARTS = len(LOG["actions"]), 20, 50
@@ -185,6 +186,32 @@ def test_updates_are_the_authors(replay: Replay) -> None:
     np.testing.assert_allclose(weights_of(replay.agent), LOG["after"], **UPDATED)
     assert np.abs(LOG["after"] - LOG["first"]).max() > 0.02
     np.testing.assert_allclose(replay.losses, LOG["losses"], **UPDATED)
+
+
+def test_the_policy_is_kept_when_the_authors_do(replay: Replay) -> None:
+    """From the sixth episode on, by the mean of the last three; here at its end."""
+    best, saves = BestActor(1), []
+    actor = replay.agent.actor
+    for step, (reward, ended) in enumerate(zip(LOG["rewards"], LOG["dones"], strict=True), 1):
+        before = best.mean
+        best.look(np.array([reward]), np.array([ended]), actor)
+        if best.mean > before:
+            saves.append([step, best.mean])
+    np.testing.assert_allclose(saves, LOG["saves"], rtol=1e-6)
+
+
+def test_the_best_policy_stays_kept_until_there_is_a_better_one() -> None:
+    best, actor = BestActor(2), torch.nn.Linear(1, 1)
+    for level in (9.0, 3.0, 6.0, 5.0, 4.0):
+        with torch.no_grad():
+            actor.weight.fill_(level)
+        best.look(np.array([level - 1.0, level]), np.array([True, True]), actor)
+    assert best.mean == 5.0  # 6, then 4 and 5: copies in their order
+    assert float(best.parameters["weight"]) == 5.0
+    other = BestActor(2)
+    other.go_on(best.arrays())
+    assert other.arrays().keys() == best.arrays().keys()
+    assert other.mean == best.mean
 
 
 def test_what_is_learned_acts_as_the_authors(replay: Replay) -> None:

@@ -38,6 +38,10 @@ WORDS = [
         "in more than half of the runs reward of fair is below that of a by more than 1",
     ),
     (
+        HIGHEST | {"kind": "ties", "margin": 0.1, "others": ["a", "b"]},
+        "in more than half of the runs reward of fair is within 0.1 of that of each of a and b",
+    ),
+    (
         HIGHEST | {"kind": "difference", "others": ["a"], "target": -3, "tolerance": 1},
         "reward of fair less that of a is -3 within 1",
     ),

@@ -121,6 +121,16 @@ def test_wins_count_runs_and_not_how_far_one_of_them_is_off(tmp_path: Path) -> N
     assert word_of(upward, ("fair", ONE_CATASTROPHE), greedy) == "contradicted"
 
 
+def test_ties_count_runs_in_which_methods_are_alike_on_either_side(tmp_path: Path) -> None:
+    (claim,) = claims_with(tmp_path, kind="ties", others=["greedy"], margin=0.05)
+    greedy = ("greedy", [0.2] * 10)
+    assert word_of(claim, ("fair", [0.16] * 5 + [0.24] * 4 + [90.0]), greedy) == "reproduced"
+    assert word_of(claim, ("fair", [0.2] * 7 + [0.3] * 3), greedy) == "inconclusive"
+    assert word_of(claim, ("fair", [0.3] * 5 + [0.1] * 4 + [0.2]), greedy) == "contradicted"
+    with pytest.raises(UsageError, match=r"margin is 0\.0; .* above 0"):
+        claims_with(tmp_path, kind="ties", others=["greedy"], margin=0.0)
+
+
 def test_a_negative_margin_lets_the_winner_be_a_little_worse(tmp_path: Path) -> None:
     rule = {"kind": "wins", "others": ["greedy"], "better": "lower"}
     values = ("fair", [0.22] * 10), ("greedy", [0.2] * 10)

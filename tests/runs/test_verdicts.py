@@ -37,6 +37,7 @@ from longfair.runs.rules.rule import (
     methods_of,
 )
 from longfair.runs.rules.share import ShareRule
+from longfair.runs.rules.ties import TiesRule
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG, weakest
 from longfair.runs.smoothing import Smoothing
 from longfair.runs.store import Store, no_results
@@ -507,6 +508,18 @@ def test_an_interval_ends_where_a_mean_cannot_lie() -> None:
     assert possible.estimate == anywhere.estimate
 
 
+@pytest.mark.parametrize("kind", [HighestRule, AboutEqualRule])
+def test_an_interval_ends_where_a_difference_cannot_lie(kind: Any) -> None:
+    table = pd.concat([rows("fair", [0.0, 0.0, 0.01, 0.02, 0.9]), rows("greedy", [0.01] * 5)])
+    anywhere = verdict_of(kind(BIAS, "fair", ("greedy",), "all", 0.5), table)
+    assert anywhere.interval is not None
+    assert anywhere.interval[0] < -0.03
+    within = replace(BIAS, possible={"bias": (0.0, 0.03)})
+    possible = verdict_of(kind(within, "fair", ("greedy",), "all", 0.5), table)
+    assert possible.interval is not None
+    assert possible.interval[0] == -0.03
+
+
 def test_a_method_without_an_optional_prefix_is_held_with_the_metric_without_it() -> None:
     """One method is measured with assistance, too; the other never gets any."""
     assisted = replace(BIAS, metrics={"": "assisted_bias"}, optional_prefix="assisted_")
@@ -838,11 +851,15 @@ def test_runs_that_end_early_cannot_refute_a_claim_about_the_end(horizon: int, w
     assert other.word == "reproduced"
 
 
+@pytest.mark.parametrize("kind", [AboutEqualRule, TiesRule])
 @pytest.mark.parametrize(("horizon", "word"), [(1000, "inconclusive"), (100, "reproduced")])
-def test_runs_that_end_early_cannot_show_that_nothing_changes(horizon: int, word: str) -> None:
-    rule = AboutEqualRule(BIAS, "fair", ("greedy",), "all", margin=0.2)
+def test_runs_that_end_early_cannot_show_that_nothing_changes(
+    kind: Any, horizon: int, word: str
+) -> None:
+    rule = kind(BIAS, "fair", ("greedy",), "all", margin=0.2)
     claim = replace(claim_of(rule), horizon=horizon)
-    results = pd.concat([rows("fair", 0.4 + SPREAD), rows("greedy", 0.5 + SPREAD)])
+    twice = np.tile(SPREAD, 2)
+    results = pd.concat([rows("fair", 0.4 + twice), rows("greedy", 0.5 + twice)])
     (verdict,) = judge(claim, with_settings(results, "ours"), profile="book")
     assert verdict.word == word
     assert ("of 1,000 cannot show that nothing changes" in verdict.detail) == (horizon == 1000)

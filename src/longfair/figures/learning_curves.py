@@ -163,7 +163,7 @@ def _behind(figure: Drawing, panels: Sequence[Axes], lines: Policies) -> None:
 
     That is the last one if the place beside it is empty, and else the last one of the first row.
     """
-    handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other methods")]
+    handles = [Line2D([], [], color=GREY, lw=1.0, alpha=0.6, label="the other panels")]
     empty = figure.axes[len(panels) :]
     first_row = panels[0].get_subplotspec()
     assert first_row is not None

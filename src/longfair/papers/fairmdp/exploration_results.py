@@ -297,7 +297,9 @@ def summary(results: pd.DataFrame, variant: str) -> pd.DataFrame:
         lines[NAMES[str(method)]] = {
             "regret": written(estimate(values["regret"], name=f"{name} regret"), 1),
             "while exploring": f"{values['regret_exploring'].mean():.1f}",
-            "later slope over first": written(estimate(values["slope_ratio"], name=f"{name} s")),
+            "regret of an episode, committed over exploring": written(
+                estimate(values["slope_ratio"], name=f"{name} s")
+            ),
             "largest gap": f"{gap.min():.3f} to {gap.max():.3f}",
             "always fair": f"{int(values['fair'].sum())} of {len(values)}",
         }

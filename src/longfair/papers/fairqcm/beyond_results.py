@@ -87,6 +87,9 @@ BESIDE: Mapping[str, tuple[str, str]] = {
 }
 """Policies without training beside the ladder, by problem."""
 
+PRESENT: Mapping[str, str] = {"doughnuts": "random, present", "lending": "random applicant"}
+"""What the policy is called that chooses at random among those who are there, by problem."""
+
 _LAST = "last_policy_return"
 
 
@@ -107,7 +110,7 @@ def look(problem: str) -> Look:
             "bits": LineStyle("without the shared network", VERMILION, "s", (0, (5, 1.5))),
             "oracle": LineStyle("best possible", BLACK, "*", ":"),
             "rotation": LineStyle("taking turns", SKY, "P", ":"),
-            "random-present": LineStyle("random, present", GREY, "+", ":"),
+            "random-present": LineStyle(PRESENT[problem], GREY, "+", ":"),
             "alternating": LineStyle("alternating", SKY, "P", ":"),
             "random": LineStyle("Random", GREY, "x", ":"),
         },

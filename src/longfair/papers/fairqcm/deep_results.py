@@ -313,6 +313,12 @@ def above(runs: Runs, metric: str, mark: float) -> str:
     return f"{sum(mean > mark for mean in means)} of {len(means)}"
 
 
+def runs_above(runs: Runs, metric: str, mark: float) -> str:
+    """Say how many runs of all learned arms end above a mark, as in "3 of 180"."""
+    ends = pd.concat([of_arm(runs.results, metric, *arm) for arm in runs.learned])
+    return f"{int((ends > mark).sum())} of {ends.size}"
+
+
 def best(runs: Runs, metric: str) -> str:
     """Name the learned arm with the largest mean, and its mean."""
     means = {arm: runs.mean(metric, *arm) for arm in runs.learned}

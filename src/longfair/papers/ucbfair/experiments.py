@@ -25,7 +25,7 @@ from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.agents.ucbfair.td3_settings import RTD3Settings
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, Setting, Untrained, World, Wrapper
-from longfair.papers.ucbfair.learning import TD3Learning, UCBLearning
+from longfair.papers.ucbfair.learning import BestTD3Learning, TD3Learning, UCBLearning
 from longfair.runs.experiment import Arm, Experiment
 from longfair.settings import Count, OneOf, validate
 
@@ -229,20 +229,23 @@ def td3_arms(problem: Problem, profile: str) -> list[Arm]:
     """Return R-TD3, also as coded with Adult scores, and TD3 without weight on fairness."""
     learning, steps = PROFILES[profile].td3, PROFILES[profile].gradient_steps
     shared = {"notion": problem.disparity, "gradient_steps": steps}
-    variants = {"as_published": (RTD3Settings.as_published, TIMED, "sees the rates and the time")}
+    seen = "sees the rates and the time"
+    variants = {"as_published": (RTD3Settings.as_published, learning, TIMED, seen)}
     weights = {"r-td3": ("rising", "Equation 6"), "td3": ("none", "no weight on fairness")}
     if problem.preset == "adult":
-        variants["as_coded"] = (RTD3Settings.as_coded, HISTOGRAMS, "130 numbers without the time")
+        best = BestTD3Learning(learning.total_steps, learning.copies)
+        seen = "130 numbers without the time, the best policy of training kept"
+        variants["as_coded"] = (RTD3Settings.as_coded, best, HISTOGRAMS, seen)
     return [
         Arm(
             name,
             variant,
-            problem.setting(preset(weight=weight, **shared), learning, profile, wrappers),
+            problem.setting(preset(weight=weight, **shared), kept, profile, wrappers),
             train_and_evaluate,
             f"{reward}; {seen}",
         )
         for name, (weight, reward) in weights.items()
-        for variant, (preset, wrappers, seen) in variants.items()
+        for variant, (preset, kept, wrappers, seen) in variants.items()
     ]
 
 

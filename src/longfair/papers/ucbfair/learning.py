@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from longfair.papers.protocol import Act, Snapshots
 from longfair.settings import Count, OneOf, validate
@@ -88,6 +88,9 @@ class UCBLearning:
 class TD3Learning:
     """How long R-TD3 learns. The method is `RTD3Settings`."""
 
+    keeps_best: ClassVar[bool] = False
+    """Whether not the last policy is kept, but the best of the training."""
+
     total_steps: Count = 200_000
     copies: Count = 1
 
@@ -98,7 +101,7 @@ class TD3Learning:
     def train(
         self, setting: Setting, seed: int, run: int, checkpoint: Checkpoint | None
     ) -> Snapshots:
-        """Learn, and keep the last policy; it acts without noise."""
+        """Learn, and keep one policy; it acts without noise."""
         from longfair.papers.ucbfair.training import train
 
         agent, loss, disparity = train(self, setting, seed, checkpoint)
@@ -112,3 +115,13 @@ class TD3Learning:
     def shortened(self, rollouts: int, episode_length: int) -> TD3Learning:
         """Return the same for a few steps after the first random ones."""
         return replace(self, total_steps=600)
+
+
+@dataclass(frozen=True)
+class BestTD3Learning(TD3Learning):
+    """The same, keeping the policy whose last three episodes of training had the best mean return.
+
+    The released script does so; see `longfair.papers.ucbfair.training.BestActor`.
+    """
+
+    keeps_best: ClassVar[bool] = True

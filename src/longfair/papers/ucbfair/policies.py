@@ -9,6 +9,7 @@ from longfair.agents.policies.population import (
     BASELINES,
     ConstantThresholds,
     Cost,
+    Descent,
     RandomThresholds,
     ShortSighted,
 )
@@ -27,15 +28,17 @@ def short_sighted(
     search: str = "grid",
     knots: int = 31,
     fairness_weight: float | None = None,
+    **descent: Any,
 ) -> Any:
     """Minimise the cost of the present step, as one of the paper's four baselines does.
 
-    The gap has the weight of the paper's first version, unless another one is given.
+    The gap has the weight of the paper's first version, unless another one is given. What is left
+    are fields of `longfair.agents.policies.population.Descent`.
     """
     named = BASELINES[baseline]
     weight = named.fairness_weight if fairness_weight is None else fairness_weight
     cost = Cost(weight, notion, named.worst_group)
-    return ShortSighted(PopulationModel(params(world)), cost, search, knots)
+    return ShortSighted(PopulationModel(params(world)), cost, search, knots, Descent(**descent))
 
 
 @policy("constant-threshold")

@@ -9,7 +9,7 @@ from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG
-from longfair.runs.statistics import Floats, interquartile_mean, mean_effect
+from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
@@ -62,7 +62,9 @@ class AboutEqualRule(PairedRule):
         return min(verdicts, key=_strength)
 
     def _found(self, case: Case, shared: Shared, other: str, difference: Floats) -> Finding:
-        found = case.smallest([mean_effect(difference)])
+        found = within_ends(
+            case.smallest([mean_effect(difference)]), *self.ends_of_difference(case)
+        )
         both = f"{plain(self.method)} less that of {plain(other)}"
         what = f"{case.measured(self.quantity)} of {both} is {found}"
         return Finding(

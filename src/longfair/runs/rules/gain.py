@@ -11,7 +11,7 @@ import numpy as np
 
 from longfair.runs.rules.case import Case, Finding
 from longfair.runs.rules.paired import PairedRule, Shared
-from longfair.runs.rules.rule import Asked, RuleFields, plain, register
+from longfair.runs.rules.rule import EVERYWHERE, Asked, Ends, RuleFields, plain, register
 from longfair.runs.rules.words import Word, within
 from longfair.runs.statistics import (
     Effect,
@@ -21,6 +21,7 @@ from longfair.runs.statistics import (
     mean_effect,
     reduction_effect,
     share,
+    within_ends,
 )
 
 if TYPE_CHECKING:
@@ -111,6 +112,10 @@ class GainRule(PairedRule):
     def sentence(self, what: str, found: Estimate, other: str) -> str:
         """Say what was found and what is claimed."""
 
+    def ends(self, case: Case) -> Ends:
+        """Return the least and the largest effect that can occur."""
+        return EVERYWHERE
+
     def compared(self, case: Case, shared: Shared) -> Verdict:
         """Judge the smallest gain."""
         effects, middle = case.once(self, "effects", lambda: self._effects(shared))
@@ -122,7 +127,7 @@ class GainRule(PairedRule):
                     missing=shared.missing,
                 )
         worst = min(effects, key=lambda other: effects[other].value)
-        found = case.smallest(list(effects.values()))
+        found = within_ends(case.smallest(list(effects.values())), *self.ends(case))
         single = {
             other: self.single(shared.method, array) for other, array in shared.others.items()
         }
@@ -176,6 +181,10 @@ class DifferenceOfMeans(GainRule):
     def middle(self, method: Floats, other: Floats) -> float:
         """Return the interquartile mean of the differences."""
         return float(interquartile_mean(self.single(method, other)))
+
+    def ends(self, case: Case) -> Ends:
+        """Return the least and the largest difference that can occur."""
+        return self.ends_of_difference(case)
 
     def measured(self, case: Case, other: str) -> str:
         """Say in plain words which number is measured."""

@@ -11,14 +11,12 @@ import numpy as np
 
 from longfair.errors import UsageError
 from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.rule import Asked, OfQuantity, RuleFields, plain, register
+from longfair.runs.rules.rule import EVERYWHERE, Asked, OfQuantity, RuleFields, plain, register
 from longfair.runs.rules.words import Word
 from longfair.runs.statistics import Floats, interquartile_mean, mean_effect, within_ends
 
 if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
-
-EVERYWHERE = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)

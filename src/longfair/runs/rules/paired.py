@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from longfair.runs.rules.case import Case
-from longfair.runs.rules.rule import OfQuantity, Rule, RuleFields, listed, plain
+from longfair.runs.rules.rule import EVERYWHERE, Ends, OfQuantity, Rule, RuleFields, listed, plain
 from longfair.runs.rules.words import IN_FAVOUR, Word
 from longfair.runs.statistics import Floats
 
@@ -135,6 +135,11 @@ class PairedRule(OfQuantity, SharedRule):
         several = "each of " * (len(self.others) > 1)
         run = " (inconclusive at best until all were run)" if self.among == "available" else ""
         return f"that of {several}{listed(self.others)}{run}"
+
+    def ends_of_difference(self, case: Case) -> Ends:
+        """Return the least and the largest difference that can occur."""
+        low, high = self.quantity.possible.get(case.metric(self.quantity), EVERYWHERE)
+        return low - high, high - low
 
     def lacks(self, shared: Shared) -> bool:
         """Say whether the method, all others, or one that must be there have no results."""

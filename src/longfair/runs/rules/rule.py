@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longfair.runs.verdicts import Verdict
 
 Ends = tuple[float, float]
+EVERYWHERE: Ends = (-math.inf, math.inf)
 """Least and largest value."""
 
 Found = Mapping[str, Any] | None
