@@ -245,8 +245,8 @@ def together(rows: Sequence[Row]) -> str:
 
 def _together(name: str, found: Family) -> list[object]:
     """Return a row of the table of `together`."""
-    hardly = found.all_right < 1e-6
-    none_misses = "less than one in a million" if hardly else f"{found.all_right:.2g}"
+    hardly = found.all_right < 1e-4
+    none_misses = "less than one in ten thousand" if hardly else f"{found.all_right:.2g}"
     chances = (f"{found.wrong:.0f}", none_misses)
     return [
         name,

@@ -72,7 +72,8 @@ harder.scatter(
     beside=untrained,
     caption="Reward against bias of the last policies in the harder environment, with the "
     "computations of the authors' code and our cheaper settings, after as many steps as the "
-    "authors'. The best corner is the upper left. Small marks are single runs, large ones their "
+    "authors'. The best corner is the upper left. R-PPO and A-PPO are earlier fair methods: one "
+    "changes the reward, the other the advantage. Small marks are single runs, large ones their "
     "medians, by reward and by bias. Some runs of ELBERT-PO lie far below: they have lost a site. "
     "Policies that need no training carry their names.",
 )

@@ -74,7 +74,8 @@ harder.scatter(
     "computations of the authors' code and our cheaper settings, whose learning rate falls to "
     "zero, after "
     f"{million[profile]:g} of the authors' {million['paper']:g} million steps. The best corner is "
-    "the upper left. Policies that need no training carry their names.",
+    "the upper left. R-PPO and A-PPO are earlier fair methods: one changes the reward, the other "
+    "the advantage. Policies that need no training carry their names.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -59,7 +59,8 @@ profitable = list(lending.LOOK.beside or ())
 authors.show(
     authors.scatter_figure("as_coded", beside=profitable),
     "Reward against bias of the last policies, trained with the authors' settings and the "
-    "computations of their code. The best corner is the upper left. Large marks are means with "
+    "computations of their code. The best corner is the upper left. R-PPO and A-PPO are earlier "
+    "fair methods: one changes the reward, the other the advantage. Large marks are means with "
     "95 % intervals, small ones single runs. Policies that need no training carry their names; "
     "best thresholds are two real numbers, found by a search: a fraction is the chance to refuse "
     "the score below it.",

@@ -179,7 +179,7 @@ pd.DataFrame(
         "counts before": [tuple(map(int, row[:-1])) for row in before],
         "clock before": before[:, -1],
         "reward": doughnut_ledger.rewards(after, doughnut_ledger.granted(np.repeat(entry, 3, 0))),
-        "episode over": doughnut_ledger.ended(after),
+        "episode over": np.where(doughnut_ledger.ended(after), "yes", "no"),
     },
     index=["real", "imagined", "imagined"],
 ).round(3)

@@ -65,7 +65,8 @@ runs.curves(
     "What Figure 2 of the paper plots, by the authors' code, from our runs (the printed curve "
     "could not be read): return of greedy episodes during training, as coded, mean and interval "
     "over thin single runs. Dotted lines: policies that learn nothing, on the same episodes. One "
-    "of them picks somebody who is present at random.",
+    "of them picks somebody who is present at random. Full, Min, Reset and RNN differ in what they "
+    "remember.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -79,7 +80,7 @@ runs.say(
     f"{deep.bar(runs, 'return', 'oracle'):.0f}.",
     f"Choosing at random among those present, without memory, has {memoryless:.0f}, and "
     f"{deep.above(runs, 'return', memoryless)} learned methods and their changed forms end above "
-    f"it on average, and {deep.runs_above(runs, 'return', memoryless)} single runs.",
+    f"it on average ({deep.runs_above(runs, 'return', memoryless)} single runs).",
     f"FairQCM against Full, over all of training: {coded_lead} as coded, {published_lead} as "
     "published (the first mean curve to reach 900: as coded "
     f"{deep.first_to_reach(runs, 'as_coded', 900)}, as published "
@@ -139,8 +140,8 @@ runs.say(
     "That row tosses a coin, which a greedy network cannot do. Of all policies that see only who "
     f"is there and toss none, the best has {fixed.reward:.1f}, exactly; "
     f"{deep.above(runs, 'return', fixed.reward)} learned methods and their changed forms end above "
-    f"it on average, and {deep.runs_above(runs, 'return', fixed.reward)} single runs. Full with "
-    "zeros in place of its memory ends at "
+    f"it on average ({deep.runs_above(runs, 'return', fixed.reward)} single runs). Full with zeros "
+    "in place of its memory ends at "
     f"{runs.number('return', *zeros, 0)}."
 )
 

@@ -99,8 +99,8 @@ runs.say(
     f"{deep.bar(runs, 'return', 'random-present'):.0f}; "
     f"{deep.above(runs, 'return', deep.bar(runs, 'return', 'alternating'))} learned methods and "
     "their changed forms end above alternating between the groups "
-    f"({deep.bar(runs, 'return', 'alternating'):.0f}) on average, and "
-    f"{deep.runs_above(runs, 'return', deep.bar(runs, 'return', 'alternating'))} single runs.",
+    f"({deep.bar(runs, 'return', 'alternating'):.0f}) on average "
+    f"({deep.runs_above(runs, 'return', deep.bar(runs, 'return', 'alternating'))} single runs).",
 )
 
 # %% [markdown]

@@ -54,7 +54,7 @@ names = runs.look.names
 quantities = {
     "return": ("return", 2),
     "return_all": ("mean of the whole curve", 2),
-    "episodes_to_36": (f"episodes to {GOAL:g}", 0),
+    "episodes_to_36": (f"episodes to {GOAL:g} (one more than all: never)", 0),
     "allocated": ("doughnuts taken", 2),
 }
 remembering = ("oracle", "rotation", "random-present")

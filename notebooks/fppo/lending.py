@@ -88,7 +88,8 @@ loans.only("ppo", "a-ppo", "f-ppo-l", "f-ppo", *untrained).scatter(
     "10,000 applicants. The best corner is the upper left. Small marks are single runs, large ones "
     f"their medians, with intervals but for F-PPO: {lost} of its {ran} runs hardly lend and lie "
     "under it. Grey bands are cuts of the axis. PPO seeks profit alone, A-PPO a small "
-    "short-term gap as well. Policies that need no training carry their names.",
+    "short-term gap as well. F-PPO-L is F-PPO without repaired decisions. Policies that need no "
+    "training carry their names.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]

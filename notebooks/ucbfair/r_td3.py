@@ -75,7 +75,7 @@ arms = {
 gaussian.show(
     end_figure(gaussian, "loss", arms),
     "Gaussian features: mean loss over an episode from the 16 starts, after 200,000 steps of "
-    "training. To the left is better.",
+    "training. To the left is better. Myopic and Maxmin look at the present step only.",
     "ends",
 )
 

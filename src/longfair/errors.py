@@ -34,9 +34,9 @@ def near_misses(name: str, allowed: Iterable[str]) -> str:
     str
         One clause for the end of an error message. Few allowed names are all told, many counted. A
         name with the same numbers comes first, with or without zeros before them; then those that
-        begin with what was given.
+        begin with what was given. Private names are left out.
     """
-    names = sorted(allowed)
+    names = sorted(one for one in allowed if not one.startswith("_"))
     same = [one for one in names if _without_zeros(one) == _without_zeros(name)]
     begun = [one for one in names if name and one.startswith(name)]
     ratio = {one: difflib.SequenceMatcher(None, one, name).ratio() for one in names}

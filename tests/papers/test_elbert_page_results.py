@@ -115,7 +115,7 @@ def test_runs_of_two_kinds_stand_beside_the_poster_without_a_mean() -> None:
     row = table.loc["book", "ELBERT-PO", "reward"]
     assert row["runs"] == "-2.500 (-200.000 to -2.100), two kinds"
     assert (row["agrees"], row["poster"]) == ("two kinds", -2.303)
-    assert table.loc["book", "G-PPO", "reward"]["agrees"] is True
+    assert table.loc["book", "G-PPO", "reward"]["agrees"] == "yes"
     numbers = worlds.beside_poster(
         APART, worlds.POSTER["attention-harder"], worlds.READING_ERROR["attention-harder"]
     )

@@ -407,8 +407,9 @@ def try_out(policy: Any, world: World) -> None:
     env = world.make(2)
     sees = getattr(policy, "observation_space", None)
     shape = env.single_observation_space.shape
-    if sees is not None and sees.shape != shape:
-        raise UsageError(f"made for observations of shape {sees.shape}, here it is {shape}")
+    own = getattr(sees, "shape", sees)
+    if sees is not None and own != shape:
+        raise UsageError(f"made for observations of shape {own}, here it is {shape}")
     observation, info = env.reset(seed=0)
     actions = _asked(_Watched(policy), observation, info)
     if actions.shape != env.action_space.shape:

@@ -126,7 +126,7 @@ def _order(profile: str) -> tuple[int, str]:
 
 
 def _cell(counts: Counter[State]) -> str:
-    """Write a count as in "188 of 210, 60 of them as book, 2 stale"."""
+    """Write a count as in "188 of 210, 60 with the settings of book, 2 stale"."""
     if not counts:
         return "none"
     of = Counter[str]()
@@ -134,7 +134,7 @@ def _cell(counts: Counter[State]) -> str:
         of[state.status] += number
     others = [f"{of[name]:,} {name}" for name in ("stale", "damaged") if of[name]]
     same = [
-        f"{number:,} of them as {state.reason}"
+        f"{number:,} with the settings of {state.reason}"
         for state, number in sorted(counts.items(), key=lambda told: told[0].reason)
         if state.status == ELSEWHERE
     ]

@@ -182,7 +182,7 @@ def poster_in_words(runs: Runs) -> str:
     held = beside_poster(runs.results)
     if held.empty:
         return runs.missing.text
-    at_two_million, at_the_end = (held[f"{moment} agrees"].eq(True).sum() for moment in MOMENTS)
+    at_two_million, at_the_end = (held[f"{moment} agrees"].eq("yes").sum() for moment in MOMENTS)
     return (
         f"Of the {len(held)} numbers at two million steps of the authors' curves, {at_two_million} "
         "lie within the intervals, widened by the reading error; of those at the end, "

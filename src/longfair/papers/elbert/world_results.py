@@ -158,9 +158,10 @@ def beside_poster(
     pandas.DataFrame
         One row per method and metric: `method`, `metric`; our mean as `value`, with the ends `low`
         and `high` of its interval, and the three as they are `written`; the number on the
-        `poster`, and whether it `agrees`: whether it lies within our interval, widened by the
-        reading error. Where runs are of two kinds, the numbers are their median, the lowest and
-        the highest, and `agrees` is "two kinds"; a single run has no interval, and it is "one run".
+        `poster`, and whether it `agrees`, "yes" or "no": whether it lies within our interval,
+        widened by the reading error. Where runs are of two kinds, the numbers are their median, the
+        lowest and the highest, and `agrees` is "two kinds"; a single run has no interval, and it is
+        "one run".
     """
     rows = final(results)
     chosen = (rows["variant"] == "as_coded") & (rows["group"] == ALL_GROUPS)
@@ -177,11 +178,11 @@ def beside_poster(
 
 def _beside(
     values: pd.Series[float], metric: str, poster: float, error: float
-) -> dict[str, float | str | bool]:
+) -> dict[str, float | str]:
     """Hold the runs of one method against one number, as `beside_poster` says."""
     found = tidy.possible(estimate(values), metric)
     low, high = found.interval or (found.value, found.value)
-    agrees: bool | str = low - error <= poster <= high + error
+    agrees = "yes" if low - error <= poster <= high + error else "no"
     middle, text = found.value, tidy.written(found)
     if found.two_kinds:
         middle, low, high = tidy.middle(values), float(values.min()), float(values.max())
