@@ -16,7 +16,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "start-10": {"start": 0.1},
     "start-90": {"start": 0.9},
     "short": {"steps": 50},
-    "long": {"steps": 1000},
     "small-steps": {"step_size": 0.01},
 }
 """Fields of `longfair.agents.policies.population.Descent`, by name."""
