@@ -34,6 +34,7 @@ from longfair.envs.attention import AttentionParams
 from longfair.figures import folded, source_of
 from longfair.papers.fppo.attention import CASE
 from longfair.papers.fppo.results import (
+    APART,
     ATTENTION,
     EPISODE,
     FIGURE_3,
@@ -52,6 +53,7 @@ from longfair.papers.protocol import train_and_evaluate
 
 page = Page(profile, "fppo/attention", look=ATTENTION)
 sites = page.of("fppo/attention")
+apart = page.of("fppo/attention", look=APART)
 plotted = ("ppo", "a-ppo", "f-ppo", "cpo", "above-target")
 coded = ("as_coded", "reference")
 all_three = {
@@ -417,29 +419,29 @@ sites.aside(
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 in_text = ("as_published", "reference")
-sites.show(
-    sites.curve_figure("at_short_term_gap", *in_text, methods=plotted, across=EPISODE),
+apart.show(
+    apart.curve_figure("at_short_term_gap", *in_text, methods=plotted, across=EPISODE),
     "Figure 3a as published, not massaged in use: how far a site's share of units is from a fifth.",
     "figure_3a_as_published",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
-sites.show(
-    sites.curve_figure("at_distance", *in_text, methods=plotted, across=EPISODE),
+apart.show(
+    apart.curve_figure("at_distance", *in_text, methods=plotted, across=EPISODE),
     "Figure 3b as published, not massaged in use: how unequally incidents are spread over sites.",
     "figure_3b_as_published",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
-sites.show(
-    sites.curve_figure("at_reward", *in_text, methods=plotted, across=EPISODE),
+apart.show(
+    apart.curve_figure("at_reward", *in_text, methods=plotted, across=EPISODE),
     "Figure 3c as published, not massaged in use: reward per step.",
     "figure_3c_as_published",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
-sites.show(
-    sites.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l"), every=10),
+apart.show(
+    apart.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l"), every=10),
     "Figure 2b for training as published.",
     "figure_2b_as_published",
 )

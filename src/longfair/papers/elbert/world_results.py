@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from longfair.arrays import FloatArray
 from longfair.figures import Figure, LineStyle, Words, curve_panels, group_style
-from longfair.figures.style import BLACK, GREEN, GREY, PURPLE, SKY
+from longfair.figures.style import BLACK, GREEN, GREY, SKY
 from longfair.papers.elbert.measures import ALL_GROUPS
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.styles import METHODS
@@ -112,8 +112,8 @@ INFECTIOUS = Look(
         "static-reward": LineStyle("lottery for reward", BLACK, "<", ":"),
         "static-optimum": LineStyle("lottery for both", GREEN, "*", ":"),
         "static-optimum-text": LineStyle("lottery for both, by the text", GREEN, "d", ":"),
-        "vaccinate-then-waste": LineStyle("protect, then waste", PURPLE, "X", ":"),
-        "vaccinate-then-waste-text": LineStyle("the same, by the text", PURPLE, "D", ":"),
+        "vaccinate-then-waste": LineStyle("protect, then waste", BLACK, "X", ":"),
+        "vaccinate-then-waste-text": LineStyle("the same, by the text", BLACK, "D", ":"),
     },
     beside=("highest-degree", "most-exposed", "static-optimum"),
 )

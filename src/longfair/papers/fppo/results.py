@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -115,6 +116,9 @@ ATTENTION = Look(
     median=("cpo",),
 )
 """How runs in attention allocation appear. CPO ends in more than one place: its mean is no run."""
+
+APART = replace(ATTENTION, median=("cpo", "f-ppo"), logarithmic_beyond={"at_reward": -3.0})
+"""The same as published, where runs of F-PPO end apart, too, and far below all others."""
 
 EPIDEMIC = Look(
     styles={
