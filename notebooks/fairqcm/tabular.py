@@ -95,7 +95,7 @@ runs.say(
     f"the text and by {late} after twelve times as many, where the best possible return is "
     f"{tabular.optimum():.2f}.",
     f"When both know the time, {early_knowing} of the first lead is left, and {late_knowing} of "
-    "the second. So imagining explains most of the first.",
+    "the second, so imagining explains most of the first.",
     "On a smaller problem that meets the premises of the theorem, the largest error of FairQCM's "
     f"values falls to {limits.number('relative_distance', 'fairqcm', 'as_published', 4)} of the "
     "largest value.",
