@@ -24,14 +24,13 @@ from longfair.runs.claims import Claim
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.keys import canonical_json, sha256
 from longfair.runs.rules.about_equal import AboutEqualRule
+from longfair.runs.rules.count import CountRule
 from longfair.runs.rules.gain import DifferenceOfMeans, GainRule
 from longfair.runs.rules.level import LevelRule
 from longfair.runs.rules.paired import PairedRule
 from longfair.runs.rules.rule import EVERYWHERE, Ends, Found, Quantity, Rule
 from longfair.runs.rules.share import ShareRule
-from longfair.runs.rules.ties import TiesRule
 from longfair.runs.rules.trade_offs import TradeOffRule
-from longfair.runs.rules.wins import WinsRule
 from longfair.runs.sources import library_stamp
 from longfair.runs.statistics import Estimate, estimate, smallest, within_ends
 from longfair.runs.store import Store
@@ -236,7 +235,7 @@ class _Tables(NamedTuple):
         wide = None if isinstance(rule, LevelRule) else _by_seed(own, rule, measure)
         if wide is None:
             return
-        if isinstance(rule, WinsRule | TiesRule):
+        if isinstance(rule, CountRule):
             self._add_counted(title, wide, rule, measure)
         told = _of_guard(rule, wide, measure) if found is None else found
         if told is None or told["estimate"] is None:
@@ -250,23 +249,17 @@ class _Tables(NamedTuple):
         least, most, words = rule.asked
         self.claimed.append((title, label, name, least, most, f"{self._claimed} {words}"))
 
-    def _add_counted(
-        self, title: str, wide: pd.DataFrame, rule: WinsRule | TiesRule, measure: str
-    ) -> None:
-        """Add the differences whose runs are counted, seed by seed: from the hardest to beat."""
-        sign = -1 if isinstance(rule, WinsRule) and not rule.higher else 1
-        gains, high = _gains(rule, wide, sign), math.inf
-        low, words = rule.margin, f"counted: above {rule.margin:g}"
-        hardest = gains.min(axis=1)
-        if isinstance(rule, TiesRule):
-            low, high, words = -rule.margin, rule.margin, f"counted: within {rule.margin:g} of 0"
-            hardest = gains.max(axis=1).where(gains.max(axis=1) > -hardest, hardest)
+    def _add_counted(self, title: str, wide: pd.DataFrame, rule: CountRule, measure: str) -> None:
+        """Add the differences by which runs are counted, seed by seed."""
+        gains = _gains(rule, wide, rule.sign)
         others = " or ".join(plain(other) for other in rule.others)
-        first, second = (plain(rule.method), others)[::sign]
+        first, second = (plain(rule.method), others)[:: rule.sign]
         label = f"{rule.quantity.words(measure).strip(',')}, {first} less {second}"
         self.means.append((title, label, "difference", math.nan, None, None))
-        self.runs.extend((title, label, "difference", *one) for one in hardest.items())
-        self.claimed.append((title, label, "difference", low, high, words))
+        hardest = zip(gains.index, rule.hardest(gains.to_numpy()), strict=True)
+        self.runs.extend((title, label, "difference", *one) for one in hardest)
+        low, high, words = rule.counted
+        self.claimed.append((title, label, "difference", low, high, f"counted: {words}"))
 
     @property
     def _claimed(self) -> str:

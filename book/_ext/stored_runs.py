@@ -35,12 +35,11 @@ LEARNERS = {
     "Meeting": "Q-learning with books",
     "UCBLearning": "L-UCBFair",
     "TD3Learning": "TD3 and R-TD3",
-    "BestTD3Learning": "TD3 and R-TD3, the best policy of training kept",
     "Trajectories": "CPO",
 }
 """Classes of learning settings, and what a reader calls them; with the paper where two have one."""
-LIKE = {"LoggedPPO": "TrunkPPO"}
-"""Classes that only log more, and which class they learn like."""
+LIKE = {"LoggedPPO": "TrunkPPO", "BestTD3Learning": "TD3Learning"}
+"""Classes that only log more, or keep another policy, and which class they learn like."""
 ON_THEIR_OWN = frozenset({"PPO", "LastPolicy", "TrunkPPO"})
 """Learners whose method says only how the advantage is made, which the method's page explains."""
 

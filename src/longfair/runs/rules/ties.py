@@ -7,31 +7,26 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from longfair.runs.rules.case import Case, Finding
-from longfair.runs.rules.paired import PairedRule, Shared
-from longfair.runs.rules.rule import Asked, RuleFields, plain, register
-from longfair.runs.statistics import share
+from longfair.runs.rules.count import CountRule
+from longfair.runs.rules.rule import Asked, RuleFields, register
 
 if TYPE_CHECKING:
-    from longfair.runs.verdicts import Verdict
+    from numpy.typing import NDArray
+
+    from longfair.runs.statistics import Floats
 
 
 @register("ties")
 @dataclass(frozen=True)
-class TiesRule(PairedRule):
+class TiesRule(CountRule):
     """``kind: ties``. In more than half of the runs the method is as good as every other one.
 
-    The effect is the share of seeds in which the method differs from each other by no more than a
-    margin, in either direction.
-
-    - *reproduced*: the Clopper-Pearson interval of the share lies above one half;
-    - *contradicted*: it lies below one half;
-    - *inconclusive*: anything else. Runs of ours that end before the claim's horizon are, too: the
-      less is trained, the more alike all are.
+    A seed counts in which the method differs from each other by no more than a margin, in either
+    direction. Runs of ours that end before the claim's horizon decide nothing: the less is trained,
+    the more alike all are.
     """
 
-    effect_name: ClassVar[str] = "share"
-    margin: float
+    alike: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: RuleFields) -> Self:
@@ -42,31 +37,24 @@ class TiesRule(PairedRule):
         return cls(**cls.keys(fields), margin=margin)
 
     @property
-    def asked(self) -> Asked:
-        """More than half."""
-        return Asked(0.5, 1.0, "more than half")
+    def counted(self) -> Asked:
+        """No more than the margin, on either side."""
+        return Asked(-self.margin, self.margin, f"within {self.margin:g} of 0")
 
-    def words(self, measure: str) -> str:
-        """Say in which runs the methods are to be alike."""
-        return (
-            f"in more than half of the runs {self.about(measure)} is within {self.margin:g} of "
-            f"{self.each_other}"
-        )
+    @property
+    def sign(self) -> int:
+        """Always 1."""
+        return 1
 
-    def compared(self, case: Case, shared: Shared) -> Verdict:
-        """Count the seeds in which the methods are alike."""
-        near = [abs(shared.method - other) <= self.margin for other in shared.others.values()]
-        alike = np.all(near, axis=0)
-        others = " and ".join(plain(other) for other in shared.others)
-        found = share(alike, case.level)
-        finding = Finding(
-            estimate=found,
-            measured=f"share of runs with {self.quantity.measured(case.blank.measure)} of "
-            f"{plain(self.method)} within {self.margin:g} of {others}",
-            detail=f"in {int(alike.sum())} of {alike.size} runs {case.measured(self.quantity)} of "
-            f"{plain(self.method)} is within {self.margin:g} of that of {others}: {found}, claimed "
-            f"more than half{shared.left_out}",
-            seeds=shared.seeds,
-            missing=shared.missing,
-        )
-        return case.decided(finding, self.method, self.word, alike=True)
+    def hardest(self, gains: Floats) -> Floats:
+        """Return the largest difference in size."""
+        largest = np.abs(gains).argmax(axis=1, keepdims=True)
+        return np.take_along_axis(gains, largest, axis=1)[:, 0]
+
+    def counts(self, hardest: Floats) -> NDArray[np.bool_]:
+        """Say in which seeds it is no larger than the margin."""
+        return np.abs(hardest) <= self.margin
+
+    def relation(self, other: str) -> str:
+        """Say how near to another method it is."""
+        return f"within {self.margin:g} of {other}"
