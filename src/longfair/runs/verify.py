@@ -5,8 +5,8 @@ key and its line of the manifest are checked, and every change of the code since
 *Does a run come out again?* Some stored runs are executed once more. On the class of processor they
 were computed on every bit must agree. Elsewhere libraries choose other kernels, and learning makes
 much of a last digit: there a number must be one that another seed could give, and no verdict may
-change. *Did an edit change a number?* Short probes of every arm are run in two states of the code
-on this machine; see `against`.
+change; where that fails, another seed is asked (`longfair.papers.rerunning`). *Did an edit change a
+number?* Short probes of every arm are run in two states of the code on this machine; see `against`.
 """
 
 from __future__ import annotations
@@ -311,6 +311,12 @@ def held_against(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> R
     if changed:
         return Rerun(run.name, False, f"the verdict changes: {changed}")
     return Rerun(run.name, True, f"within the spread over seeds; computed on {then}")
+
+
+def computed_elsewhere(store: Store, run: Run) -> bool:
+    """Say whether a stored run was computed on another class of processor than this one."""
+    _, provenance = files.read(store.path(run))
+    return class_of(provenance) != this_machine().processor_class
 
 
 def _largest(stored: pa.Table, again: pa.Table) -> str:
