@@ -575,8 +575,8 @@ folded(
 # threshold, chosen knowing the population, does better than both. Under the one table that we found
 # it says more: there L-UCBFair does better than random thresholds, but not than the strictest one,
 # and it does not bring both groups to high qualification. Whether R-TD3 does better than random
-# thresholds is among the verdicts. What its weight on fairness buys (Figure 4) is asked there, too,
-# and waits for runs without the weight as long as *What is stored* names them.
+# thresholds is among the verdicts. What its weight on fairness buys (Figure 4) cannot be told as
+# published, and as coded waits for its runs as long as *What is stored* names them.
 #
 # **What would change our mind?** Learners that end below the strictest threshold under the
 # table that we found, where random thresholds do badly.

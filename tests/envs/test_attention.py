@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
@@ -419,3 +420,20 @@ def test_untrained_policy_in_the_environment_of_fppo() -> None:
 def largest_deviation(info: dict[str, Any]) -> Any:
     rate = info["group_state"][:, :, 0]
     return np.abs(rate - rate.mean(axis=1, keepdims=True)).max(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("logits", "units", "said"),
+    [
+        ([[np.nan, 1.0]], 3, "logits=[[nan, 1.0]]: give rows of finite numbers, one per site"),
+        ([[1.0, 2.0], [1.0]], 3, "give rows of finite numbers"),
+        ([1.0, 2.0], 3, "give rows of finite numbers"),
+        (np.zeros((2, 0)), 3, "give rows of finite numbers"),
+        ([["much", "little"]], 3, "give rows of finite numbers"),
+        ([[1.0, 2.0]], -3, "units=-3"),
+        ([[1.0, 2.0]], 2.5, "units=2.5"),
+    ],
+)
+def test_units_are_divided_among_finite_logits_only(logits: Any, units: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        allocate_units(logits, units)

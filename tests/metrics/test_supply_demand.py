@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_discovery_probability_is_what_attention_allocation_counts() -> None:
         (lambda: demographic_parity([0, 1], [0], 2), "decision and group must have the same"),
         (lambda: discovery_probability([0, 2], [0, 1], 2), "discovered must hold only 0 and 1"),
         (lambda: discovery_probability([0], [0, 1], 2), "discovered and group must have the same"),
-        (lambda: demographic_parity([0], [0], 0), "groups must be at least 1"),
+        (lambda: demographic_parity([0], [0], 0), "groups=0: give an integer of at least 1"),
         (lambda: accuracy_parity([0, 1], [0], [0, 0], 1), "decision and outcome must have"),
         (lambda: equal_opportunity([0], [3], [0], 1), "outcome must hold only 0 and 1"),
     ],
@@ -90,3 +91,16 @@ def test_discovery_probability_is_what_attention_allocation_counts() -> None:
 def test_bad_input_is_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         call()
+
+
+@pytest.mark.parametrize("groups", [2.5, "2", 0, True])
+def test_the_number_of_groups_is_whole(groups: Any) -> None:
+    with pytest.raises(UsageError, match=r"^groups="):
+        demographic_parity([0, 1], [0, 0], groups)
+
+
+def test_rows_are_equally_long() -> None:
+    with pytest.raises(UsageError, match=r"^decision must be an array whose rows are equally long"):
+        demographic_parity([[0, 1], [1]], [0, 0], 2)
+    with pytest.raises(UsageError, match=r"^group must be an array whose rows are equally long"):
+        demographic_parity([0, 1], [[0, 1], [1]], 2)

@@ -24,7 +24,7 @@ Xu et al. (2024), Section 2.1, Section 5.1 and Appendix A.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics._arrays import same_shape
+from longfair.settings import Count, checked
 
 
 class SupplyDemand(NamedTuple):
@@ -209,16 +210,22 @@ def _pair(
 
 
 def _flags(values: ArrayLike, name: str) -> NDArray[np.bool_]:
-    array = np.asarray(values)
+    array = _even(values, name)
     if not np.isin(array, (0, 1)).all():
         raise UsageError(f"{name} must hold only 0 and 1")
     return array.astype(np.bool_)
 
 
 def _membership(group: ArrayLike, groups: int) -> NDArray[np.bool_]:
-    numbers = np.asarray(group)
-    if groups < 1:
-        raise UsageError(f"groups must be at least 1; given {groups}")
+    numbers, groups = _even(group, "group"), checked("groups", groups, Count)
     if not np.isin(numbers, np.arange(groups)).all():
         raise UsageError(f"group must hold whole numbers from 0 to {groups - 1}")
     return np.asarray(numbers[..., None] == np.arange(groups))
+
+
+def _even(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array; refuse rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise UsageError(f"{name} must be an array whose rows are equally long: {error}") from None

@@ -19,9 +19,12 @@ from longfair.settings import (
     Count,
     EpisodeLength,
     Length,
+    Natural,
     NonNegative,
     Range,
+    checked,
     require_length,
+    shortened,
     validate,
     validated,
 )
@@ -189,7 +192,7 @@ class AttentionVectorEnv(FairVectorEnv):
         self._last_step[copies] = 0.0
 
     def _transition(self, actions: FloatArray) -> Transition:
-        units = allocate_units(actions, self.params.units)
+        units = largest_remainders(actions.astype(np.float64, copy=False), self.params.units)
         incidents = self.np_random.poisson(self._rate).astype(np.float64)
         discovered = np.minimum(units, incidents)
         self._last_step = np.concatenate(
@@ -232,16 +235,28 @@ def allocate_units(logits: ArrayLike, units: int) -> FloatArray:
     Parameters
     ----------
     logits
-        Shape (N, G), finite.
+        Shape (N, G), finite, with at least one site.
     units
-        Units to give out in every row.
+        Units to give out in every row, at least 0.
 
     Returns
     -------
     numpy.ndarray
         Shape (N, G): whole numbers, as floats, that sum to `units` in every row.
+
+    Raises
+    ------
+    UsageError
+        If `logits` has another shape or a value that is not finite, or `units` is no such number.
     """
-    return largest_remainders(np.asarray(logits, np.float64), units)
+    given = UsageError(f"logits={shortened(logits)}: give rows of finite numbers, one per site")
+    try:
+        rows = np.asarray(logits, np.float64)
+    except (TypeError, ValueError):
+        raise given from None
+    if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+        raise given
+    return largest_remainders(rows, checked("units", units, Natural))
 
 
 @njit(cache=True)
