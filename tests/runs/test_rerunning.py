@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from rich.console import Console
 from toy_experiment import toy_experiment
@@ -14,7 +15,7 @@ from longfair.runs import files
 from longfair.runs.experiment import Run, plan
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
-from longfair.runs.verify import Rerun
+from longfair.runs.verify import Judge, Rerun
 
 RUNS = plan(toy_experiment(), "smoke", seeds=5, methods=["fair"])
 
@@ -58,10 +59,10 @@ def test_one_run_far_from_its_seeds_is_no_fault_if_the_next_seed_is_near(
     forge(store, RUNS[2], 1.0 + 1e-9, **ELSEWHERE)
     compared = rerunning.held_against
 
-    def far(store: Store, run: Run, *rest: object) -> Rerun:
+    def far(store: Store, run: Run, table: pd.DataFrame, judge: Judge) -> Rerun:
         if run.seed == 1:
             return Rerun(run.name, False, "beyond the spread over seeds: bias is 9, seeds give 0.1")
-        return compared(store, run, *rest)  # type: ignore[arg-type]
+        return compared(store, run, table, judge)
 
     monkeypatch.setattr(rerunning, "held_against", far)
     found = again(RUNS[1], store, tmp_path)
@@ -92,6 +93,11 @@ def test_no_other_seed_excuses_a_run_that_failed(
     forge(store, RUNS[0], 1.0, **ELSEWHERE)
     monkeypatch.setattr(rerunning, "run_all", lambda *_, **__: None)
     assert again(RUNS[0], store, tmp_path) == Rerun(RUNS[0].name, False, rerunning.FAILED)
+
+
+def test_a_damaged_seed_is_not_asked(store: Store) -> None:
+    store.path(RUNS[1]).write_bytes(b"damaged")
+    assert rerunning.next_seed(RUNS[0], store) == RUNS[2]
 
 
 def test_an_arm_with_one_seed_has_no_second_opinion(store: Store) -> None:

@@ -18,7 +18,6 @@ from longfair.papers.verification import words_of_verdicts
 from longfair.runs import files
 from longfair.runs.claims import Claim
 from longfair.runs.experiment import Run
-from longfair.runs.files import ENDING
 from longfair.runs.progress import ConsoleReporter
 from longfair.runs.runner import run_all
 from longfair.runs.store import Store
@@ -65,9 +64,8 @@ def again(
     run_all(runs, own, workers=workers, reporter=reporter)
     for run in runs:
         found = _compared(run, store, own)
-        other = next_seed(run, store)
         strayed = not found.sound and found.line != FAILED and computed_elsewhere(store, run)
-        if strayed and other is not None:
+        if strayed and (other := next_seed(run, store)):
             run_all([other], own, workers=workers, reporter=reporter)
             found = told_by_two(found, _compared(other, store, own))
         yield found
@@ -83,8 +81,9 @@ def _compared(run: Run, store: Store, own: Store) -> Rerun:
 
 def next_seed(run: Run, store: Store) -> Run | None:
     """Return the stored run of the same arm with the next seed, after the last the first."""
-    folder = store.path(run).parent
-    seeds = {int(path.stem.rsplit(".", 1)[1]) for path in folder.glob(f"{run.arm.name}.*{ENDING}")}
+    arm, _, _ = run.name.rpartition(".")
+    parts = [entry.path.rsplit(".", 2) for entry in store.entries() if not entry.problem]
+    seeds = {int(seed) for name, seed, _ in parts if name == arm}
     others = sorted(seeds - {run.seed}, key=lambda seed: (seed < run.seed, seed))
     return replace(run, seed=others[0]) if others else None
 
