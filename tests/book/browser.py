@@ -31,11 +31,12 @@ SETTLED = """async () => {
     await new Promise(done => setTimeout(done, 50));
 }"""
 """A page is laid out when its mathematics and its images are there and no colour is changing."""
-FOUND_BY_AXE = """async () => {
+FOUND_BY_AXE = """async (only) => {
   // Slow rules whose findings are never serious: left out below, so they need not be applied.
   const rules = Object.fromEntries(["hidden-content", "region", "heading-order"]
     .map(name => [name, { enabled: false }]));
-  const options = { resultTypes: ["violations"], preload: false, rules };
+  const runOnly = only.length ? { runOnly: only } : { rules };
+  const options = { resultTypes: ["violations"], preload: false, ...runOnly };
   const { violations } = await axe.run(document, options);
   return violations.filter(found => ["serious", "critical"].includes(found.impact))
     .flatMap(found => found.nodes.map(node => [found.id, node.html.slice(0, 160)]));
@@ -137,9 +138,9 @@ class Browser:
         """Errors and warnings of the console, exceptions and failed requests."""
         return list(self._complaints)
 
-    def barriers(self) -> list[list[str]]:
-        """Serious and critical findings of axe-core: rule and element."""
+    def barriers(self, *only: str) -> list[list[str]]:
+        """Serious and critical findings of axe-core, or of some of its rules: rule and element."""
         if not self.page.evaluate("Boolean(window.axe)"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found: list[list[str]] = self.page.evaluate(FOUND_BY_AXE)
+        found: list[list[str]] = self.page.evaluate(FOUND_BY_AXE, list(only))
         return found

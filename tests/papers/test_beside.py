@@ -10,7 +10,7 @@ from longfair.runs.store import Store
 
 UNFAIR = ("bias", "gap", "disparity", "distance")
 """What metrics of unfairness have in their names, and rewards have not."""
-NO_METHOD_PLAYS = {"fairqcm-t1"}
+NO_METHOD_PLAYS = {"fairqcm-t1", "fairqcm-t1-elsewhere"}
 """The distance there is that of a table to its limit."""
 
 

@@ -67,6 +67,10 @@ LOOK = Look(
         "constant_step": "constant step size",
         "coded_update": "waste counted",
         "without_time": "without time",
+        "six_doughnuts": "six doughnuts",
+        "three_people": "three people",
+        "rarely_there": "one rarely there",
+        "short_sight": "discount 0.9",
     },
     axes={
         "return": "return of a greedy episode",
