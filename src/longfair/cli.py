@@ -574,8 +574,6 @@ def evaluate(
             "of the way: 0 % is the trivial policy, 100 % the best one that is known without "
             "learning; negative is worse than trivial"
         )
-        if not only:
-            _line("individual loans: not played, because policies are judged exactly there")
         if seeds < _STORED_SEEDS:
             _line(
                 f"intervals are over {counted(seeds, 'evaluation')}; '--seeds {_STORED_SEEDS}' "

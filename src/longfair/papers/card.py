@@ -82,6 +82,12 @@ _NOTIONS = {
     "accuracy_bias": "bias in accuracy",
 }
 
+_LENDING_RATES = {
+    "reward": "discounted reward",
+    "gap_dp_discounted": "gap in lending rates",
+    "gap_eo_discounted": "gap among the qualified",
+}
+
 COURSES = (
     Course("elbert/lending", _RATES, "accept-all", "static-optimum"),
     Course("elbert/notions-lending", _NOTIONS, "accept-all", "static-optimum", "elbert/lending"),
@@ -94,10 +100,11 @@ COURSES = (
     Course("fppo/epidemic", _GAPS, "uniform", "static-reward"),
     Course("fairqcm/doughnuts", _HANDED_OUT, "random", "oracle"),
     Course("fairqcm/lending", _HANDED_OUT, "random", "oracle"),
+    Course("fairmdp/individuals", _LENDING_RATES, "lend-to-all", "fair-optimum"),
     Course("ucbfair/synthetic", _POPULATION, "random", "optimum"),
     Course("ucbfair/adult", _POPULATION, "random", "optimum"),
 )
-"""All worlds. Individual loans are missing: policies there are judged exactly, not in episodes."""
+"""All worlds."""
 
 RISING = frozenset({"reward", "late_reward", "return", "welfare", "lower_rate"})
 """Measures of which more is better. Of all others, biases, gaps, distances and losses, less is."""

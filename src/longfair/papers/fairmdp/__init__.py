@@ -3,6 +3,7 @@
 from longfair.papers.fairmdp import (
     cross_entropy,
     exploration,
+    individuals,
     memory_learner,
     other_learners,
 )
@@ -29,6 +30,7 @@ EXPERIMENTS = (
     *exploration.EXPERIMENTS,
     *other_learners.EXPERIMENTS,
     *memory_learner.EXPERIMENTS,
+    *individuals.EXPERIMENTS,
 )
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

@@ -1,0 +1,132 @@
+"""How lenders play the individual loan problem, and what is reported of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from longfair.agents.finite import lagrangian
+from longfair.arrays import FloatArray, IntArray
+from longfair.envs.loan_mdp import LoanMDPParams
+from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, step_weights
+from longfair.papers.fairmdp.measured import table
+from longfair.papers.protocol import Evaluation
+from longfair.papers.setting import World
+from longfair.papers.untrained import params
+from longfair.runs.experiment import protocol
+
+# Lenders ----------------------------------------------------------------------------------------
+
+
+class Lender:
+    """Lends by chance in every situation of an applicant.
+
+    Parameters
+    ----------
+    episode
+        The situations.
+    chances
+        Shape (S,): chance of a loan in each of `episode.states`.
+    seed
+        Seed of the draws.
+    """
+
+    def __init__(self, episode: LoanEpisode, chances: FloatArray, seed: int) -> None:
+        self._chances = np.zeros(episode.states.max(axis=0) + 1)
+        self._chances[tuple(episode.states.T)] = chances
+        self._rng = np.random.default_rng(seed)
+        self._counts: IntArray = np.zeros((0, 3), np.int64)
+
+    def observe(self, info: dict[str, Any]) -> None:
+        """Read what the applicants have repaid and not, and how often they were denied."""
+        self._counts = info["counts"]
+
+    def predict(self, observation: Any, *_: Any, **__: Any) -> tuple[IntArray, None]:
+        """Return one decision per applicant; the group is the last number that is observed."""
+        chance = self._chances[(observation[:, 2].astype(np.int64), *self._counts.T)]
+        return (self._rng.random(len(chance)) < chance).astype(np.int64), None
+
+
+class Always:
+    """Decides the same about everybody."""
+
+    def __init__(self, decision: int) -> None:
+        self._decision = decision
+
+    def predict(self, observation: Any, *_: Any, **__: Any) -> tuple[IntArray, None]:
+        """Return one decision per applicant."""
+        return np.full(len(observation), self._decision), None
+
+
+def always(world: World, seed: int, decision: int) -> Always:
+    """Lend to everybody (1) or to nobody (0)."""
+    return Always(decision)
+
+
+def best_within(world: World, seed: int, gap: float = 1.0) -> Lender:
+    """Take the most reward with a gap in discounted lending rates of at most `gap`.
+
+    Rates differ by at most 1, so by default there is no constraint.
+    """
+    true = params(world)
+    return Lender(_episode(true), _plan(true, gap), seed)
+
+
+@cache
+def _episode(true: LoanMDPParams) -> LoanEpisode:
+    return loan_episode(true)
+
+
+@cache
+def _plan(true: LoanMDPParams, gap: float) -> FloatArray:
+    """Return chances of a loan (S,)."""
+    problem = _episode(true).problem("dp", "discounted")
+    chances: FloatArray = lagrangian.solve(problem, gap).policy[:, 1]
+    return chances
+
+
+# What is reported -------------------------------------------------------------------------------
+
+
+@protocol("lent")
+def lent(evaluation: Evaluation) -> pd.DataFrame:
+    """Play one episode with every applicant, and report means over applicants as `final`.
+
+    `reward`, discounted, with the offset; `gap_dp_discounted` and `gap_eo_discounted`, the
+    difference between the groups' lending rates, among everybody and among those who start
+    qualified, each step weighted by the discount. So are the exact values of the same names, to
+    which these come near.
+    """
+    last, episodes = evaluation.snapshots.steps[-1], evaluation.setting.evaluating.final_episodes
+    act, env, seed = evaluation.ready([len(evaluation.snapshots.steps) - 1], episodes, "final")
+    true = params(evaluation.setting.world)
+    weights = step_weights(true, "discounted")
+    observation, info = env.reset(seed=seed)
+    group, qualified = observation[:, 2].astype(np.int64), info["qualified"]
+    reward, loans = np.zeros((2, episodes))
+    for step, weight in enumerate(weights):
+        observation, gained, _, _, info = env.step(act(observation, info))
+        reward += true.discount**step * gained
+        loans += weight * info["supply"].sum(axis=1)
+    found = {
+        "reward": float(reward.mean()),
+        "gap_dp_discounted": largest_gap(loans, group),
+        "gap_eo_discounted": largest_gap(loans[qualified], group[qualified]),
+    }
+    return table("final", last, found)
+
+
+def largest_gap(loans: FloatArray, group: IntArray) -> float:
+    """Return the largest difference between the mean loans (N,) of two groups.
+
+    Parameters
+    ----------
+    loans
+        Of each applicant.
+    group
+        Of each applicant, shape (N,).
+    """
+    return float(np.ptp(np.bincount(group, weights=loans) / np.bincount(group)))
