@@ -15,7 +15,7 @@ from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, step_weight
 from longfair.papers.fairmdp.measured import table
 from longfair.papers.protocol import Evaluation
 from longfair.papers.setting import World
-from longfair.papers.untrained import params
+from longfair.papers.untrained import params, policy
 from longfair.runs.experiment import protocol
 
 # Lenders ----------------------------------------------------------------------------------------
@@ -61,11 +61,13 @@ class Always:
         return np.full(len(observation), self._decision), None
 
 
+@policy("same-decision")
 def always(world: World, seed: int, decision: int) -> Always:
     """Lend to everybody (1) or to nobody (0)."""
     return Always(decision)
 
 
+@policy("best-loans-within")
 def best_within(world: World, seed: int, gap: float = 1.0) -> Lender:
     """Take the most reward with a gap in discounted lending rates of at most `gap`.
 
