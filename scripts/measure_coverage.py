@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
@@ -26,12 +26,12 @@ from longfair.runs.statistics import (
     Kind,
     estimate,
     mean_effect,
-    percentile_of,
     reduction_effect,
     resampled,
     share,
     share_difference,
     smallest,
+    smallest_percentile,
 )
 
 FILE = Path(__file__).parents[1] / "book" / "coverage.csv"
@@ -93,7 +93,12 @@ OF_ONE_METHOD: dict[str, Draw] = {
     "one in seven fails, of one method": beside_normal(bimodal, -20.0 * FAILING),
 }
 DISTRIBUTIONS = ALIKE | OF_ONE_METHOD
-COMPARISONS = ("paired difference", "reduction", "difference of shares")
+COMPARISONS = (
+    "paired difference",
+    "reduction",
+    "difference of shares",
+    "smallest of three differences",
+)
 """What is measured where only one method is skewed or fails; all else is as where both are."""
 
 
@@ -200,10 +205,28 @@ def curves(generator: np.random.Generator, seeds: int, pace: float) -> pd.DataFr
     return pd.DataFrame((heights * (1 - np.exp(-STEPS / paces)) + errors).T, index=STEPS)
 
 
-def lead(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
-    """Draw two methods; return by how much the first reaches the level before the second."""
-    fast, slow = curves(generator, seeds, 20), curves(generator, seeds, 24)
-    return lambda w: first_reached(slow, w, LEVEL) - first_reached(fast, w, LEVEL)
+Statistics = list[Callable[[Floats], Floats]]
+"""One or several functions of weights, of which the smallest is asked for."""
+
+
+def leads(generator: np.random.Generator, seeds: int, others: int) -> Statistics:
+    """Draw methods; return by how much the first reaches the level before each other one."""
+    fast = curves(generator, seeds, 20)
+
+    def ahead_of(slow: pd.DataFrame) -> Callable[[Floats], Floats]:
+        return lambda w: first_reached(slow, w, LEVEL) - first_reached(fast, w, LEVEL)
+
+    return [ahead_of(curves(generator, seeds, 24)) for _ in range(others)]
+
+
+def lead(generator: np.random.Generator, seeds: int) -> Statistics:
+    """Draw two methods."""
+    return leads(generator, seeds, 1)
+
+
+def lead_of_five(generator: np.random.Generator, seeds: int) -> Statistics:
+    """Draw five methods, of which four are alike."""
+    return leads(generator, seeds, 4)
 
 
 UNFAIRNESS = np.array([0.02, 0.05, 0.17, 0.10, 0.0])
@@ -217,19 +240,31 @@ def points(generator: np.random.Generator, seeds: int) -> Floats:
     return means * (1 + 0.1 * generator.normal(size=(*means.shape[:2], seeds)))
 
 
-def above(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
+def above(generator: np.random.Generator, seeds: int) -> Statistics:
     """Draw methods; return the reward of the first above the frontier of the last three."""
-    drawn = points(generator, seeds)[:, [0, 2, 3, 4]]
+    return _above(points(generator, seeds)[:, [0, 2, 3, 4]])
 
+
+def above_alike(generator: np.random.Generator, seeds: int) -> Statistics:
+    """Draw four methods of one reward; return that of the first above the others' frontier.
+
+    The first is a little more unfair than the others, so that the best of these is the frontier.
+    """
+    reward = 0.17 * (1 + 0.1 * generator.normal(size=(4, seeds)))
+    unfairness = np.repeat([[0.1], [0.09], [0.09], [0.09]], seeds, axis=1)
+    return _above(np.stack([unfairness, reward]))
+
+
+def _above(drawn: Floats) -> Statistics:
     def effect(weights: Floats) -> Floats:
         unfairness, reward = drawn @ weights.T
         higher: Floats = reward[0] - frontier(unfairness[0], unfairness[1:], reward[1:])
         return higher
 
-    return effect
+    return [effect]
 
 
-def area(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Floats]:
+def area(generator: np.random.Generator, seeds: int) -> Statistics:
     """Draw methods; return by how much the first two cover more than the others."""
     drawn = points(generator, seeds)
 
@@ -239,28 +274,33 @@ def area(generator: np.random.Generator, seeds: int) -> Callable[[Floats], Float
         larger: Floats = own - hypervolume(unfairness[2:], reward[2:], 0.2, 0.0)
         return larger
 
-    return effect
+    return [effect]
 
 
-PERCENTILES = {
-    "first to reach a level": ("learning curves", lead),
-    "reward at equal unfairness": ("normal points", above),
-    "hypervolume": ("normal points", area),
+PERCENTILES: dict[tuple[str, str], Callable[[np.random.Generator, int], Statistics]] = {
+    ("first to reach a level", "learning curves"): lead,
+    ("first to reach a level", "learning curves, four others alike"): lead_of_five,
+    ("reward at equal unfairness", "normal points"): above,
+    ("reward at equal unfairness", "normal points, all alike"): above_alike,
+    ("hypervolume", "normal points"): area,
 }
-"""Statistics without a standard error: what is drawn, and how."""
+"""Statistics without a standard error, and what is drawn: how."""
 
 
-def by_percentiles(statistic: str, seeds: int, repeats: int) -> list[dict[str, object]]:
+def by_percentiles(
+    statistic: str, distribution: str, seeds: int, repeats: int
+) -> list[dict[str, object]]:
     """Simulate a statistic that has percentiles of resamples only."""
-    distribution, draw = PERCENTILES[statistic]
+    draw = PERCENTILES[statistic, distribution]
     many = 100_000
-    truth = float(draw(np.random.default_rng(0), many)(np.full(many, 1 / many)))
+    equal = np.full(many, 1 / many)
+    truth = min(float(part(equal)) for part in draw(np.random.default_rng(0), many))
     generator = np.random.default_rng(seeds)
     hits: dict[str, list[bool]] = {}
     for _ in range(repeats):
-        point = draw(generator, seeds)
-        expanded = percentile_of(*resampled(point, seeds), seeds)
-        plain = _percentile(point, seeds)
+        parts = draw(generator, seeds)
+        expanded = smallest_percentile([resampled(part, seeds) for part in parts], seeds)
+        plain = _percentile(partial(_least, parts), seeds)
         for kind, found in (("expanded percentile", expanded), ("percentile", plain)):
             low, high = found.interval or (np.nan, np.nan)
             hits.setdefault(kind, []).append(low <= truth <= high)
@@ -278,20 +318,59 @@ def by_percentiles(statistic: str, seeds: int, repeats: int) -> list[dict[str, o
     ]
 
 
+def _least(parts: Statistics, weights: Floats) -> Floats:
+    """Return the smallest of several statistics."""
+    least: Floats = np.min([part(weights) for part in parts], axis=0)
+    return least
+
+
+LEVELS = (0.99, 0.999)
+"""Levels beyond the usual one, at which verdicts are asked for again."""
+
+
+def at_levels(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
+    """Simulate intervals of a mean at high levels, with as many resamples as verdicts have."""
+    draw, generator = ALIKE[name], np.random.default_rng(seeds)
+    centre = float(draw(np.random.default_rng(0), (4_000_000,)).mean())
+    hits: dict[float, list[bool]] = {level: [] for level in LEVELS}
+    for _ in range(repeats):
+        effect = mean_effect(draw(generator, (seeds,)))
+        for level in LEVELS:
+            low, high = smallest([effect], level).interval or (np.nan, np.nan)
+            hits[level].append(low <= centre <= high)
+    return [
+        {
+            "statistic": f"mean at {100 * level:g} %",
+            "distribution": name,
+            "seeds": seeds,
+            "interval": "both",
+            "coverage": round(float(np.mean(inside)), 4),
+            "undefined": 0.0,
+            "two_kinds": "",
+        }
+        for level, inside in hits.items()
+    ]
+
+
 def main() -> None:
     """Simulate everything and write the table."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--repeats", type=int, default=REPEATS)
     repeats = options.parse_args().repeats
+    everything = statistics.RESAMPLES
     statistics.RESAMPLES = RESAMPLES
     lines: list[dict[str, object]] = []
     for name in DISTRIBUTIONS:
         for seeds in SEEDS:
             lines += measured(name, seeds, repeats)
             print(f"{name}, {seeds} seeds", flush=True)
-    for statistic in PERCENTILES:
+    for statistic, distribution in PERCENTILES:
         for seeds in SEEDS:
-            lines += by_percentiles(statistic, seeds, repeats)
+            lines += by_percentiles(statistic, distribution, seeds, repeats)
+    statistics.RESAMPLES = everything
+    statistics._resamples.cache_clear()
+    for name in ALIKE:
+        lines += at_levels(name, 10, 10 * repeats)
     pd.DataFrame(lines).to_csv(FILE, index=False)
 
 

@@ -236,9 +236,11 @@ def together(rows: Sequence[Row]) -> str:
         "all miss if each holds as often as it says, how probable it is that none does if their "
         "runs were independent, how many words stay by intervals at 99 and 99.9 %, how many stay "
         "if all of a row may be wrong together with a probability of 5 % (Holm), and how many are "
-        "fragile. A word with several conditions rests on several intervals and counts once; such "
-        "a claim is refuted by any of them, so its refutation errs more often than its level says. "
-        "[Coverage](/book/coverage.md) shows where intervals miss more often.\n\n"
+        "fragile. A word with several conditions rests on several intervals and counts once; any "
+        "of them can refute it, each with its share of the error. "
+        "[Coverage](/book/coverage.md) shows where intervals miss more often: of a few skewed runs "
+        "those at 99.9 % miss ten times as often as they say, so the last columns hold for runs "
+        "that are nearly normal.\n\n"
         f"{table(head, lines)}"
     )
 

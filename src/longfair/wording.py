@@ -154,7 +154,7 @@ def _missing(row: Row) -> str:
         "": "",
         "runs": f"the rule asks for {enough} runs",
         "width": f"about {enough or 0:,} runs would decide",
-        "effect": "no number of runs that can be had would decide",
+        "effect": "at the edge of what is asked: how many runs would decide cannot be guessed",
         "steps": "longer runs would decide",
         "paper": "what the paper leaves open decides",
     }[row.get("lacks", "")]

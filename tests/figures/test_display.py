@@ -267,7 +267,11 @@ def test_an_inconclusive_says_what_would_decide_it() -> None:
     for lacks, enough, said in (
         ("runs", 10, "the rule asks for 10 runs"),
         ("width", 1200, "about 1,200 runs would decide"),
-        ("effect", None, "no number of runs that can be had would decide"),
+        (
+            "effect",
+            None,
+            "at the edge of what is asked: how many runs would decide cannot be guessed",
+        ),
         ("steps", None, "longer runs would decide"),
         ("paper", None, "what the paper leaves open decides"),
     ):

@@ -66,6 +66,11 @@ class Leaving(Same):
     def predict(self, observation, state=None, episode_start=None, deterministic=False):
         raise SystemExit(0)
 
+class Turns(Same):
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        turn = 0 if state is None else state
+        return np.full(len(observation), turn % 5), turn + 1
+
 class Deaf(Same):
     def observe(self, info):
         return info["no such thing"]
@@ -231,6 +236,17 @@ def test_policies_are_refused_where_they_cannot_act(given: str) -> None:
     assert set(found.failed.values()) == {told}
     shapes = card(f"{given}:generous", 1, ["elbert/attention"]).refused
     assert shapes == {"elbert/attention": "its actions have shape (2,), not (2, 5)"}
+
+
+def test_a_policy_gets_its_state_back_and_begins_anew_in_every_evaluation(given: str) -> None:
+    turns, first = (
+        card(f"{given}:{name}", 2, ["fairqcm/doughnuts"]).played[0] for name in ("Turns", "Same")
+    )
+    score, of_one = (played.lines[0].policy.value for played in (turns, first))
+    # Who takes turns hands doughnuts to all alike; who forgets would serve one person only.
+    assert score > 2.5 * of_one
+    again = card(f"{given}:Turns", 2, ["fairqcm/doughnuts"]).played[0]
+    assert [line.policy for line in again.lines] == [line.policy for line in turns.lines]
 
 
 def test_a_policy_that_fails_while_it_plays_is_told_in_one_line(given: str) -> None:

@@ -24,6 +24,7 @@ from longfair.runs.statistics import (
     share,
     share_difference,
     smallest,
+    smallest_percentile,
     two_kinds,
 )
 
@@ -156,6 +157,27 @@ def test_percentiles_beyond_all_resamples_are_no_interval() -> None:
     value, resamples = resampled(lambda weights: weights @ np.arange(10.0), 10)
     assert percentile_of(value, resamples, 10, 0.99).interval is not None
     assert percentile_of(value, resamples, 10, 0.999).interval is None
+
+
+def test_upper_percentiles_of_several_statistics_hold_together() -> None:
+    first, second = (np.random.default_rng(seed).normal(size=10) for seed in (1, 2))
+    drawn = [resampled(lambda w, runs=runs: w @ runs, 10) for runs in (first, second + 0.1)]
+    low, high = smallest_percentile(drawn, 10).interval or (np.nan, np.nan)
+    alone = [percentile_of(*one, 10) for one in drawn]
+    wide = [percentile_of(*one, 10, 0.975) for one in drawn]
+    assert low == min(one.low for one in alone if one.low is not None)
+    assert high == min(one.high for one in wide if one.high is not None)
+    assert smallest_percentile(drawn[:1], 10) == alone[0]
+    assert smallest_percentile(drawn, 10, 0.999).interval is None
+
+
+def test_of_several_like_leads_the_smallest_is_held_as_often_as_one_says() -> None:
+    generator, above = np.random.default_rng(3), 0
+    for _ in range(200):
+        runs = generator.normal(size=(4, 10))
+        drawn = [resampled(lambda w, own=own: w @ own, 10) for own in runs]
+        above += (smallest_percentile(drawn, 10).high or 0.0) < 0
+    assert above <= 200 * 0.07
 
 
 def test_a_difference_of_shares_excludes_zero_where_mcnemar_does_with_half_the_error() -> None:

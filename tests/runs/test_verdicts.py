@@ -1080,7 +1080,7 @@ def test_an_inconclusive_says_how_many_runs_would_decide() -> None:
     assert (sure.word, sure.lacks, sure.enough_seeds) == ("reproduced", "", None)
     at_the_edge = verdict_of(BoundRule(BIAS, "fair", low=0.0), rows("fair", noise))
     assert (at_the_edge.lacks, at_the_edge.enough_seeds) == ("effect", None)
-    assert certainty(at_the_edge.as_json())[-1] == "no number of runs that can be had would decide"
+    assert certainty(at_the_edge.as_json())[-1].startswith("at the edge of what is asked")
 
 
 @pytest.mark.parametrize(
@@ -1100,6 +1100,52 @@ def test_a_conjunction_lacks_what_is_hardest_to_get() -> None:
     assert (both.lacks, both.enough_seeds) == ("width", both.parts[0].enough_seeds)
     hard = verdict_of(AllRule((near, edge)), rows("fair", noise))
     assert (hard.lacks, hard.enough_seeds) == ("effect", None)
+
+
+def test_one_of_several_parts_refutes_by_its_share_of_the_error_only() -> None:
+    table = rows("fair", SPREAD)
+    alone = verdict_of(BoundRule(BIAS, "fair", low=-10.0), table)
+    assert alone.interval is not None
+    beyond, holds = alone.interval[1] + 1e-6, BoundRule(BIAS, "fair", low=-10.0)
+    refuted = BoundRule(BIAS, "fair", low=beyond)
+    assert verdict_of(refuted, table).word == "contradicted"
+    both = verdict_of(AllRule((holds, refuted)), table)
+    assert (both.word, both.lacks, both.with_enough) == ("inconclusive", "width", "contradicted")
+    assert both.enough_seeds is not None
+    assert both.enough_seeds > SPREAD.size
+    assert "not sure enough for one of 2 parts" in both.detail
+    assert both.parts[1].interval == verdict_of(refuted, table).interval
+    far = BoundRule(BIAS, "fair", low=beyond + 10 * (alone.interval[1] - alone.interval[0]))
+    clear = verdict_of(AllRule((holds, far)), table)
+    assert clear.word == "contradicted"
+    assert "not sure enough" not in clear.detail
+    # What has to hold in every part needs no correction.
+    assert verdict_of(AllRule((holds, holds)), table).word == "reproduced"
+
+
+def test_many_true_parts_are_seldom_refuted_by_chance() -> None:
+    generator = np.random.default_rng(1)
+    # Sixteen sentences at the very edge of what is so, on independent runs, a hundred times.
+    parts = tuple(BoundRule(BIAS, f"m{number}", low=0.0) for number in range(16))
+    words = [
+        verdict_of(
+            AllRule(parts),
+            *(rows(f"m{number}", generator.normal(size=10)) for number in range(16)),
+        ).word
+        for _ in range(30)
+    ]
+    assert words.count("contradicted") <= 3
+
+
+def test_a_part_that_would_be_refuted_soonest_says_how_many_runs_decide() -> None:
+    noise = np.array([-1.0, 0.5, -0.5, 1.0, -1.2, 1.2, 0.3, -0.3, 0.8, -0.8])
+    slow, soon = BoundRule(BIAS, "fair", low=-0.05), BoundRule(BIAS, "fair", low=0.5)
+    both = verdict_of(AllRule((slow, soon)), rows("fair", noise))
+    alone = verdict_of(slow, rows("fair", noise))
+    assert alone.enough_seeds is not None
+    assert both.enough_seeds is not None
+    assert both.enough_seeds < alone.enough_seeds
+    assert both.with_enough == "contradicted"
 
 
 def test_a_guard_on_runs_of_two_kinds_makes_a_word_fragile() -> None:
@@ -1138,6 +1184,23 @@ def test_a_mean_over_runs_of_two_kinds_needs_most_of_them(
     few = f"runs of two kinds, and {most} of {most + 4} alone speak {side} it"
     assert (few in verdict.detail) is not stands
     assert verdict.enough_seeds is None
+
+
+def test_runs_speak_against_a_method_beside_the_one_that_decides() -> None:
+    """In every run one of the two others is above, and neither is in most runs."""
+    small = np.linspace(0.0, 0.01, 20)
+    first, second = np.array([1.0] * 8 + [0.0] * 12), np.array([0.0] * 8 + [1.0] * 12)
+    verdict = verdict_of(
+        HighestRule(BIAS, "fair", ("a", "b"), "all"),
+        rows("fair", 0.02 + small),
+        rows("a", first),
+        rows("b", second),
+    )
+    assert verdict.two_kinds
+    assert verdict.interval is not None
+    assert verdict.interval[1] < 0
+    assert verdict.word == "inconclusive"
+    assert "12 of 20 alone speak against it" in verdict.detail
 
 
 def test_what_is_told_over_the_steps_of_an_evaluation_is_not_of_the_training() -> None:

@@ -366,6 +366,34 @@ def percentile_of(value: float, resamples: Floats, seeds: int, level: float = 0.
     return Estimate(value, float(ends[0]), float(ends[1]), seeds, "percentile", level)
 
 
+def smallest_percentile(
+    drawn: Sequence[tuple[float, Floats]], seeds: int, level: float = 0.95
+) -> Estimate:
+    """Estimate the smallest of one or more statistics that have no standard error.
+
+    As with `smallest`, the lower end is the smallest of the statistics' own lower ends, and the
+    upper ends hold together. Percentiles of the smallest itself would be too low where several are
+    nearly equal, because the smallest of several noisy numbers is.
+
+    Parameters
+    ----------
+    drawn
+        At least one value with its resamples, as from `resampled`, from the same seeds.
+    seeds
+        Number of seeds.
+    level
+        Level of the interval, between 0 and 1.
+    """
+    joint = 1 - (1 - level) / len(drawn)
+    own = [percentile_of(value, resamples, seeds, level) for value, resamples in drawn]
+    together = [percentile_of(value, resamples, seeds, joint) for value, resamples in drawn]
+    lows, highs = [one.low for one in own], [one.high for one in together]
+    value = min(one.value for one in own)
+    if None in lows or None in highs:
+        return Estimate(value, None, None, seeds, "percentile", level)
+    return Estimate(value, min(lows), min(highs), seeds, "percentile", level)  # type: ignore[type-var]  # no None is left
+
+
 def two_kinds(values: npt.ArrayLike) -> float | None:
     """Find the number that parts two kinds of runs, if no run ends near their mean.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case, Finding
+from longfair.runs.rules.one_of import one_of
 from longfair.runs.rules.paired import PairedRule, Shared
 from longfair.runs.rules.rule import Asked, RuleFields, plain, register
 from longfair.runs.rules.words import FROM_WEAK_TO_STRONG
@@ -24,7 +26,8 @@ class AboutEqualRule(PairedRule):
     verdict is the one that counts and is shown. With margin ``m``:
 
     - *reproduced*: the interval lies within ``[-m, m]``, ends included;
-    - *contradicted*: the interval has no point in common with ``[-m, m]``;
+    - *contradicted*: the interval has no point in common with ``[-m, m]``, not even that which has
+      its share of the error where there are several others;
     - *inconclusive*: anything else. So a wide interval is never taken for equality. Runs of ours
       that end before the claim's horizon are, too: the less is trained, the more alike all are.
     """
@@ -50,14 +53,13 @@ class AboutEqualRule(PairedRule):
 
     def compared(self, case: Case, shared: Shared) -> Verdict:
         """Judge every difference; the weakest verdict counts."""
+
+        def judged(other: str, case: Case) -> Verdict:
+            found = self._found(case, shared, other, shared.method - shared.others[other])
+            return case.decided(found, self.method, self.word, alike=True)
+
         verdicts = [
-            case.decided(
-                self._found(case, shared, other, shared.method - array),
-                self.method,
-                self.word,
-                alike=True,
-            )
-            for other, array in shared.others.items()
+            one_of(len(shared.others), case, partial(judged, other)) for other in shared.others
         ]
         return min(verdicts, key=_strength)
 

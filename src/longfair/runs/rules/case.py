@@ -28,10 +28,10 @@ from longfair.runs.statistics import (
     Estimate,
     Floats,
     Kind,
-    percentile_of,
     resampled,
     share,
     smallest,
+    smallest_percentile,
 )
 from longfair.wording import counted
 
@@ -63,6 +63,9 @@ class Finding:
         The effect with interquartile means; None if it is undefined.
     single
         Shape (seeds,), the effect of every run alone; None where it is a share, or has none.
+    single_against
+        The same where runs speak against the claim, if that is another number: beside the one
+        method that decides, and not beside whichever is best in a run.
     better
         The share of seeds on which a compared method is the better one, and its interval.
     missing
@@ -75,6 +78,7 @@ class Finding:
     seeds: Sequence[int]
     interquartile_mean: float | None = None
     single: Floats | None = None
+    single_against: Floats | None = None
     better: tuple[float, float, float] | None = None
     missing: tuple[str, ...] = ()
 
@@ -137,10 +141,17 @@ class Case:
         """Estimate the smallest of one or more effects over the same seeds."""
         return smallest(effects, self.level, self.kind)
 
-    def percentile(self, rule: Rule, statistic: Callable[[Floats], Floats], seeds: int) -> Estimate:
-        """Estimate a rule's statistic without standard error; see `longfair.runs.statistics`."""
-        value, resamples = self.once(rule, "resamples", lambda: resampled(statistic, seeds))
-        return percentile_of(value, resamples, seeds, self.level)
+    def percentile(
+        self, rule: Rule, statistics: Sequence[Callable[[Floats], Floats]], seeds: int
+    ) -> Estimate:
+        """Estimate the smallest of a rule's statistics that have no standard error.
+
+        See `longfair.runs.statistics.smallest_percentile`.
+        """
+        drawn = self.once(
+            rule, "resamples", lambda: [resampled(statistic, seeds) for statistic in statistics]
+        )
+        return smallest_percentile(drawn, seeds, self.level)
 
     def once(self, rule: Rule, what: str, compute: Callable[[], Result]) -> Result:
         """Compute what a rule needs once, because it is judged at many levels of intervals.
@@ -234,9 +245,12 @@ class Case:
         alone, are on its side.
         """
         side = next((side for side in (IN_FAVOUR, AGAINST) if word in side), None)
-        if side is None or finding.single is None or not finding.estimate.two_kinds:
+        single = finding.single
+        if side is AGAINST and finding.single_against is not None:
+            single = finding.single_against
+        if side is None or single is None or not finding.estimate.two_kinds:
             return None
-        agree = [word_of(effect, effect) in side for effect in finding.single]
+        agree = [word_of(effect, effect) in side for effect in single]
         low, _ = share(agree, self.level).interval or (0.0, 1.0)
         if low > 0.5:
             return None

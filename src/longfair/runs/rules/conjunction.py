@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
+from longfair.runs.rules.one_of import one_of
 from longfair.runs.rules.rule import Compound, Found, Rule, RuleFields, register
-from longfair.runs.rules.words import LACKS, weakest
+from longfair.runs.rules.words import AGAINST, LACKS, Word, weakest
 from longfair.wording import better_in, part_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ def numbered(conditions: Iterable[str]) -> str:
 @dataclass(frozen=True)
 class AllRule(Compound):
     """``kind: all``. Every one of the rules; the verdict is the weakest of theirs.
+
+    Any part alone can speak against the whole, so each of k parts does so only by an interval with
+    a k-th of the error. To hold the whole needs no such thing: all parts have to hold.
 
     The effect shown is that of the part that decides, the first of those with the weakest
     verdict. A claim with a reported value shows the first part's, to stand beside that value.
@@ -57,7 +62,8 @@ class AllRule(Compound):
     def judge(self, case: Case, name: str) -> Verdict:
         """Judge every part."""
         parts = tuple(
-            part.judge(case, f"{name}.{number}") for number, part in enumerate(self.rules, start=1)
+            one_of(len(self.rules), case, partial(rule.judge, name=f"{name}.{number}"))
+            for number, rule in enumerate(self.rules, start=1)
         )
         words = [part.word for part in parts]
         word = weakest(words)
@@ -66,6 +72,9 @@ class AllRule(Compound):
         measured = parts[shown].measured
         instances = [part.instances for part in parts]
         deciding = [part for part in parts if part.word == word]
+        refuting = [part for part in deciding if part.with_enough in AGAINST and part.enough_seeds]
+        if refuting:
+            deciding = [min(refuting, key=lambda part: part.enough_seeds or 0)]
         lacks = max((part.lacks for part in deciding), key=LACKS.index)
         enough = [part.enough_seeds or 0 for part in deciding]
         sides = (better_in(part.number()) for part in parts)
@@ -82,8 +91,14 @@ class AllRule(Compound):
             detail=case.not_attempted(missing).detail if nothing else numbered(details),
             lacks=lacks,
             enough_seeds=max(enough) if lacks in ("runs", "width") else None,
+            with_enough=_with_enough(parts) if word == "inconclusive" else None,
             two_kinds=any(part.two_kinds for part in parts),
             instances=sum(instances) if all(instances) else 0,
             missing=missing,
             parts=parts,
         )
+
+
+def _with_enough(parts: Sequence[Verdict]) -> Word:
+    """Return the word if enough runs decided every part."""
+    return weakest([part.with_enough or part.word for part in parts])

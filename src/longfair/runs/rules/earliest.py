@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -71,7 +72,8 @@ class EarliestRule(OfQuantity, SharedRule):
         equal = np.full(seeds, 1 / seeds)
         with case.named():
             moments = [first_reached(curve, equal, self.level) for curve in curves]
-        found = case.percentile(self, lambda weights: self._lead(curves, weights), seeds)
+        leads = [partial(self._lead, curves[0], other) for other in curves[1:]]
+        found = case.percentile(self, leads, seeds)
         said = [
             f"{plain(method)} {'never' if moment > curve.index[-1] else f'after {moment:,.0f}'}"
             for method, moment, curve in zip(self.methods, moments, curves, strict=True)
@@ -87,10 +89,10 @@ class EarliestRule(OfQuantity, SharedRule):
         )
         return case.decided(finding, self.method, self.word)
 
-    def _lead(self, curves: list[pd.DataFrame], weights: Floats) -> Floats:
-        own, *others = (first_reached(curve, weights, self.level) for curve in curves)
-        lead: Floats = np.min(np.stack(others), axis=0) - own
-        return lead
+    def _lead(self, own: pd.DataFrame, other: pd.DataFrame, weights: Floats) -> Floats:
+        """Return by how many steps one mean curve is earlier than another."""
+        later, earlier = (first_reached(curve, weights, self.level) for curve in (other, own))
+        return later - earlier
 
 
 def first_reached(curve: pd.DataFrame, weights: Floats, level: float) -> Floats:

@@ -140,6 +140,7 @@ class GainRule(PairedRule):
             seeds=shared.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
             single=np.min(list(single.values()), axis=0),
+            single_against=single[worst],
             better=case.once(self, "better", lambda: _better(single[worst])),
             missing=shared.missing,
         )

@@ -68,7 +68,7 @@ class TradeOffRule(SharedRule):
             for method, unfairness, reward in zip(self.methods, *points, strict=True)
         )
         effect = case.percentile(
-            self, lambda weights: self.effect(*(values @ weights.T)), len(shared.seeds)
+            self, [lambda weights: self.effect(*(values @ weights.T))], len(shared.seeds)
         )
         axes = f"{case.measured(self.reward)} at {case.measured(self.unfairness)}"
         finding = Finding(
