@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Evaluating, References, Setting, Untrained, World
 from longfair.runs.experiment import Arm, Experiment
+from longfair.settings import Count
 
 PLAYING = "longfair.papers.fairmdp.playing"
 
@@ -22,8 +23,8 @@ TOLERANCE = 0.1
 class Applicants(Evaluating):
     """As many applicants as it takes to see a gap of a hundredth."""
 
-    final_episodes: int = 20_000
-    episode_length: int | None = None
+    final_episodes: Count = 20_000
+    episode_length: Count | None = None
     measure: str = f"{PLAYING}:lent"
 
     def shortened(self) -> Applicants:
