@@ -385,13 +385,16 @@ def smallest_percentile(
         Level of the interval, between 0 and 1.
     """
     joint = 1 - (1 - level) / len(drawn)
-    own = [percentile_of(value, resamples, seeds, level) for value, resamples in drawn]
-    together = [percentile_of(value, resamples, seeds, joint) for value, resamples in drawn]
-    lows, highs = [one.low for one in own], [one.high for one in together]
-    value = min(one.value for one in own)
-    if None in lows or None in highs:
+    value = min(value for value, _ in drawn)
+    both = [
+        [percentile_of(*one, seeds, own_level).interval for own_level in (level, joint)]
+        for one in drawn
+    ]
+    ends = [(own[0], wide[1]) for own, wide in both if own is not None and wide is not None]
+    if len(ends) < len(drawn):
         return Estimate(value, None, None, seeds, "percentile", level)
-    return Estimate(value, min(lows), min(highs), seeds, "percentile", level)  # type: ignore[type-var]  # no None is left
+    low, high = map(min, zip(*ends, strict=True))
+    return Estimate(value, low, high, seeds, "percentile", level)
 
 
 def two_kinds(values: npt.ArrayLike) -> float | None:

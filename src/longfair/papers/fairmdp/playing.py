@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from longfair.agents.finite import lagrangian
+from longfair.agents.policies.policy import Policy
 from longfair.arrays import FloatArray, IntArray
 from longfair.envs.loan_mdp import LoanMDPParams
-from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, step_weights
+from longfair.papers.fairmdp.committing import true_episode, true_problem
+from longfair.papers.fairmdp.loans import LoanEpisode, step_weights
 from longfair.papers.fairmdp.measured import table
 from longfair.papers.protocol import Evaluation
 from longfair.papers.setting import World
@@ -21,7 +24,7 @@ from longfair.runs.experiment import protocol
 # Lenders ----------------------------------------------------------------------------------------
 
 
-class Lender:
+class Lender(Policy):
     """Lends by chance in every situation of an applicant.
 
     Parameters
@@ -44,27 +47,19 @@ class Lender:
         """Read what the applicants have repaid and not, and how often they were denied."""
         self._counts = info["counts"]
 
-    def predict(self, observation: Any, *_: Any, **__: Any) -> tuple[IntArray, None]:
-        """Return one decision per applicant; the group is the last number that is observed."""
+    def choose(self, observation: NDArray[Any], deterministic: bool = False) -> IntArray:
+        """Return decisions (N,); the group is the last number of an observation."""
         chance = self._chances[(observation[:, 2].astype(np.int64), *self._counts.T)]
-        return (self._rng.random(len(chance)) < chance).astype(np.int64), None
-
-
-class Always:
-    """Decides the same about everybody."""
-
-    def __init__(self, decision: int) -> None:
-        self._decision = decision
-
-    def predict(self, observation: Any, *_: Any, **__: Any) -> tuple[IntArray, None]:
-        """Return one decision per applicant."""
-        return np.full(len(observation), self._decision), None
+        limit = 0.5 if deterministic else self._rng.random(len(chance))
+        decisions: IntArray = (chance > limit).astype(np.int64)
+        return decisions
 
 
 @policy("same-decision")
-def always(world: World, seed: int, decision: int) -> Always:
+def always(world: World, seed: int, decision: int) -> Lender:
     """Lend to everybody (1) or to nobody (0)."""
-    return Always(decision)
+    episode = true_episode(params(world))
+    return Lender(episode, np.full(len(episode.states), float(decision)), seed)
 
 
 @policy("best-loans-within")
@@ -74,19 +69,13 @@ def best_within(world: World, seed: int, gap: float = 1.0) -> Lender:
     Rates differ by at most 1, so by default there is no constraint.
     """
     true = params(world)
-    return Lender(_episode(true), _plan(true, gap), seed)
-
-
-@cache
-def _episode(true: LoanMDPParams) -> LoanEpisode:
-    return loan_episode(true)
+    return Lender(true_episode(true), _plan(true, gap), seed)
 
 
 @cache
 def _plan(true: LoanMDPParams, gap: float) -> FloatArray:
     """Return chances of a loan (S,)."""
-    problem = _episode(true).problem("dp", "discounted")
-    chances: FloatArray = lagrangian.solve(problem, gap).policy[:, 1]
+    chances: FloatArray = lagrangian.solve(true_problem(true, "dp", "discounted"), gap).policy[:, 1]
     return chances
 
 
