@@ -61,6 +61,10 @@ def small() -> FiniteProblem:
     return fair_mdp.demographic_parity(needs_randomness())
 
 
+def coin() -> FiniteProblem:
+    return FiniteProblem.of(np.full((2, 1, 2), 0.5), np.ones((2, 1)))
+
+
 def planner() -> populations.Planner:
     params = PopulationParams(episode_length=2)
     return populations.Planner(params, resolution=populations.Resolution(3, 2))
@@ -223,7 +227,7 @@ SOLVERS: dict[Door, Callable[[], Mapping[str, Any]]] = {
         "generator": chance(),
     },
     bound(lagrangian.Frontier.at, lambda: lagrangian.frontier(small())): lambda: {"tolerance": 2.0},
-    bound(FiniteProblem.discounted, small): lambda: {"discount": 0.5},
+    bound(FiniteProblem.discounted, coin): lambda: {"discount": 0.5},
     bound(FiniteProblem.unrolled, small): lambda: {"horizon": 2},
     bound(FiniteProblem.backward_induction, small): lambda: {"horizon": 2},
     bound(FiniteProblem.policy_values, small): lambda: {

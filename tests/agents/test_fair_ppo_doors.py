@@ -73,6 +73,13 @@ def test_anything_else_is_refused() -> None:
         model_of(3)
 
 
+def test_observations_have_one_axis() -> None:
+    shaped = gymnasium.wrappers.ReshapeObservation(gymnasium.make(LENDING), (3, 3))
+    with pytest.raises(UsageError, match=r"observations are Box.*FlattenObservation"):
+        model_of(shaped)
+    assert model_of(gymnasium.wrappers.FlattenObservation(shaped)).observation_space.shape == (9,)
+
+
 # Arguments --------------------------------------------------------------------------------------
 
 
@@ -180,6 +187,16 @@ class DefinedElsewhere(Strategy):
 def test_a_strategy_of_ones_own_comes_back(tmp_path: Path) -> None:
     model_of(strategy=DefinedElsewhere()).save(tmp_path / "model")
     assert isinstance(FairPPO.load(tmp_path / "model").strategy, DefinedElsewhere)
+
+
+class Unregistered(Strategy):
+    name = "unregistered"
+    revision = 1
+
+
+def test_a_strategy_outside_the_register_says_how_it_is_saved(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'unregistered': decorate it with .*\.register$"):
+        model_of(strategy=Unregistered()).save(tmp_path / "model")
 
 
 @pytest.mark.parametrize(

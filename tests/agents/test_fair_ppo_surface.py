@@ -241,7 +241,10 @@ def test_a_method_is_not_set_into_a_world_it_does_not_know() -> None:
 def test_learning_needs_an_environment(tmp_path: Path) -> None:
     model_of().save(tmp_path / "model")
     model = FairPPO.load(tmp_path / "model")
-    assert_refused(lambda: model.learn(100), "no environment to learn in: give one with set_env")
+    assert_refused(
+        lambda: model.learn(100),
+        r"no environment to learn in: load the model with FairPPO\.load\(path, env\)$",
+    )
 
 
 def test_a_model_needs_an_environment() -> None:

@@ -156,7 +156,7 @@ def test_bad_arguments_are_one_line_usage_errors(name: str) -> None:
 
 
 @every_environment
-@pytest.mark.parametrize("bad", [3, {"episode_length": 3}, ["a\nb"] * 50, "no such thing", None])
+@pytest.mark.parametrize("bad", [3, {"episode_length": 3}, ["a\nb"] * 50, "no such thing"])
 def test_arguments_of_the_wrong_kind_are_one_line_usage_errors(name: str, bad: Any) -> None:
     def batch(**arguments: Any) -> Any:
         return gymnasium.make_vec(environment_id(name), num_envs=2, **arguments)
@@ -169,13 +169,20 @@ def test_arguments_of_the_wrong_kind_are_one_line_usage_errors(name: str, bad: A
         with pytest.raises(UsageError) as error:
             make(preset=bad)
         assert_one_line(error, "preset", repr(bad)[:3], presets[0])
-        if bad is not None:
-            with pytest.raises(UsageError) as error:
-                make(params=bad)
-            assert_one_line(error, f"params={repr(bad)[:3]}", f"{name}Params", presets[0])
+        with pytest.raises(UsageError) as error:
+            make(params=bad)
+        assert_one_line(error, f"params={repr(bad)[:3]}", f"{name}Params", presets[0])
         with pytest.raises(UsageError) as error:
             make(params=presets[-1])
         assert_one_line(error, f"params={presets[-1]!r}", f"or preset={presets[-1]!r}")
+
+
+@every_environment
+def test_none_is_the_first_preset(name: str) -> None:
+    first = getattr(params_class(name), params_class(name).PRESETS[0])()
+    assert gymnasium.make(environment_id(name), preset=None).unwrapped.params == first  # type: ignore[attr-defined]
+    batch = gymnasium.make_vec(environment_id(name), num_envs=2, preset=None, params=first)
+    assert batch.unwrapped.params == first  # type: ignore[attr-defined]
 
 
 @every_environment

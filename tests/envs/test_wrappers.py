@@ -10,6 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from longfair.envs.elapsed import ElapsedTime
+from longfair.envs.epidemic import EpidemicParams
 from longfair.envs.history import History
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.envs.loan_mdp import LoanMDPVectorEnv
@@ -104,6 +105,22 @@ def test_a_group_without_demand_has_rate_zero() -> None:
         observation = env.step(np.ones(3, dtype=np.int64))[0]
 
 
+def test_supply_without_demand_is_no_rate() -> None:
+    """A vaccine is supply also on a day on which nobody of the group falls ill."""
+    params = EpidemicParams(infection_probability=0.02)
+    env = RunningRates(gymnasium.make_vec("longfair/Epidemic-v0", num_envs=20, params=params))
+    env.reset(seed=0)
+    supply, demand = np.zeros((20, 2)), np.zeros((20, 2))
+    met = False
+    for step in range(10):
+        observation, _, _, _, info = env.step(np.full(20, step))
+        supply, demand = supply + info["supply"], demand + info["demand"]
+        met |= bool(((supply > 0) & (demand == 0)).any())
+        expected = np.divide(supply, demand, out=np.zeros_like(supply), where=demand > 0)
+        np.testing.assert_allclose(observation[:, -2:], expected, rtol=1e-6)
+    assert met
+
+
 def test_the_running_rate_counts_the_applicant_just_decided() -> None:
     env = RunningRates(LendingVectorEnv(50, LendingParams(repay_probability=(1.0,) * 7)))
     before, _ = env.reset(seed=1)
@@ -192,6 +209,9 @@ def test_wrappers_refuse_what_they_cannot_wrap() -> None:
         WindowStatistics(foreign)
     with pytest.raises(UsageError, match="no episode length"):
         ElapsedTime(foreign)
+    for other in (RunningRates(lending()), gymnasium.make_vec("longfair/Doughnut-v0", num_envs=2)):
+        with pytest.raises(UsageError, match="WindowStatistics directly around a batch of"):
+            WindowStatistics(other)
     with pytest.raises(UsageError, match="offset=-1"):
         RunningRates(lending(), offset=-1.0)
     with pytest.raises(UsageError, match="window=0"):

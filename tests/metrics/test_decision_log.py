@@ -143,6 +143,7 @@ def test_intervals_hold_what_they_promise_although_people_come_again() -> None:
         (LOG.to_dict("list"), "acceptance", "give a DataFrame"),
         (pd.concat([LOG, LOG[["group"]]], axis=1), "acceptance", "2 columns group: give one"),
         (LOG.assign(person=[[1]] * 8), "acceptance", "column person: give numbers or text"),
+        (LOG.assign(group=[(1, 2)] * 8), "acceptance", "column group: give numbers or text"),
         (LOG.assign(time=True), "acceptance", "column time"),
         (LOG.assign(time=1j), "acceptance", "column time"),
         (LOG.assign(time=pd.array([None, *range(7)], "Float64")), "acceptance", "column time"),
@@ -216,6 +217,14 @@ def test_groups_keep_their_whole_numbers() -> None:
     log = LOG.assign(group=LOG["group"].map({"x": 2**53 + 1, "y": 2**53}))
     assert benefit_gap(log)["most"] == 2**53 + 1
     assert gaps_over_time(log, 5).iloc[0]["most"] == 2**53 + 1
+
+
+def test_groups_may_be_categories_of_which_some_never_appear() -> None:
+    log = LOG.assign(group=pd.Categorical(LOG["group"], ["y", "x", "z"]))
+    log["person"] = pd.Categorical(log["person"], ["nobody", *log["person"].unique()])
+    assert benefit_rates(log).loc["x"].equals(benefit_rates(LOG).loc["x"])
+    assert benefit_gap(log)["gap"] == benefit_gap(LOG)["gap"]
+    assert gaps_over_time(log, 5)["gap"].tolist() == gaps_over_time(LOG, 5)["gap"].tolist()
 
 
 def test_the_index_of_a_log_does_not_matter() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import VectorEnv
 
+from longfair.agents.learning.spaces import Batch
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError
+from longfair.settings import Give, Natural, validated
 
 if TYPE_CHECKING:
     from longfair.agents.learning.actor import Actor
 
-Act = Callable[[Any, dict[str, Any]], Any]
+Act = Annotated[
+    Callable[[Any, dict[str, Any]], Any],
+    Give("a function of observations and info, such as longfair.agents.evaluation.acting(policy)"),
+]
 """Maps observations and the batch `info` that came with them to one action per copy."""
 
 
@@ -45,7 +49,8 @@ class EpisodeTotals(NamedTuple):
     """(N,): lengths of the episodes."""
 
 
-def play_episodes(act: Act, env: VectorEnv[Any, Any, Any], seed: int) -> EpisodeTotals:
+@validated
+def play_episodes(act: Act, env: Batch, seed: Natural) -> EpisodeTotals:
     """Play exactly one episode in every copy of a batch environment.
 
     Parameters
@@ -61,12 +66,14 @@ def play_episodes(act: Act, env: VectorEnv[Any, Any, Any], seed: int) -> Episode
     Raises
     ------
     UsageError
-        When the environment returns a reward that is not finite.
+        When the environment's `info` lacks one of these, or its reward is not finite.
     """
+    groups = getattr(env.unwrapped, "num_groups", None)
+    if groups is None:
+        raise UsageError(f"env={env} has no groups: give a batch of an environment of longfair")
     observation, info = env.reset(seed=seed)
     playing = np.ones(env.num_envs, dtype=bool)
     reward_total, steps = np.zeros(env.num_envs), np.zeros(env.num_envs)
-    groups = info["group_state"].shape[1]
     supply, demand = np.zeros((env.num_envs, groups)), np.zeros((env.num_envs, groups))
     while playing.any():
         actions = act(observation, info)
@@ -81,17 +88,30 @@ def play_episodes(act: Act, env: VectorEnv[Any, Any, Any], seed: int) -> Episode
     return EpisodeTotals(reward_total, supply, demand, steps)
 
 
-def acting(agent: Agent) -> Act:
+def acting(agent: Agent, *, deterministic: bool = False) -> Act:
     """Let an agent act, telling it the batch `info` first if it has an `observe` method.
 
-    Oracles need it: they may look at the `group_state` that learned agents do not see.
+    Oracles need it: they may look at the `group_state` that learned agents do not see. An agent
+    that returns a state gets it back at the next step. Make a new function for new episodes.
+
+    Parameters
+    ----------
+    agent
+        Anything with `predict`.
+    deterministic
+        Ask for its likeliest actions in place of draws.
     """
     observe = getattr(agent, "observe", None)
+    asked = {"deterministic": True} if deterministic else {}
+    remembered: dict[str, Any] = {}
 
     def act(observation: Any, info: dict[str, Any]) -> Any:
         if observe is not None:
             observe(info)
-        return agent.predict(observation)[0]
+        actions, state = agent.predict(observation, **remembered, **asked)
+        if state is not None:
+            remembered["state"] = state
+        return actions
 
     return act
 

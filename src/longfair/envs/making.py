@@ -102,7 +102,7 @@ def _checked(
     record = kind.params_class
     if given.get("params") is not None:
         _require_params(environment, record, given["params"])
-    elif "preset" in given and not isinstance(given["preset"], str):
+    elif not isinstance(given.get("preset"), str | None):
         raise UsageError(
             f"{environment}: preset={shortened(given['preset'])}: "
             f"give one of {', '.join(record.PRESETS)}"

@@ -197,8 +197,10 @@ class RunningRates(AppendedMemory):
         self._demand += info["demand"]
 
     def _memory(self) -> Float32Array:
-        # Without demand there is no supply, and 0 divided by a tiny number is the 0 asked for.
-        return np.divide(self._supply, np.maximum(self._demand, _TINY), dtype=np.float32)
+        rates = np.zeros(self._supply.shape, np.float32)
+        # Supply without demand is possible: a vaccine is given, needed or not.
+        needed = self._demand > 0
+        return np.divide(self._supply, self._demand, out=rates, where=needed, dtype=np.float32)
 
 
 class WindowStatistics(AppendedMemory):
@@ -223,9 +225,14 @@ class WindowStatistics(AppendedMemory):
     @validated
     def __init__(self, env: Batch, window: WindowLength = 300, as_coded: bool = False) -> None:
         groups = num_groups_of(env)
+        repay = getattr(getattr(env.unwrapped, "params", None), "repay_probability", None)
         shape = env.single_observation_space.shape
-        assert shape is not None
-        self._scores = shape[0] - groups
+        self._scores = 0 if repay is None else len(repay)
+        if repay is None or shape != (self._scores + groups,):
+            raise UsageError(
+                f"env={env} shows numbers of shape {shape}: put WindowStatistics directly around a "
+                "batch of longfair/Lending-v0"
+            )
         super().__init__(env, size=groups + groups * self._scores, low=0.0, high=1.0)
         self._window = window
         self._groups = groups

@@ -13,7 +13,9 @@ from longfair.settings import checked
 
 
 def finite(values: ArrayLike, name: str) -> FloatArray:
-    """Return `values` as floats; refuse what is not numeric or not finite."""
+    """Return `values` as floats; refuse what is not numeric, not finite, or masked."""
+    if np.ma.is_masked(values):
+        raise UsageError(f"{name} has masked values: leave them out, or fill them")
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics.benefit import benefit_rate
+from longfair.settings import Count, checked
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,7 @@ def two_trajectories(crowd: int = 100) -> tuple[Trajectory, Trajectory]:
     UsageError
         If `crowd` is smaller than 1.
     """
-    if crowd < 1:
-        raise UsageError(f"crowd must be at least 1; given {crowd}")
+    crowd = checked("crowd", crowd, Count)
     groups = ("blue", "red")
     demand = ((1, crowd), (crowd, 1))
     return (

@@ -81,7 +81,10 @@ def benefit_rates(
     """
     level = checked("level", level, Level)
     people = _by_person(_counted(log, notion))
-    rows = {group: _ratio(own, level) for group, own in people.groupby("group", sort=True)}
+    rows = {
+        group: _ratio(own, level)
+        for group, own in people.groupby("group", sort=True, observed=True)
+    }
     return pd.DataFrame(rows).T.rename_axis("group").astype({"people": int, "decisions": int})
 
 
@@ -185,7 +188,7 @@ def _counted(log: pd.DataFrame, notion: str) -> pd.DataFrame:
         _require(log, name)
     if _is_date(log["time"]):
         log = log.assign(time=(log["time"] - _first_midnight(log["time"])) / pd.Timedelta(days=1))
-    if (log.groupby("person")["group"].nunique() > 1).any():
+    if (log.groupby("person", observed=True)["group"].nunique() > 1).any():
         raise UsageError("a person of the log is in two groups: give every person one")
     if notion == "acceptance":
         chosen = log
@@ -205,7 +208,7 @@ def _require_seen(log: pd.DataFrame, notion: str) -> None:
             f"{notion} needs outcomes of unfavourable decisions too, and the log has none: "
             "use acceptance"
         )
-    for group, own in seen.groupby(log["group"]):
+    for group, own in seen.groupby(log["group"], observed=True):
         for decision, kind in enumerate(("unfavourable", "favourable")):
             such = own[log.loc[own.index, "decision"] == decision]
             if own.any() and len(such) and not such.any():
@@ -229,7 +232,7 @@ def _require(log: pd.DataFrame, name: str) -> None:
     elif name in ("person", "group"):
         if values.isna().any():
             raise UsageError(f"column {name}: {int(values.isna().sum())} rows are empty; fill them")
-        if not values.map(_is_name).all():
+        if not values.map(pd.api.types.is_scalar).all():
             raise UsageError(f"column {name}: give numbers or text, not lists or the like")
     else:
         given = values.dropna() if name == "outcome" else values
@@ -252,16 +255,8 @@ def _first_midnight(dates: pd.Series[Any]) -> Any:
     return dates.min().normalize()
 
 
-def _is_name(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _by_person(counted: pd.DataFrame) -> pd.DataFrame:
-    columns = counted.groupby(["group", "person"], sort=False)[["supply", "demand"]]
+    columns = counted.groupby(["group", "person"], sort=False, observed=True)[["supply", "demand"]]
     return columns.sum().reset_index()
 
 
@@ -305,7 +300,10 @@ def _reach(rate: float, error: float, count: int, fewest: int, level: float) -> 
 
 def _gap(counted: pd.DataFrame, level: float) -> pd.Series[Any]:
     people = _by_person(counted)
-    found = {name: (*_rate_and_error(own), len(own)) for name, own in people.groupby("group")}
+    found = {
+        name: (*_rate_and_error(own), len(own))
+        for name, own in people.groupby("group", observed=True)
+    }
     _require_two(found)
     least, *_, most = sorted(found, key=lambda name: found[name][0])
     gap = found[most][0] - found[least][0]

@@ -218,25 +218,19 @@ def given(world: World | None, seed: int | None, place: str) -> Any:
 
 
 class _Watched:
-    """A stranger's policy, whose errors while it plays are told in one line.
-
-    Whoever plays it asks for actions only, so the state that it returns is kept for it here, from
-    the first step of an episode to the last. All episodes of an evaluation begin and end together.
-    """
+    """A stranger's policy, whose errors while it plays are told in one line."""
 
     def __init__(self, policy: Any) -> None:
         self._policy = policy
-        self._state: Any = None
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._policy, name)
         return _watched(found, name) if name == "observe" else found
 
-    def predict(self, observation: Any) -> tuple[Any, Any]:
+    def predict(self, observation: Any, **remembered: Any) -> tuple[Any, Any]:
         """Return the policy's actions, and the state that it wants back."""
-        remembered = {} if self._state is None else {"state": self._state}
-        actions, self._state = _watched(self._policy.predict, "predict")(observation, **remembered)
-        return actions, self._state
+        actions, state = _watched(self._policy.predict, "predict")(observation, **remembered)
+        return actions, state
 
 
 def _watched(method: Callable[..., Any], name: str) -> Callable[..., Any]:

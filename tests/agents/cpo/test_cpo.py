@@ -126,7 +126,8 @@ def test_saved_and_loaded_it_acts_the_same(tmp_path: Path) -> None:
     for env in (None, Target()):
         same = CPO.load(tmp_path / "agent.npz", env)
         for deterministic in (True, False):
-            agent.rng, same.rng = np.random.default_rng(3), np.random.default_rng(3)
+            for one in (agent, same):
+                one.set_random_seed(3)
             actions = [one.predict(seen, deterministic=deterministic)[0] for one in (agent, same)]
             assert np.array_equal(*actions)
         assert (same.settings, same.num_timesteps) == (agent.settings, agent.num_timesteps)

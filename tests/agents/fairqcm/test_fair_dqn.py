@@ -275,6 +275,14 @@ def test_what_the_agents_cannot_do_is_refused():
         FairDQN(two)
     with pytest.raises(UsageError, match="Discrete"):
         FairDQN(gymnasium.make_vec("longfair/Attention-v0", num_envs=1))
+    memory, stranger = FullMemory(doughnuts()), FullMemory(doughnuts())
+    width = memory.single_observation_space.shape[0]
+    for of, columns, message in (
+        (stranger, (5, width), "which is not around .*: give the wrapper of the environment"),
+        (memory, (4, width), rf"has columns \(4, {width}\), .* in columns \(5, {width}\)"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            FairDQN(memory, SMALL, Imagination(DoughnutCounterfactuals(10), of, columns))
     with pytest.raises(UsageError, match="two layers before the unit"):
         recurrent(hidden=(8,))
     with pytest.raises(UsageError, match=r"'episode'.*episodes"):

@@ -266,5 +266,8 @@ def test_other_environments_and_huge_tables_are_refused() -> None:
         TabularQLearning(gymnasium.make_vec("longfair/LoanPool-v0", num_envs=1))
     with pytest.raises(UsageError, match="at most 50,000,000 are allowed"):
         TabularQLearning(gymnasium.make_vec("longfair/Doughnut-v0", num_envs=1))
+    for code in ([[8, 0]], [[-1, 0]], [[0.5, 0]], [[0, 10**9]]):
+        with pytest.raises(UsageError, match=r"observations=.*: give whole numbers, by column"):
+            TabularQLearning(doughnuts()).predict(code)
     with pytest.raises(UsageError, match="only False is possible here"):
         TabularQLearning(doughnuts()).learn(5, progress_bar=True)

@@ -40,6 +40,14 @@ def test_a_discount_makes_the_future_count_less() -> None:
     assert TWO_STATES.backward_induction(horizon=5, discount=0.0).values[0].max() == 3.0
 
 
+@pytest.mark.parametrize(
+    "made", [TWO_STATES.discounted(0.9), TWO_STATES.unrolled(3), TWO_STATES.unrolled(3, 0.9)]
+)
+def test_a_discount_is_taken_once(made: FiniteProblem) -> None:
+    with pytest.raises(UsageError, match="discounted or unrolled in time already"):
+        made.discounted(0.5)
+
+
 def test_sparse_and_dense_arrays_mean_the_same() -> None:
     rows = TRANSITION.reshape(4, 2)
     solutions = [

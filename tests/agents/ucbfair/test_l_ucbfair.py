@@ -331,6 +331,17 @@ def test_a_policy_is_asked_about_a_step_of_an_episode(step: Any) -> None:
         learner().policy_at(step, np.full((1, 2), 0.5))
 
 
+def test_more_episodes_than_the_settings_have_are_refused_before_they_are_played() -> None:
+    agent = learner().learn(120)  # 20 of 40 episodes
+    with pytest.raises(
+        UsageError, match=r"24 episodes are asked for, .* room for 20 of episodes=40"
+    ):
+        agent.learn(144)
+    assert agent.num_timesteps == 120
+    agent.learn(120)
+    assert learner(data="pooled").learn(600).num_timesteps == 600
+
+
 @pytest.mark.parametrize("seed", [-1, [1, 2]])
 def test_a_seed_is_one_number(seed: Any) -> None:
     with pytest.raises(UsageError, match=r"seed=.*: give an integer of at least 0"):
@@ -368,7 +379,9 @@ def test_a_callback_ends_the_learning() -> None:
 def test_bad_input_is_refused_in_one_line() -> None:
     with pytest.raises(UsageError, match="does not show two rates and the time"):
         LUCBFair(gymnasium.make_vec("longfair/Population-v0", num_envs=1))
-    with pytest.raises(UsageError, match="episodes=4: that many have been played"):
+    with pytest.raises(
+        UsageError, match=r"168 episodes are asked for, .* room for 4 of episodes=4"
+    ):
         learner(episodes=4).learn(1000)
     with pytest.raises(UsageError, match=r"ridge=0\.0"):
         settings(ridge=0.0)
@@ -438,7 +451,7 @@ def test_features_that_no_regression_can_bear_end_in_one_line(data: str, wrong: 
     features.wrong = wrong
     agent = LUCBFair(batch(), settings(data=data), features, seed=0)
     with pytest.raises(UsageError, match=r"^the feature map gave .*: give finite numbers from -"):
-        agent.learn(400)
+        agent.learn(240)
     assert np.isfinite(agent.price)
 
 

@@ -102,12 +102,13 @@ def test_as_many_gradient_steps_as_steps(copies: int, steps: int) -> None:
 def test_it_is_stable_baselines3_s_algorithm() -> None:
     """What learns is not overridden, so a plain TD3 with the same arguments learns the same.
 
-    Only the arguments of `learn`, `load` and `set_env` are checked, and a model is loaded for
-    other copies.
+    Only the arguments of `learn`, `load`, `predict` and `set_env` are checked, and a model is
+    loaded for other copies.
     """
     own = {name for name in vars(RTD3) if not name.startswith("__")}
     assert {"around", "training_state", "_repeat"} <= own
-    assert not any(hasattr(TD3, name) for name in own - {"_abc_impl", "learn", "load", "set_env"})
+    checked = {"learn", "load", "predict", "set_env"}
+    assert not any(hasattr(TD3, name) for name in own - checked - {"_abc_impl"})
 
 
 def test_callbacks_logger_saving_and_loading_work(tmp_path: Path) -> None:
@@ -227,6 +228,36 @@ def test_a_model_is_loaded_for_other_copies(
     model.learn(38)
     assert model.num_timesteps == steps
     assert model._n_updates > 0
+
+
+OTHER_REWARDS = {
+    "has 0 WeightedReward in it": lambda: ElapsedTime(batch()),
+    "exponent=1, and 20 in the reward": lambda: WeightedReward(
+        ElapsedTime(batch()), replace(SMALL, exponent=20)
+    ),
+    "weight='rising' needs the time": lambda: WeightedReward(batch(), SMALL),
+}
+
+
+@pytest.mark.parametrize("message", OTHER_REWARDS)
+def test_a_model_goes_on_for_its_own_reward_only(message: str, tmp_path: Path) -> None:
+    model, env = agent(), BatchVecEnv(OTHER_REWARDS[message]())
+    model.save(tmp_path / "agent")
+    again = RTD3.load(tmp_path / "agent")
+    assert again.settings == SMALL
+    with pytest.raises(UsageError, match=message):
+        again.set_env(env)
+    if "time" not in message:  # Stable-Baselines3 finds the spaces other before
+        with pytest.raises(UsageError, match=message):
+            RTD3.load(tmp_path / "agent", env=env)
+
+
+def test_what_cannot_be_read_or_seen_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot read a model from .*nothing"):
+        RTD3.load(tmp_path / "nothing")
+    with pytest.raises(UsageError, match=r"observation holds nan: give finite numbers"):
+        agent().predict(np.full((2, 3), np.nan))
+    assert agent().predict(np.full(3, 0.5))[0].shape == (2,)
 
 
 def test_another_number_of_copies_is_not_set() -> None:

@@ -64,6 +64,10 @@ def test_several_decisions_for_one_person_in_one_step_add_up() -> None:
     assert received_from_log(twice).loc[3, "cleo"] == 2
 
 
+def mixed_names() -> list[object]:
+    return [1, *["ada"] * (len(LOG) - 1)]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -72,7 +76,14 @@ def test_several_decisions_for_one_person_in_one_step_add_up() -> None:
         (lambda: received_from_log(LOG, people=["ada", "bo"]), "person 'cleo'"),
         (lambda: received_from_log(LOG.iloc[:0]), "at least one row"),
         (lambda: received_from_log(LOG.assign(step=np.nan)), "no missing value"),
+        (lambda: received_from_log([1, 2]), "log=[1, 2]: give a DataFrame"),
+        (lambda: received_from_log(LOG.assign(person=[[1]] * len(LOG))), "not lists or the like"),
+        (lambda: received_from_log(LOG.assign(person=mixed_names())), "give people= in the order"),
         (lambda: received_by([0, 2], [[1, 1], [1, 1]]), "0 to 1; given 0 to 2"),
+        (lambda: received_by([0.0, 0.5], [[1, 1], [1, 1]]), "whole numbers, one person each"),
+        (lambda: log_nash_welfare([1.0], -1.0), "smoothing=-1.0: give a finite number"),
+        (lambda: log_nash_welfare([1.0], np.nan), "smoothing=nan: give a finite number"),
+        (lambda: counts(np.ma.masked_equal([[0.0, 1.0]], 1.0)), "has masked values: leave them"),
         (lambda: received_by([0], [[1, 1], [1, 1]]), "given (1,) and (2, 2)"),
         (lambda: counts([1.0, 2.0]), "(steps, people); given (2,)"),
         (lambda: capped_counts([[1.0]], 0), "above 0; given 0"),

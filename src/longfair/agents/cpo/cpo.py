@@ -57,7 +57,7 @@ from longfair.agents.ppo.rollout import generalised_advantages
 from longfair.agents.register import Style, register
 from longfair.arrays import Float32Array, FloatArray
 from longfair.errors import UsageError, near_misses
-from longfair.settings import Natural, validated
+from longfair.settings import Natural, Seed, validated
 
 
 class Report(NamedTuple):
@@ -159,6 +159,7 @@ class CPO(saving.Saved):
         )
         # The environment's generator starts from the seed itself: this must be another stream.
         self.rng = np.random.default_rng(None if seed is None else (seed, 1))
+        self._shown = np.random.default_rng(None if seed is None else (seed, 2))
         self.num_timesteps = 0
         self.report: Report | None = None
         self._unused_seed = seed
@@ -195,15 +196,21 @@ class CPO(saving.Saved):
             If it is not one observation per copy, or holds what is no finite number.
         """
         seen = observations(observation, self.env.single_observation_space.shape)
-        return self._executed(self._chosen(seen, deterministic)), None
+        return self._executed(self._chosen(seen, None if deterministic else self._shown)), None
 
-    def _chosen(self, observation: NDArray[Any], deterministic: bool = False) -> Float32Array:
+    @validated
+    def set_random_seed(self, seed: Seed | None = None) -> None:
+        """Start the draws of `predict` anew; what is learned does not depend on them."""
+        self._shown = np.random.default_rng(seed)
+
+    def _chosen(self, observation: NDArray[Any], rng: np.random.Generator | None) -> Float32Array:
+        """Draw actions (N, A) from a generator; without one take the means."""
         with torch.no_grad():
             found = self.policy(torch.tensor(observation, dtype=torch.float32))
         mean: Float32Array = found.mean.numpy()
-        if deterministic:
+        if rng is None:
             return mean
-        noise = self.rng.standard_normal(mean.shape, dtype=np.float32)
+        noise = rng.standard_normal(mean.shape, dtype=np.float32)
         drawn: Float32Array = mean + found.stddev.numpy() * noise
         return drawn
 
@@ -265,7 +272,7 @@ class CPO(saving.Saved):
         rows: list[tuple[Any, ...]] = []
         ended = np.zeros(self.env.num_envs, np.bool_)
         while not ended.any():
-            actions = self._chosen(observation)
+            actions = self._chosen(observation, self.rng)
             seen = np.array(observation, np.float32)
             observation, reward, terminated, truncated, info = self.env.step(
                 self._executed(actions)

@@ -56,7 +56,7 @@ from longfair.agents.learning.spaces import (
 )
 from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
-from longfair.settings import Natural, validated
+from longfair.settings import Natural, Seed, validated
 
 
 class View(Protocol):
@@ -163,6 +163,7 @@ class DeepQLearning(saving.Saved, ABC):
         self.num_updates = 0
         # The environment's generator starts from the seed itself: this must be another stream.
         self.rng = np.random.default_rng(None if seed is None else (seed, 1))
+        self._shown = np.random.default_rng(None if seed is None else (seed, 2))
         self._adam = Adam(self.online.vector, self.online.gradient, pace.learning_rate)
         self._unused_seed = seed
         self._seen: Any = None
@@ -232,17 +233,26 @@ class DeepQLearning(saving.Saved, ABC):
         if state is not None and episode_start is not None:
             state = np.where(np.asarray(episode_start)[:, None], np.float32(0.0), state)
         seen = observations(observation, self.env.single_observation_space.shape)
-        return self._choose(self.view.read(seen), state, deterministic)
+        rng = None if deterministic else self._shown
+        return self._choose(self.view.read(seen), state, rng)
 
-    def _choose(self, seen: Any, state: Any, deterministic: bool = False) -> tuple[IntArray, Any]:
+    @validated
+    def set_random_seed(self, seed: Seed | None = None) -> None:
+        """Start the draws of `predict` anew; what is learned does not depend on them."""
+        self._shown = np.random.default_rng(seed)
+
+    def _choose(
+        self, seen: Any, state: Any, rng: np.random.Generator | None
+    ) -> tuple[IntArray, Any]:
+        """Choose epsilon-greedily with draws from a generator; without one greedily."""
         values, after = self.view.values(self.online, seen, state)
         greedy: IntArray = values.argmax(axis=1)
-        if deterministic:
+        if rng is None:
             return greedy, after
-        explores = self.rng.random(len(greedy)) < self.exploration_rate
+        explores = rng.random(len(greedy)) < self.exploration_rate
         if len(greedy) == 1 and not explores[0]:
             return greedy, after
-        anything = self.rng.integers(values.shape[1], size=len(greedy))
+        anything = rng.integers(values.shape[1], size=len(greedy))
         return np.where(explores, anything, greedy), after
 
     def greedy_policy(self, network: str = "online") -> GreedyPolicy:
@@ -303,7 +313,7 @@ class DeepQLearning(saving.Saved, ABC):
 
     def _play(self) -> bool:
         """Take one step in all copies, keep it, and return whether an episode ended."""
-        actions, self._state = self._choose(self._seen, self._state)
+        actions, self._state = self._choose(self._seen, self._state, self.rng)
         observation, rewards, terminated, truncated, info = self.env.step(actions)
         ended = terminated | truncated
         after = seen = self.view.read(observation)

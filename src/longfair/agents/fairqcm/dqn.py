@@ -19,7 +19,7 @@ from longfair.agents.fairqcm.networks import ReluStack, orthogonal_start, relu_l
 from longfair.agents.fairqcm.presets import Exploration, Learning
 from longfair.agents.fairqcm.replay import CounterfactualReplayBuffer, Imagination, Step
 from longfair.agents.learning.seeding import NetworkSeed
-from longfair.agents.learning.spaces import Learned
+from longfair.agents.learning.spaces import Learned, OnlySpaces
 from longfair.agents.register import register
 from longfair.arrays import Float32Array, IntArray
 from longfair.errors import UsageError
@@ -94,6 +94,8 @@ class FairDQN(DeepQLearning):
             raise UsageError(f"the environment has {env.num_envs} copies: this agent follows one")
         self.learning = learning = Learning() if learning is None else learning
         self.observed, self.actions = sizes_of(env)
+        if imagination is not None:
+            _require_memory_of(env, imagination)
         super().__init__(
             env,
             self._view(),
@@ -154,6 +156,27 @@ class FairDQN(DeepQLearning):
         learning, exploration = settings["learning"], settings["exploration"]
         records = {"learning": Learning(**learning), "exploration": Exploration(**exploration)}
         return {**settings, **records}
+
+
+def _require_memory_of(env: Any, imagination: Imagination) -> None:
+    """Refuse to imagine memories that are not those which an environment shows."""
+    if isinstance(env, OnlySpaces):
+        return
+    layer, memory = env, imagination.memory
+    while layer is not None and layer is not memory:
+        layer = getattr(layer, "env", None)
+    if layer is None:
+        raise UsageError(
+            f"imagination has the memory {memory}, which is not around {env}: give the wrapper of "
+            "the environment that is learned from"
+        )
+    wrapper: Any = memory
+    below, shown = (part.single_observation_space.shape[0] for part in (wrapper.env, wrapper))
+    if imagination.columns != (below, shown):
+        raise UsageError(
+            f"imagination has columns {imagination.columns}, the memory is in columns "
+            f"{(below, shown)} of an observation: give these"
+        )
 
 
 def first_of_two(make: Callable[[], nn.Module]) -> nn.Module:

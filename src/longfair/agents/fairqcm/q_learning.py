@@ -50,7 +50,7 @@ from longfair.agents.learning.observations import observations
 from longfair.agents.register import register
 from longfair.arrays import FloatArray, IntArray
 from longfair.errors import UsageError
-from longfair.settings import Give, Natural, Only, Seed, validated
+from longfair.settings import Give, Natural, Only, Seed, shortened, validated
 
 _SILENT = "a compiled loop reports nothing before it ends"
 
@@ -188,10 +188,18 @@ class TabularQLearning(saving.Saved):
         Raises
         ------
         UsageError
-            If it is not one observation per copy, or holds what is no finite number.
+            If it is not one observation per copy, or holds what is no code.
         """
         wanted = 3 if self.settings.time else 2
-        codes = np.asarray(observations(observation, (wanted,)), dtype=np.int64)
+        given = observations(observation, (wanted,))
+        codes = np.asarray(given, dtype=np.int64)
+        moments, *sizes = self.values.shape[:3]
+        limits = [*sizes, moments][:wanted]
+        if not ((codes == given) & (codes >= 0) & (codes < limits)).all():
+            raise UsageError(
+                f"observations={shortened(given)}: give whole numbers, by column from 0 to "
+                f"{', '.join(str(limit - 1) for limit in limits)}"
+            )
         moment = codes[:, 2] if self.settings.time else np.zeros(len(codes), np.int64)
         values = self.values[moment, codes[:, 0], codes[:, 1]]
         best = values >= values.max(axis=1, keepdims=True) - self._compiled.tie

@@ -229,7 +229,18 @@ class FiniteProblem:
 
     @validated
     def discounted(self, discount: Discount) -> FiniteProblem:
-        """Return the problem with an infinite horizon, its occupancies normalised to one."""
+        """Return the problem with an infinite horizon, its occupancies normalised to one.
+
+        Raises
+        ------
+        UsageError
+            If it is discounted or unrolled already.
+        """
+        if self.stages is not None or abs(float(self.inflow.sum()) - 1.0) > ROUNDING:
+            raise UsageError(
+                "the problem is discounted or unrolled in time already: take the discount of the "
+                "original one, or unrolled(steps, discount)"
+            )
         return FiniteProblem(
             continuation=csr_array(discount * self.continuation),
             inflow=(1.0 - discount) * self.inflow,

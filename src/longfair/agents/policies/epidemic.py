@@ -257,6 +257,19 @@ def _neighbours(adjacency: ArrayLike) -> NDArray[np.bool_]:
 def _states(
     observation: NDArray[Any], people: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """Return who is susceptible and who infected, (N, V) each."""
-    health = observation[:, : _STATES * people].reshape(len(observation), people, _STATES)
+    """Return who is susceptible and who infected, (N, V) each.
+
+    Raises
+    ------
+    UsageError
+        If the observations do not begin with one of three states of so many people.
+    """
+    health = observation[:, : _STATES * people]
+    if health.shape[1] == _STATES * people:
+        health = health.reshape(len(observation), people, _STATES)
+    if health.ndim < 3 or not (health.sum(axis=2) == 1).all():
+        raise UsageError(
+            f"observations do not begin with the states of {people} people: make the policy for "
+            "as many as this epidemic has"
+        )
     return health[:, :, 0] > 0, health[:, :, 1]

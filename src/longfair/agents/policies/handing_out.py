@@ -35,8 +35,20 @@ class AllocationPolicy(Policy):
         self.people = people
 
     def choose(self, observation: NDArray[Any], deterministic: bool = False) -> IntArray:
-        """Return the person chosen in every copy (N,) for observations (N, ...)."""
-        return self._choose(observation[:, : self.people] > 0)
+        """Return the person chosen in every copy (N,) for observations (N, ...).
+
+        Raises
+        ------
+        UsageError
+            If the observations do not begin with 0 or 1 for so many people.
+        """
+        there = observation[:, : self.people]
+        if there.shape[1] < self.people or not ((there == 0) | (there == 1)).all():
+            raise UsageError(
+                f"observations do not begin with 0 or 1 for each of {self.people} people: make the "
+                "policy for as many as this environment has"
+            )
+        return self._choose(there > 0)
 
     @abstractmethod
     def _choose(self, there: BoolArray) -> IntArray:

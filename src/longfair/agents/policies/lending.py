@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from longfair.agents.policies.policy import Policy
+from longfair.errors import UsageError
 from longfair.settings import (
     Axes,
     Count,
@@ -58,9 +59,24 @@ class AcceptanceTable(Policy):
 def applicants(
     observation: NDArray[Any], groups: int, scores: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return group and score (N,) of the applicants in lending observations (N, ...)."""
-    score = observation[:, :scores].argmax(axis=1)
-    return observation[:, scores : scores + groups].argmax(axis=1), score
+    """Return group and score (N,) of the applicants in lending observations (N, ...).
+
+    Raises
+    ------
+    UsageError
+        If the observations do not begin with a one-hot score and a one-hot group of these sizes.
+    """
+    score, group = observation[:, :scores], observation[:, scores : scores + groups]
+    if not (_one_hot(score, scores) and _one_hot(group, groups)):
+        raise UsageError(
+            f"observations do not begin with one of {scores} scores and one of {groups} groups: "
+            "make the policy for as many as this lending environment has"
+        )
+    return group.argmax(axis=1), score.argmax(axis=1)
+
+
+def _one_hot(rows: NDArray[Any], size: int) -> bool:
+    return rows.shape[1] == size and bool(((rows == 1).sum(axis=1) == 1).all())
 
 
 @validated

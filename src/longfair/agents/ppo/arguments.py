@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 import gymnasium
 import numpy as np
-from gymnasium import Env
+from gymnasium import Env, spaces
 from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
@@ -144,10 +144,16 @@ def require_environment(env: VecEnv | None, set_up: bool) -> None:
     Raises
     ------
     UsageError
-        If networks are to be made and there is no environment.
+        If networks are to be made and there is no environment, or its observations are not flat.
     """
     if set_up:
         checked("env", env, Opened)
+    space = None if env is None else env.observation_space
+    if space is not None and not (isinstance(space, spaces.Box) and len(space.shape) == 1):
+        raise UsageError(
+            f"observations are {space}: give a Box of one axis, such as "
+            "gymnasium.wrappers.FlattenObservation makes"
+        )
 
 
 def _opened(name: str) -> Env[Any, Any]:

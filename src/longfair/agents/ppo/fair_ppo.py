@@ -325,7 +325,9 @@ class FairPPO(saving.Saved, PPO):  # type: ignore[misc]  # its own load pickles 
             Show how far the learning is.
         """
         if self.env is None:
-            raise UsageError("there is no environment to learn in: give one with set_env")
+            raise UsageError(
+                "there is no environment to learn in: load the model with FairPPO.load(path, env)"
+            )
         if not hasattr(self, "policy"):
             raise UsageError("there are no networks yet: leave _init_setup_model=False away")
         with one_thread():

@@ -21,7 +21,8 @@ def strategy_to_json(strategy: Strategy) -> dict[str, Any]:
     UsageError
         If it could not be read again, because its class is not in the register.
     """
-    if register.find(strategy.name).agent is not type(strategy):
+    entry = register.known(strategy.name)
+    if entry is None or entry.agent is not type(strategy):
         raise UsageError(
             f"{type(strategy).__name__} is not in the register under its name "
             f"{strategy.name!r}: decorate it with longfair.agents.register.register"

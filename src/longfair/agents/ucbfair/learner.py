@@ -124,9 +124,10 @@ class LUCBFair(saving.Saved):
         self._memory = MEMORIES[self.settings.data](
             self.settings, self.features, self.cells, self.horizon
         )
-        own, world = np.random.SeedSequence(seed).spawn(2)
+        own, world, shown = np.random.SeedSequence(seed).spawn(3)
         kind = SharedDraws if self.settings.shared_draws else OwnDraws
         self._draws = kind(self.cells, np.random.default_rng(own))
+        self._shown = kind(self.cells, np.random.default_rng(shown))
         self._unused_seed: int | None = int(world.generate_state(1)[0])
 
     @property
@@ -151,11 +152,20 @@ class LUCBFair(saving.Saved):
             Called with the agent after every fit. Returning False ends the learning.
         progress_bar
             Show how far the learning is.
+
+        Raises
+        ------
+        UsageError
+            If these are more episodes than the settings plan for and the regressions are of a kind
+            that keeps them all. It is raised before any is played, or when they have been, if a
+            callback may end the learning.
         """
         from rich.progress import track
 
         steps = self.horizon * self.env.num_envs
         rounds = range(-(-total_timesteps // steps))
+        if callback is None:
+            self._memory.require_room(len(rounds) * self.env.num_envs)
         for _ in track(rounds, "Learning", disable=not progress_bar):
             episodes = self._play()
             self._memory.add(episodes)
@@ -206,12 +216,12 @@ class LUCBFair(saving.Saved):
         chances, _ = self._policy_at(step, seen[:, :2])
         if deterministic:
             return self.cells.centres[chances.argmax(axis=1)], None
-        return self._draws.actions(step, chances), None
+        return self._shown.actions(step, chances), None
 
     @validated
     def set_random_seed(self, seed: Seed | None = None) -> None:
-        """Start the agent's own draws anew."""
-        self._draws.rng = np.random.default_rng(seed)
+        """Start the draws of `predict` anew; what is learned does not depend on them."""
+        self._shown.rng = np.random.default_rng(seed)
 
     def policy_at(self, step: int, states: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return chances of the cells (N, M) and values (2, N) of states (N, S) at a step.

@@ -24,6 +24,7 @@ features in all stored states with two weights and a direction, gives values and
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -188,6 +189,19 @@ class Memory(ABC):
     def fit(self, price: float) -> None:
         """Work the estimates out anew, for a price on unfairness."""
 
+    def require_room(self, episodes: int) -> None:
+        """Refuse more episodes than there is room for."""
+        if episodes > self._room():
+            raise UsageError(
+                f"{episodes} episodes are asked for, and there is room for {self._room():g} of "
+                f"episodes={self.settings.episodes}: plan for more in the settings, or learn for "
+                "fewer steps"
+            )
+
+    def _room(self) -> float:
+        """Return how many more episodes there is room for; here for any number."""
+        return math.inf
+
 
 def _width(centres: NDArray[Any], inverse: NDArray[Any]) -> NDArray[Any]:
     """Return features times inverse times features (..., M), of features (..., M, d)."""
@@ -210,10 +224,7 @@ class PerStepMemory(Memory):
     def add(self, episodes: Episodes) -> None:
         """Take in new episodes; there is room for as many as the settings plan for."""
         new = slice(self.count, self.count + episodes.states.shape[1])
-        if new.stop > self.settings.episodes:
-            raise UsageError(
-                f"episodes={self.settings.episodes}: that many have been played; plan for more"
-            )
+        self.require_room(episodes.states.shape[1])
         self._played[:, new] = self.features_of(episodes.states, episodes.actions)
         self._signals[:, :, new] = episodes.signals
         for step, states in enumerate(episodes.states):
@@ -221,6 +232,10 @@ class PerStepMemory(Memory):
             self._centres[step, new] = centres
             self._width[step, new] = _width(centres, self.estimates.inverse[step])
         self.count = new.stop
+
+    def _room(self) -> float:
+        """Return how many of the episodes that the settings plan for have not been played."""
+        return self.settings.episodes - self.count
 
     def fit(self, price: float) -> None:
         """Go backwards through the steps."""

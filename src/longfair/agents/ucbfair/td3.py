@@ -39,6 +39,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from longfair.agents.learning import saving
 from longfair.agents.learning.callbacks import Callbacks
+from longfair.agents.learning.observations import observations
 from longfair.agents.learning.seeding import LegacySeed
 from longfair.agents.learning.spaces import Batch, require_restarts
 from longfair.agents.policies.notions import NOTIONS
@@ -118,6 +119,8 @@ class RTD3(TD3):
 
     name: ClassVar[str] = RTD3Settings.name
     revision: ClassVar[int] = RTD3Settings.revision
+    settings: RTD3Settings | None = None
+    """What `around` made the agent for; None for one that was made in another way."""
 
     @classmethod
     @validated
@@ -157,7 +160,7 @@ class RTD3(TD3):
             NormalActionNoise(np.zeros(actions), np.full(actions, chosen.action_noise)),
             env.num_envs,
         )
-        return cls(
+        agent = cls(
             "MlpPolicy",
             env,
             learning_rate=chosen.learning_rate,
@@ -178,6 +181,25 @@ class RTD3(TD3):
             device="cpu",
             **kwargs,
         )
+        agent.settings = chosen
+        return agent
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[NDArray[Any], Any]:
+        """Choose an action in every copy; see `stable_baselines3.TD3.predict`.
+
+        Raises
+        ------
+        UsageError
+            If it is not one observation per copy, or holds what is no finite number.
+        """
+        seen = observations(observation, self.observation_space.shape, single=True)
+        return super().predict(seen, state, episode_start, deterministic)
 
     @validated
     def learn(
@@ -211,10 +233,20 @@ class RTD3(TD3):
         force_reset: bool = True,
         **kwargs: Any,
     ) -> Self:
-        """Load; see `stable_baselines3.TD3.load`. The environment may have other copies."""
-        model = super().load(
-            path, env, device, custom_objects, print_system_info, force_reset, **kwargs
-        )
+        """Load; see `stable_baselines3.TD3.load`. The environment may have other copies.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be read, or the environment's reward is not that of the settings.
+        """
+        try:
+            model = super().load(
+                path, env, device, custom_objects, print_system_info, force_reset, **kwargs
+            )
+        except OSError as error:
+            raise UsageError(f"cannot read a model from {path}: {error}") from error
+        model._require_reward_of(env)
         noise: Any = model.action_noise
         single = getattr(noise, "base_noise", noise)
         before = 1 if single is noise else noise.n_envs
@@ -232,7 +264,13 @@ class RTD3(TD3):
                 f"the environment has {copies} copies, the model was made for {self.n_envs}: save "
                 "it, and load it with RTD3.load(path, env)"
             )
+        self._require_reward_of(env)
         super().set_env(env, force_reset)
+
+    def _require_reward_of(self, env: Any) -> None:
+        """Refuse an environment to go on in whose reward is not that of the settings."""
+        if env is not None and self.settings is not None:
+            _require_reward(env, self.settings)
 
     def learned(self) -> list[NDArray[Any]]:
         """Return the parameters of all networks."""
@@ -340,7 +378,7 @@ def _for_copies(noise: Any, copies: int) -> tuple[Any, Any]:
     return VectorizedActionNoise(noise, copies), (1, "step")
 
 
-def _require_reward(env: VecEnv, settings: RTD3Settings) -> None:
+def _require_reward(env: Any, settings: RTD3Settings) -> None:
     """Refuse an environment whose reward is not that of the settings, or that hides the time."""
     layers = _layers(env)
     rewards = [layer for layer in layers if isinstance(layer, WeightedReward)]
@@ -366,7 +404,7 @@ _SHOWN = ("shows_time", "as_released")
 """What wrappers declare that show the time, or what the released code shows."""
 
 
-def _layers(env: VecEnv) -> list[VectorWrapper[Any, Any, Any, Any]]:
+def _layers(env: Any) -> list[VectorWrapper[Any, Any, Any, Any]]:
     """Return the wrappers of the batch behind a vector environment, from the outside."""
     layers, layer = [], getattr(env.unwrapped, "env", None)
     while isinstance(layer, VectorWrapper):

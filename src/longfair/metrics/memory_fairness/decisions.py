@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError, near_misses
 from longfair.metrics._arrays import finite
+from longfair.settings import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,8 @@ def received_by(actions: ArrayLike, there: ArrayLike) -> FloatArray:
             f"and {present.shape}"
         )
     people = present.shape[-1]
+    if chosen.dtype.kind not in "iu":
+        raise UsageError(f"actions must be whole numbers, one person each; given {chosen.dtype}")
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < people):
         raise UsageError(
             f"actions must be 0 to {people - 1}; given {chosen.min()} to {chosen.max()}"
@@ -85,8 +88,12 @@ def received_from_log(
     Raises
     ------
     UsageError
-        If a column is missing, the log is empty, a value is missing, or somebody is not listed.
+        If it is no table, a column is missing, the log is empty, a value is missing or no plain
+        one, or somebody is not listed.
     """
+    import pandas as pd
+
+    log = checked("log", log, pd.DataFrame)
     wanted = [step, person] + ([amount] if amount is not None else [])
     for column in wanted:
         if column not in log.columns:
@@ -94,7 +101,10 @@ def received_from_log(
             raise UsageError(f"the log has no column {column!r}: {near_misses(column, allowed)}")
     if log.empty or log[wanted].isna().any(axis=None):
         raise UsageError(f"the log needs at least one row and no missing value in {wanted}")
-    everybody = sorted(log[person].unique()) if people is None else list(people)
+    for column in (step, person):
+        if not log[column].map(pd.api.types.is_scalar).all():
+            raise UsageError(f"column {column}: give numbers or text, not lists or the like")
+    everybody = _sorted(person, log[person].unique()) if people is None else list(people)
     for name in log[person].unique():
         if name not in everybody:
             raise UsageError(f"{person} {name!r}: {near_misses(str(name), map(str, everybody))}")
@@ -103,3 +113,12 @@ def received_from_log(
         index=step, columns=person, values="_units", aggfunc="sum", fill_value=0.0
     )
     return table.reindex(columns=everybody, fill_value=0.0).astype(np.float64)
+
+
+def _sorted(column: str, names: Any) -> list[Any]:
+    try:
+        return sorted(names)
+    except TypeError:
+        raise UsageError(
+            f"column {column} has names that cannot be sorted: give people= in the order wanted"
+        ) from None

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from longfair.arrays import FloatArray
 from longfair.errors import UsageError
 from longfair.metrics._arrays import non_negative, with_groups
+from longfair.settings import NonNegative, checked
 
 
 def utilitarian_welfare(status: ArrayLike) -> FloatArray:
@@ -87,7 +88,8 @@ def log_nash_welfare(status: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         Shape (...).
     """
     amounts = with_groups(non_negative(status, "status"), "status")
-    total: FloatArray = np.log(amounts + 1.0 + smoothing).sum(axis=-1)
+    added = checked("smoothing", smoothing, NonNegative)
+    total: FloatArray = np.log(amounts + 1.0 + added).sum(axis=-1)
     return total
 
 
