@@ -3,6 +3,7 @@
 from longfair.papers.fairqcm.beyond import EXPERIMENTS as _BEYOND
 from longfair.papers.fairqcm.deep import EXPERIMENTS as _DEEP
 from longfair.papers.fairqcm.instances import EXPERIMENTS as _INSTANCES
+from longfair.papers.fairqcm.memories import EXPERIMENTS as _MEMORIES
 from longfair.papers.fairqcm.tabular import EXPERIMENTS as _TABULAR
 
 CHECKS = {
@@ -17,6 +18,6 @@ CHECKS = {
     "automata-from-memory": "longfair.papers.fairqcm.memory_checks:automata_from_memory",
     "unbounded-count": "longfair.papers.fairqcm.memory_checks:unbounded_count",
 }
-EXPERIMENTS = (*_TABULAR, *_INSTANCES, *_DEEP, *_BEYOND)
+EXPERIMENTS = (*_TABULAR, *_INSTANCES, *_DEEP, *_MEMORIES, *_BEYOND)
 
 __all__ = ["CHECKS", "EXPERIMENTS"]

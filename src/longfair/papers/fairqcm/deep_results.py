@@ -26,6 +26,7 @@ from longfair.papers.fairqcm.deep import (
     episode_length,
     reference,
 )
+from longfair.papers.fairqcm.memories import MEMORIES
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.setting import Setting
@@ -65,7 +66,7 @@ DOUGHNUTS_LOOK = Look(
         "random-present": LineStyle("random, present", GREY, "+", ":"),
         "random": LineStyle("Random", GREY, "x", ":"),
     },
-    variants=CHANGES,
+    variants={**CHANGES, **MEMORIES},
     axes={
         "return": "return of a greedy episode",
         "allocated": "doughnuts taken per episode",
