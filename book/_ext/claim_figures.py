@@ -240,7 +240,7 @@ class _Tables(NamedTuple):
         told = _of_guard(rule, wide, measure) if found is None else found
         if told is None or told["estimate"] is None:
             return
-        label = told["measured"].partition(" (part ")[0]
+        label = told["measured"]
         name = rule.effect_name
         low, high = told["interval"] or (None, None)
         self.means.append((title, label, name, told["estimate"], low, high))

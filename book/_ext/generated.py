@@ -93,9 +93,16 @@ def found(rows: Sequence[Row]) -> str:
         f"and {ours} questions that are asked here. Below, one counts once for each variant in "
         "which it is judged, and for each measure."
     )
-    words = [row["answer"] for row in headlines(rows) if row["asked"] == "paper"]
-    open_ones = words.count("inconclusive")
-    text += f" Of {len(words)} verdicts on the papers' claims {open_ones} are *inconclusive*."
+    judged = [row for row in headlines(rows) if row["asked"] == "paper"]
+    words = [row["answer"] for row in judged]
+    open_ones, held = words.count("inconclusive"), words.count("reproduced")
+    theirs = sum(row["answer"] == "reproduced" and row["settings"] == "authors" for row in judged)
+    later = len({row["id"] for row in judged if row["changed"]})
+    text += (
+        f" Of {len(words)} verdicts on the papers' claims {open_ones} are *inconclusive*, and "
+        f"{theirs} of {held} *reproduced* rest on runs with the authors' settings. The rules of "
+        f"{later} claims of the papers were written or changed after their runs."
+    )
     return f"{text} {answered(rows)}\n\n```{{raw}} html\n{counts(rows)}\n```\n"
 
 
@@ -134,9 +141,9 @@ def findings() -> str:
     points = overview.points()
     ahead, with_rules = overview.rules_ahead(points)
     message = (
-        f"In {ahead} of the {with_rules} worlds where fixed rules were tried, one of them, chosen "
-        "by hand or by a search, has more reward and less unfairness than everything the paper "
-        "trains by its own methods, by the medians of the runs."
+        f"In {ahead} of the {with_rules} worlds of this picture that show fixed rules, one of "
+        "them, chosen by hand or by a search, has more reward and less unfairness than everything "
+        "the paper trains by its own methods, by the medians of the runs alone."
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "

@@ -75,7 +75,7 @@ def elsewhere(address: str) -> str:
             "browser;",
             "- Colab opens the notebook alone; run this in a first cell, so that the library and "
             "the stored results are there:\n",
-            shell(f"!git clone {address}", f"%cd {folder}", "%pip install --quiet ."),
+            shell(f"!git clone {address}", f"%cd {folder}", "%pip install --quiet '.[agents]'"),
         ]
     )
 

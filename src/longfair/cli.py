@@ -780,8 +780,8 @@ def _verify_against(revision: str, folder: Store, everything: bool) -> int:
         )
     for name, error in list(outcome.failed.items())[:_NAMED]:
         _say(f"the probe of {name} failed ({error}): nothing is proven of it")
-    more = max(len(outcome.different), len(outcome.failed)) - _NAMED
-    if more > 0:
+    more = sum(max(0, len(arms) - _NAMED) for arms in (outcome.different, outcome.failed))
+    if more:
         _say(f"and {more} more")
     _line(
         f"{len(parts.to_probe)} arms with changed code probed, {len(outcome.different)} differ; "

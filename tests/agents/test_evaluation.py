@@ -122,12 +122,15 @@ class WithoutGroups(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     num_envs = 1
 
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return np.zeros((1, 2)), {}
+
 
 @pytest.mark.parametrize(
     ("act", "env", "message"),
     [
         (Counting(), doughnuts(), r"act=.*: give a function of observations and info"),
-        (acting(Counting()), WithoutGroups(), r"env=.* has no groups: give a batch"),
+        (acting(Counting()), WithoutGroups(), r"env=.* tells nothing of groups: give a batch"),
         (acting(Counting()), gymnasium.make("longfair/Doughnut-v0"), r"env=.*: give a batch"),
     ],
 )

@@ -36,6 +36,10 @@ def test_every_world_has_a_panel_with_its_own_axes() -> None:
     assert shown == [KINDS[kind].label for kind in ("reward", "paper", "fixed", "optimum")]
 
 
+def test_its_table_has_the_columns_that_were_given() -> None:
+    assert list(worlds(POINTS).data.columns) == list(POINTS.columns)
+
+
 def test_an_optimum_is_a_line_and_the_rest_are_points() -> None:
     _, jobs, *_ = worlds(POINTS).figure.axes
     point, line = jobs.lines

@@ -71,6 +71,16 @@ class Turns(Same):
         turn = 0 if state is None else state
         return np.full(len(observation), turn % 5), turn + 1
 
+class Counting(Same):
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        self.steps += 1
+        return np.full(len(observation), self.steps % 5), None
+
+counting = Counting()
+
 class Deaf(Same):
     def observe(self, info):
         return info["no such thing"]
@@ -247,6 +257,14 @@ def test_a_policy_gets_its_state_back_and_begins_anew_in_every_evaluation(given:
     assert score > 2.5 * of_one
     again = card(f"{given}:Turns", 2, ["fairqcm/doughnuts"]).played[0]
     assert [line.policy for line in again.lines] == [line.policy for line in turns.lines]
+
+
+def test_every_run_plays_a_policy_as_it_was_made(given: str) -> None:
+    """What a policy counts in one world does not change what it does in the next."""
+    alone = card(f"{given}:counting", 1, ["fairqcm/doughnuts"]).played
+    others = card(f"{given}:counting", 1, ["fairqcm/lending", "fairqcm/doughnuts"]).played
+    lines = [[line.policy for line in played.lines] for played in (*alone, *others)]
+    assert lines[0] in lines[1:]
 
 
 def test_a_policy_that_fails_while_it_plays_is_told_in_one_line(given: str) -> None:

@@ -76,7 +76,7 @@ def test_changed_code_judges_again(
     store: Store, judged: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdicts(store)
-    monkeypatch.setattr(board, "library_stamp", lambda room: f"other code of {room}")
+    monkeypatch.setattr(board, "stamp_of_rules", lambda rule: "other code")
     verdicts(store)
     assert judged == [len(CLAIMS), len(CLAIMS)]
 
@@ -105,7 +105,7 @@ def test_a_check_is_run_again_only_if_its_own_code_changed(
 
     monkeypatch.setitem(CHECKS, "halves", counted)
     first = verdicts(store)
-    monkeypatch.setattr(board, "library_stamp", lambda room: f"other code of {room}")
+    monkeypatch.setattr(board, "stamp_of_rules", lambda rule: "other code")
     second = verdicts(Store(store.root))
     assert runs == ["run"]
     assert [verdict.estimate for verdict in first] == [verdict.estimate for verdict in second]

@@ -95,6 +95,16 @@ def test_a_folder_of_the_store_can_be_looked_at_alone(store: Store, runs: list[R
     assert len(store.index.with_key(run_key(runs[0]).digest)) == 1
 
 
+def test_the_present_folder_can_be_the_store(
+    store: Store, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store.root)
+    names = [entry.path for entry in Index(Path(".")).entries("toy/lending")]
+    assert names == sorted(f"{run.name}.parquet" for run in runs)
+    Index(Path(".")).catch_up()
+    assert [Store(".").status(run) for run in runs] == ["fresh"] * len(runs)
+
+
 @pytest.mark.parametrize("damage", ["delete", "nonsense", "folder"])
 def test_the_index_is_safe_to_delete(store: Store, runs: list[Run], damage: str) -> None:
     file = store.root / FILE

@@ -4,7 +4,7 @@ import enum
 import importlib.metadata
 import pickle
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from toy_experiment import ToySettings, toy_experiment, toy_work
@@ -102,6 +102,48 @@ class Whole:
 
     def parts(self) -> tuple[type, ...]:
         return (Algorithm,)
+
+
+class Remembering:
+    """Answers that stay what they were."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def answer(self, question: str) -> Any:
+        return self.kept.get(question)
+
+    def remember(self, found: dict[str, Any]) -> None:
+        self.kept |= found
+
+
+def works_of_longfair(config: Any, seed: int) -> None:
+    """Stand in for the work of an arm of this package."""
+
+
+works_of_longfair.__module__ = "longfair.papers.protocol"
+works_of_longfair.revision = 1  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class OfLongfair:
+    """Settings of this package that name a function of another."""
+
+    measure: str = "elsewhere.measures:mine"
+
+
+OfLongfair.__module__ = "longfair.papers.setting"
+
+
+@pytest.mark.parametrize("config", [Whole(Method()), OfLongfair()])
+def test_revisions_of_another_package_are_not_remembered(config: Any) -> None:
+    """The stamp of this package's code says nothing of them, so they are asked every time."""
+    answers = Remembering()
+    keys.recall_revisions([Arm("fair", "as_coded", config, works_of_longfair)], answers, "stamp")
+    assert answers.kept == {}
+    own = Arm("fair", "as_coded", OfLongfair("longfair.papers.measures:mine"), works_of_longfair)
+    keys.recall_revisions([own], answers, "stamp")
+    assert len(answers.kept) == 1
 
 
 def test_revisions_are_collected_from_work_settings_and_parts() -> None:

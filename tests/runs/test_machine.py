@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -53,6 +54,17 @@ def test_machine_is_plain_data_with_the_versions_that_compile() -> None:
     assert here.kernels["numpy"] in str(np.show_config(mode="dicts")["SIMD Extensions"])
     assert here.processor
     assert here.processor_class == here.features
+
+
+def test_without_a_compiler_its_versions_are_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain install of the core has neither numba nor llvmlite."""
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    found = machine._versions_of_the_compiler.__wrapped__()
+    assert found == {"llvmlite": "absent", "numba": "absent"}
 
 
 def test_a_switch_makes_another_class(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,18 @@ def test_the_time_left_follows_the_durations_of_the_same_method() -> None:
     assert left.seconds(16.0) == pytest.approx(16 - 4)
 
 
+def test_a_run_whose_worker_died_runs_no_more() -> None:
+    first, second, *_ = runs = plan(toy_experiment(), "smoke", seeds=2)
+    console = Console(file=io.StringIO(), width=200)
+    reporter = ConsoleReporter(console)
+    reporter.start(runs, 0, 2)
+    for run in (first, second):
+        reporter.started(run)
+    reporter.put_back(second)
+    reporter.finished(first, 1.0)
+    assert "0 running" in console.file.getvalue()  # type: ignore[attr-defined]  # as made above
+
+
 def test_the_first_run_of_a_worker_counts_only_until_there_is_another() -> None:
     runs = [run for run in plan(toy_experiment(), "smoke", seeds=6) if run.arm.method == "fair"]
     left = TimeLeft(runs, workers=2)

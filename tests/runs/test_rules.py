@@ -37,13 +37,13 @@ class EveryRunBelow(Rule):
     def methods(self) -> tuple[str, ...]:
         return (self.method,)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         values = case.values(self.quantity, self.method)
         if values is None:
             return case.not_attempted([self.method])
         worst = float(values.max())
         word: Word = "reproduced" if worst <= self.limit else "contradicted"
-        return replace(case.blank, word=word, estimate=worst, detail=f"{name}: {worst:g}")
+        return replace(case.blank, word=word, estimate=worst, detail=f"at most {worst:g}")
 
 
 def claims_with(folder: Path, **rule: object) -> list[Claim]:
@@ -76,7 +76,7 @@ def bias_of(method: str, *values: float) -> pd.DataFrame:
 def test_a_new_kind_is_read_and_judged(tmp_path: Path) -> None:
     (claim,) = claims_with(tmp_path, limit=0.5)
     (verdict,) = judge(claim, bias_of("fair", 0.1, 0.4), profile="book")
-    assert (verdict.word, verdict.estimate, verdict.detail) == ("reproduced", 0.4, "toy-1: 0.4")
+    assert (verdict.word, verdict.estimate, verdict.detail) == ("reproduced", 0.4, "at most 0.4")
     (verdict,) = judge(claim, bias_of("fair", 0.1, 0.6), profile="book")
     assert verdict.word == "contradicted"
     (verdict,) = judge(claim, bias_of("greedy", 0.1), profile="book")

@@ -20,7 +20,7 @@ from rich.console import Console
 from toy_experiment import ToySettings, provenance_of, toy_experiment, toy_work
 
 from longfair.errors import UsageError
-from longfair.runs import manifest, verify
+from longfair.runs import manifest, verify, worker
 from longfair.runs.experiment import Arm, Experiment, Run, plan
 from longfair.runs.keys import run_key
 from longfair.runs.progress import ConsoleReporter, Reporter
@@ -194,6 +194,20 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(
     assert [store.status(run) for run in runs] == ["fresh", "missing", "fresh"]
 
 
+def test_a_run_whose_code_cannot_be_read_fails_before_it_is_computed(
+    monkeypatch: pytest.MonkeyPatch, diary: Path
+) -> None:
+    def unread(arm: Arm) -> str:
+        raise UsageError("a part was not defined in a file")
+
+    monkeypatch.setattr(worker, "arm_digest", unread)
+    arm = Arm("fair", "as_coded", ToySettings(diary=str(diary)), toy_work)
+    answer = worker.execute(Run("toy/lending", "smoke", arm, 0))
+    assert isinstance(answer, worker.Failed)
+    assert answer.usage
+    assert not any(diary.iterdir())
+
+
 def test_the_traceback_of_a_failed_run_is_kept_until_it_succeeds(store: Store) -> None:
     runs = with_trouble("raises")
     in_threads(runs, store)
@@ -212,6 +226,7 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(store: Store, diary: Path
     one = {"smoke": 1}
     runs = plan(Experiment("toy/trouble", "Trouble", {"smoke": arms}, one, one), "smoke")
     events: list[str] = []
+    back: list[str] = []
 
     class Listening(Reporter):
         def started(self, run: Run) -> None:
@@ -223,7 +238,11 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(store: Store, diary: Path
         def failed(self, run: Run, line: str) -> None:
             events.append(f"fail {run.arm.method}")
 
+        def put_back(self, run: Run) -> None:
+            back.append(run.arm.method)
+
     summary = run_all(runs, store, workers=2, reporter=Listening())
+    assert back == ["slow", "deadly"]
     # Both that were in flight are suspects, and are tried again one after the other.
     assert events == [
         "start slow", "start deadly",
@@ -320,14 +339,17 @@ def test_what_killed_runners_left_is_swept(store: Store) -> None:
     folder = store.path(runs[0]).parent
     folder.mkdir(parents=True)
     old, young = folder / ".fair.as_coded.000.parquet.1.tmp", folder / ".fair.parquet.2.tmp"
-    for path in (old, young):
+    elsewhere = [store.root / name / ".half.tmp" for name in (".checkpoints", ".failures", "")]
+    for path in (old, young, *elsewhere):
+        path.parent.mkdir(exist_ok=True)
         path.touch()
-    os.utime(old, (0, 0))
+    for path in (old, *elsewhere):
+        os.utime(path, (0, 0))
     in_threads(runs, store)
     lock.release()
     assert not stray.exists()
     assert held.exists()
-    assert not old.exists()
+    assert not any(path.exists() for path in (old, *elsewhere))
     assert young.exists()
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from longfair.errors import UsageError
-from longfair.runs import statistics
+from longfair.runs import statistics, verdicts
 from longfair.runs.claims import CheckResult, Claim, Reported
 from longfair.runs.rules.about_equal import AboutEqualRule
 from longfair.runs.rules.conjunction import AllRule
@@ -1027,6 +1027,12 @@ def test_a_word_that_hangs_on_the_kind_of_interval_is_fragile() -> None:
     hanging = verdict_of(BoundRule(BIAS, "fair", high=between), rows("fair", SKEWED))
     assert (hanging.word, hanging.fragile) == ("inconclusive", True)
     assert hanging.as_json()["fragile"] is True
+
+
+def test_an_interval_of_no_width_is_left_out_however_its_ends_are_written() -> None:
+    told = "mean 17,000 [17,000, 17,000], claimed at most 0.5 [0.5, 0.5]; 2 [1, 3]"
+    left = verdicts._NO_WIDTH.sub("", told)
+    assert left == "mean 17,000, claimed at most 0.5; 2 [1, 3]"
 
 
 def test_where_nothing_is_random_there_is_one_value_and_no_interval() -> None:

@@ -97,6 +97,15 @@ def test_a_damaged_file_is_named_once(store: Store) -> None:
     assert line.startswith(f"damaged result {first_path(store)}")
 
 
+def test_nobody_adds_lines_while_the_manifest_is_written(store: Store) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with manifest.locked(store.root):
+            writing = pool.submit(verify.write_manifest, store)
+            with pytest.raises(TimeoutError):
+                writing.result(timeout=0.3)
+        assert writing.result(timeout=60.0) == len(manifest.read(store.root))
+
+
 def test_a_line_given_twice_is_named(store: Store) -> None:
     name = first_path(store).relative_to(store.root).as_posix()
     manifest.add(store.root, name, manifest.read(store.root)[name])

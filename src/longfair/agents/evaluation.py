@@ -68,12 +68,12 @@ def play_episodes(act: Act, env: Batch, seed: Natural) -> EpisodeTotals:
     UsageError
         When the environment's `info` lacks one of these, or its reward is not finite.
     """
-    groups = getattr(env.unwrapped, "num_groups", None)
-    if groups is None:
-        raise UsageError(f"env={env} has no groups: give a batch of an environment of longfair")
     observation, info = env.reset(seed=seed)
+    if "group_state" not in info:
+        raise UsageError(f"env={env} tells nothing of groups: give a batch of longfair")
     playing = np.ones(env.num_envs, dtype=bool)
     reward_total, steps = np.zeros(env.num_envs), np.zeros(env.num_envs)
+    groups = info["group_state"].shape[1]
     supply, demand = np.zeros((env.num_envs, groups)), np.zeros((env.num_envs, groups))
     while playing.any():
         actions = act(observation, info)

@@ -21,7 +21,7 @@ Policies = list[tuple[LineStyle, "pd.Series[float]"]]
 
 
 def require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:
-    """Return the frame with a `variant` column; refuse a frame that is empty or incomplete."""
+    """Return the frame; refuse one that is empty or incomplete."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise UsageError(
@@ -31,14 +31,17 @@ def require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFr
         raise UsageError(f"{name} has no rows; give at least one")
     if frame[list(columns)].isna().any(axis=None):
         raise UsageError(f"{name} has missing values; drop or fill those rows first")
-    return frame if "variant" in frame.columns else frame.assign(variant="")
+    return frame
 
 
 def arms(frame: pd.DataFrame, styles: Styles) -> Arms:
-    """Part a frame of `require` by method and variant, in order of appearance.
+    """Part a frame by method and variant, in order of appearance.
 
-    Labels of styles name the variant where methods come in several.
+    Without a column `variant` there is one, whose name is empty. Labels of styles name the variant
+    where methods come in several.
     """
+    if "variant" not in frame.columns:
+        frame = frame.assign(variant="")
     several = frame.loc[frame["variant"] != "reference", "variant"].nunique() > 1
     found: Arms = {}
     for (method, variant), rows in frame.groupby(["method", "variant"], sort=False):

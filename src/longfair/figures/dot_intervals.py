@@ -95,7 +95,7 @@ def dot_intervals(
             legend(figure, handles)
     said = [f"Dots with lines: {across}; {band}.", *_said(frame)]
     said += [f"Vertical line: {name} {number(value)}." for name, value in lines]
-    return Figure(figure, " ".join(said), frame.drop(columns="variant"), marks=band)
+    return Figure(figure, " ".join(said), frame, marks=band)
 
 
 @drawing
@@ -158,7 +158,7 @@ def dot_panels(frame: pd.DataFrame, runs: pd.DataFrame, *, across: str, band: st
         figure.supxlabel(across, fontsize="medium")
         legend(figure)
     marks = f"{band}; small dots are runs"
-    return Figure(figure, " ".join(said), runs.drop(columns="variant"), marks=marks)
+    return Figure(figure, " ".join(said), runs, marks=marks)
 
 
 def _row() -> float:

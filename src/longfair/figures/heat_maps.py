@@ -50,7 +50,7 @@ def heat_maps(cells: pd.DataFrame, *, value: str, axes: str, smallest: str = "")
             filled = _map(panel, own, ends)
             parts.append(f"{title}: {_described(panel, own, smallest)}.")
         scale(panels, filled, value, "%.3g")
-    return Figure(panels.drawing, " ".join(parts), cells.drop(columns="variant"))
+    return Figure(panels.drawing, " ".join(parts), cells)
 
 
 def _map(panel: Axes, own: pd.DataFrame, ends: tuple[float, float]) -> QuadMesh:

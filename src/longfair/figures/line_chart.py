@@ -58,7 +58,7 @@ def line_chart(
     UsageError
         If the table is empty or has missing values, or there are more lines than styles.
     """
-    frame = require(frame, list(frame.columns), "frame").drop(columns="variant").sort_index()
+    frame = require(frame, list(frame.columns), "frame").sort_index()
     figure, (axes,) = canvas(7.2, 3.8)
     places = frame.index.to_numpy()
     first, last = float(places[0]), float(places[-1])
@@ -111,7 +111,7 @@ def line_panels(panels: Mapping[str, pd.DataFrame], *, across: str, averaged: in
         If a table is empty or has missing values, or there are more lines than styles.
     """
     frames = {
-        title: require(frame, list(frame.columns), title).drop(columns="variant").sort_index()
+        title: require(frame, list(frame.columns), title).sort_index()
         for title, frame in panels.items()
     }
     names = max(len(frame.columns) for frame in frames.values())

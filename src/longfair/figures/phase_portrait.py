@@ -59,7 +59,7 @@ def phase_portrait(flows: pd.DataFrame, *, shade: str, axes: str) -> Figure:
             filled = _portrait(panel, own, levels)
             parts.append(f"{title}: {_described(own, shade)}.")
         scale(panels, filled, shade, "%.2f" if levels[-1] >= HUNDREDTHS else "%.2g")
-    return Figure(panels.drawing, " ".join(parts), flows.drop(columns="variant"))
+    return Figure(panels.drawing, " ".join(parts), flows)
 
 
 def _portrait(panel: Axes, own: pd.DataFrame, levels: FloatArray) -> QuadContourSet:

@@ -8,6 +8,7 @@ one that is known without learning, on the same episodes.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import inspect
 import time
@@ -205,7 +206,7 @@ class PolicyError(UsageError):
 
 
 def given(world: World | None, seed: int | None, place: str) -> Any:
-    """Return the policy that stands at a place, as `POLICIES` make theirs.
+    """Return a copy of the policy that stands at a place, as it was when it was made.
 
     Parameters
     ----------
@@ -214,7 +215,10 @@ def given(world: World | None, seed: int | None, place: str) -> Any:
     place
         As in `policy_at`.
     """
-    return _Watched(policy_at(place))
+    policy = policy_at(place)
+    with contextlib.suppress(Exception):  # one that cannot be copied plays on as it is
+        policy = copy.deepcopy(policy)
+    return _Watched(policy)
 
 
 class _Watched:

@@ -12,7 +12,7 @@ from longfair.runs.evidence import OURS, Evidence
 from longfair.runs.keys import sha256
 from longfair.runs.outcomes import Outcomes
 from longfair.runs.rules.rule import Numbers, Quantity, methods_of, plain
-from longfair.runs.sources import library_stamp
+from longfair.runs.sources import stamp_of_rules
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict
 
@@ -81,7 +81,7 @@ def numbers(claim: Claim, verdicts: Iterable[Verdict], pools: Pools) -> list[Row
         return []
     judged = [one for one in verdicts if one.settings]
     asked = [(one.settings, one.variant, one.measure) for one in judged]
-    stamp = (library_stamp("runs"), pools.evidence(claim.experiment).digest)
+    stamp = (stamp_of_rules(claim.rule), pools.evidence(claim.experiment).digest)
     question = sha256(f"numbers {OURS} {pools.profile} {stamp} {asked} {claim!r}")
     return list(pools.store.index.remembered(question, lambda: list(_numbers(judged, pools))))
 

@@ -224,7 +224,7 @@ def _probed(tree: Path, revision: str, names: list[str], workers: int) -> dict[s
 
 
 def _ask(tree: Path, revision: str, *arguments: str) -> dict[str, Any]:
-    """Ask the code of a tree; other packages that add papers are left out."""
+    """Ask the code of a tree."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", MODULE, *arguments],
@@ -235,5 +235,7 @@ def _ask(tree: Path, revision: str, *arguments: str) -> dict[str, Any]:
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        if tree == _own_tree():
+            raise UsageError(f"the present code cannot be probed ({last}): mend it, then ask again")
         raise UsageError(f"the code of {revision} cannot be probed ({last}): give a later commit")
     return dict(json.loads(done.stdout.splitlines()[-1]))

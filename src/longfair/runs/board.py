@@ -21,7 +21,7 @@ from longfair.runs.evidence import Evidence, digest_of
 from longfair.runs.experiment import Experiment
 from longfair.runs.keys import sha256
 from longfair.runs.rules.words import Asked
-from longfair.runs.sources import library_stamp
+from longfair.runs.sources import stamp_of_rules
 from longfair.runs.store import Store
 from longfair.runs.verdicts import Verdict, judge_by_settings
 
@@ -167,9 +167,9 @@ def family(rows: Iterable[Mapping[str, Any]]) -> Family:
 
 
 def _code(claim: Claim, codes: Mapping[str, str]) -> str:
-    """Say which code judges a claim: this room, and what the executable checks reach."""
+    """Say which code judges a claim: this room, its rules, and what the executable checks reach."""
     reached = (codes[name] for name in claim.rule.checks if name in codes)
-    return " ".join((library_stamp("runs"), *reached))
+    return " ".join((stamp_of_rules(claim.rule), *reached))
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:

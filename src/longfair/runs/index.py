@@ -107,7 +107,7 @@ class Index:
         fresh: dict[Entry, str] = {}
         found = []
         for path in result_files(self.root, folder):
-            spelled = path.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            spelled = self._below(path)
             name, stamp = printable(spelled), stamp_of(path) or "none"
             if name != spelled:
                 problem = str(damaged(self.root / name, "its name is not in UTF-8"))
@@ -125,6 +125,10 @@ class Index:
         self.enter(fresh)
         self.forget(known)
         return iter(found)
+
+    def _below(self, path: os.DirEntry[str]) -> str:
+        """Return a path relative to the store, which may be the present folder."""
+        return path.path.removeprefix(f"{self.root}{os.sep}").replace(os.sep, "/")
 
     def forget(self, names: Iterable[str]) -> None:
         """Forget what files say, so that they are read when they are asked for next."""
@@ -161,7 +165,7 @@ class Index:
         its path or key is told of that.
         """
         for folder in _folders(self.root):
-            name = folder.path[len(str(self.root)) + 1 :].replace(os.sep, "/")
+            name = self._below(folder)
             question, stamp = f"folder {printable(name)}", stamp_of(folder)
             if self.answer(question) != stamp:
                 self.entries(name)

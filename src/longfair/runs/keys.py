@@ -15,6 +15,7 @@ import hashlib
 import importlib.metadata
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, lru_cache
@@ -127,7 +128,7 @@ def package_versions() -> Mapping[str, str]:
     mapping of str to str
         Distribution name to version, or to ``"absent"``.
     """
-    return {name: _version(name) for name in PACKAGES_THAT_DECIDE}
+    return {name: version(name) for name in PACKAGES_THAT_DECIDE}
 
 
 def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
@@ -142,6 +143,8 @@ def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
 def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
     """Spare arms the import of their parts, which only says what it said the last time.
 
+    Arms with a part outside ``longfair`` are left out, because the stamp knows nothing of its code.
+
     Parameters
     ----------
     arms
@@ -153,7 +156,7 @@ def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
     """
     found: dict[str, Any] = {}
     for arm in arms:
-        if _KEPT in arm.__dict__ or not arm.work.__module__.startswith("longfair."):
+        if _KEPT in arm.__dict__ or not _is_of_longfair(arm):
             continue
         config = canonical_json(arm.config)
         question = sha256(f"revisions {code} {_work_name(arm.work)} {config}")
@@ -162,6 +165,17 @@ def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
             known = found[question] = revisions_of(arm)
         arm.__dict__[_KEPT] = config, known
     answers.remember(found)
+
+
+def _is_of_longfair(arm: Arm) -> bool:
+    """Say whether work, settings and the functions that settings name are of this package."""
+    modules = [part.__module__ for part in (arm.work, *classes_of(arm.config))]
+    modules += _NAMED_FUNCTION.findall(canonical_json(arm.config))
+    return all(module.startswith("longfair.") for module in modules)
+
+
+_NAMED_FUNCTION = re.compile(r'"([A-Za-z_][\w.]*):\w+"')
+"""A module in settings as JSON, as ``"module:function"`` names it."""
 
 
 def revisions_of(arm: Arm) -> dict[str, int]:
@@ -318,7 +332,8 @@ def _dataclasses_in(value: Any) -> Iterator[Any]:
             yield from _dataclasses_in(part)
 
 
-def _version(distribution: str) -> str:
+def version(distribution: str) -> str:
+    """Return the version of an installed distribution, without a local part, or ``"absent"``."""
     try:
         return importlib.metadata.version(distribution).partition("+")[0]
     except importlib.metadata.PackageNotFoundError:

@@ -8,7 +8,6 @@ result records the class, and bits are compared only within one class.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import re
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from longfair.runs.keys import version
 
 SWITCHES = (
     "ATEN_CPU_CAPABILITY",
@@ -186,7 +187,7 @@ def _kernels_of_numpy() -> dict[str, str]:
 
 @cache
 def _versions_of_the_compiler() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("llvmlite", "numba")}
+    return {name: version(name) for name in ("llvmlite", "numba")}
 
 
 def commit_of(directory: Path, *, apart_from: Sequence[str] = ()) -> Commit:

@@ -153,7 +153,7 @@ def add(root: Path, name: str, line: Line) -> None:
         If it cannot be written; no part of it is left behind.
     """
     path = root / FILE
-    with FileLock(root / ".locks" / f"{FILE}.lock"):
+    with locked(root):
         before = path.stat().st_size if path.exists() else 0
         try:
             with path.open("a", encoding="utf-8") as file:
@@ -164,15 +164,20 @@ def add(root: Path, name: str, line: Line) -> None:
             raise
 
 
+def locked(root: Path) -> FileLock:
+    """Return a lock that keeps others from adding lines while the manifest is written anew."""
+    return FileLock(root / ".locks" / f"{FILE}.lock")
+
+
 def write(root: Path, lines: Mapping[str, Line]) -> None:
-    """Replace the manifest, one line per path, sorted."""
+    """Replace the manifest, one line per path, sorted; hold `locked` while the lines are found."""
     text = "".join(f"{name} {' '.join(lines[name])}\n" for name in sorted(lines))
     put(root / FILE, text.encode())
 
 
 def tidy(root: Path) -> None:
     """Sort the manifest and leave one line per path, those of files that still exist."""
-    with FileLock(root / ".locks" / f"{FILE}.lock"):
+    with locked(root):
         lines = read(root)
         folders = {os.path.dirname(name) for name in lines}
         listed = {folder: _listed(root / folder) for folder in folders}

@@ -26,6 +26,9 @@ class Reporter:
     def finished(self, run: Run, seconds: float) -> None:
         """Hear that a run was stored, and how long it took."""
 
+    def put_back(self, run: Run) -> None:
+        """Hear that a run whose worker died waits to be started again."""
+
     def kept(self, run: Run) -> None:
         """Hear that a run was stored meanwhile, or taken over from another experiment."""
 
@@ -65,6 +68,10 @@ class TimeLeft:
     def started(self, run: Run, now: float) -> None:
         """Note that a run started."""
         self._since[run.name] = now
+
+    def put_back(self, run: Run) -> None:
+        """Note that a run waits to be started again."""
+        self._since.pop(run.name, None)
 
     def ended(self, run: Run, seconds: float | None) -> None:
         """Note that a run ended, and how long it took if it gave a result."""
@@ -138,6 +145,11 @@ class ConsoleReporter(Reporter):
     def started(self, run: Run) -> None:
         """Note when the run started."""
         self._time_left.started(run, time.monotonic())
+        self.tick()
+
+    def put_back(self, run: Run) -> None:
+        """Note that the run does not run any more."""
+        self._time_left.put_back(run)
         self.tick()
 
     def finished(self, run: Run, seconds: float) -> None:

@@ -178,7 +178,8 @@ class _Session:
                     continue  # damaged: said with its reason when the run is executed anew
                 target = self.store.set_aside(path)
                 self.reporter.note(f"{path} is not the result of a run; it is now {target.name}")
-        self._sweep_leftovers({path.parent for path in planned})
+        kept_for_runs = (self.store.root / name for name in (".checkpoints", ".failures"))
+        self._sweep_leftovers({*(path.parent for path in planned), *kept_for_runs, self.store.root})
         self.store.index.catch_up()  # so that `twin` finds what others stored since
         kept: list[Run] = []
         for run, state in self.store.states_of(runs):
@@ -399,7 +400,9 @@ class _Session:
             message = "the worker process died (killed, or out of memory); try fewer --workers"
             self._fail(flights[0].run, Failed(message, message, usage=False))
         else:
-            self.suspects.extend(flight.run for flight in flights)
+            for flight in flights:
+                self.suspects.append(flight.run)
+                self.reporter.put_back(flight.run)
             if flights:
                 self.reporter.note(
                     f"a worker process died: the {len(flights)} runs in flight are done again, one "

@@ -98,6 +98,22 @@ def library_stamp(room: str = "") -> str:
     return sha256("\n".join([*stamps, str(dict(package_versions()))]))
 
 
+def stamp_of_rules(rule: Any) -> str:
+    """Stamp of the code that judges by a rule: of this package, or of all where a part is outside.
+
+    Parameters
+    ----------
+    rule
+        A `longfair.runs.rules.rule.Rule`, whose parts may be of another package.
+    """
+    waiting, own = [rule], True
+    while waiting and own:
+        one = waiting.pop()
+        own = type(one).__module__.startswith(f"{_OWN_PACKAGE}.")
+        waiting += getattr(one, "parts", ())
+    return library_stamp("runs" if own else "")
+
+
 def _outside() -> list[Path]:
     """Return the folders of the packages that add methods or papers through entry points."""
     points = [*entry_points(group="longfair.agents"), *entry_points(group="longfair.papers")]

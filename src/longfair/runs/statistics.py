@@ -92,28 +92,22 @@ class Estimate:
         return with_interval(self.value, self.interval)
 
 
-def interquartile_mean(values: npt.ArrayLike, axis: int | None = -1) -> Any:
+def interquartile_mean(values: npt.ArrayLike) -> Any:
     """Mean of the middle half: a quarter of the values is cut off at each end.
 
     Parameters
     ----------
     values
-        Array of any shape.
-    axis
-        Axis to reduce; None for all.
+        Shape (..., n).
 
     Returns
     -------
     float or numpy.ndarray
-        The values without the axis.
+        Shape (...).
     """
-    numbers = np.asarray(values, dtype=np.float64)
-    if axis is None:
-        numbers, axis = numbers.ravel(), 0
-    size = numbers.shape[axis]
-    cut = size // 4
-    ordered = np.partition(numbers, (cut, size - cut - 1), axis) if size else numbers
-    return np.moveaxis(ordered, axis, 0)[cut : size - cut].mean(axis=0)
+    from scipy.stats import trim_mean
+
+    return trim_mean(np.asarray(values, dtype=np.float64), 0.25, axis=-1)
 
 
 def within_ends(found: Estimate, low: float, high: float) -> Estimate:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import quantile_test
 
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment, plan
@@ -400,11 +400,12 @@ def between_runs(values: pd.Series[float]) -> tuple[float, float]:
     tuple of float
         Both ends; the lower middle of the runs twice if there is no interval.
     """
-    runs = np.sort(values.to_numpy())
-    beyond = 2 * binom.cdf(np.arange(len(runs) // 2), len(runs), 0.5)
-    depth = int((beyond <= 0.05).sum())
-    ends = (runs[depth - 1], runs[-depth]) if depth else (runs[(len(runs) - 1) // 2],) * 2
-    return float(ends[0]), float(ends[1])
+    runs = values.to_numpy()
+    found = quantile_test(runs, q=0.0, p=0.5).confidence_interval(0.95)
+    if np.isnan([found.low, found.high]).any():
+        middle = float(np.quantile(runs, 0.5, method="lower"))
+        return middle, middle
+    return float(found.low), float(found.high)
 
 
 def interval_in_words(rows: pd.DataFrame, median: bool = False) -> str:

@@ -364,7 +364,7 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
             stale=sum(arm.stale for arm in arms),
         )
     case = Case(blank, outcomes, checks)
-    verdict = blank.claim.rule.judge(case, blank.claim.id)
+    verdict = blank.claim.rule.judge(case)
     if verdict.word == "not attempted":
         return replace(verdict, settings="", stale=0)
     if arms and all(arm.nothing_random for arm in arms):
@@ -375,7 +375,7 @@ def _one(blank: Verdict, outcomes: Outcomes, checks: Mapping[str, Check]) -> Ver
     return replace(verdict, detail=f"{verdict.first}{verdict.detail}{after}")
 
 
-_NO_WIDTH = re.compile(r" \[([^][,]+), \1\]")
+_NO_WIDTH = re.compile(r" \[([^][]+), \1\]")
 """An interval of no width, as sentences have it."""
 
 
@@ -401,7 +401,7 @@ def _doubted(verdict: Verdict, case: Case) -> Verdict:
     @cache
     def word(level: float = case.level, kind: Kind = case.kind) -> Word:
         claim = case.blank.claim
-        return claim.rule.judge(replace(case, level=level, kind=kind), claim.id).word
+        return claim.rule.judge(replace(case, level=level, kind=kind)).word
 
     kept = itertools.takewhile(lambda error: word(1 - error) == verdict.word, ERRORS)
     others = {word(kind="studentised"), word(kind="t")}

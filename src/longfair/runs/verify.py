@@ -109,11 +109,12 @@ def write_manifest(store: Store) -> int:
         If a file cannot be trusted.
     """
     lines = {}
-    for name, line, problem in _held(store):
-        if problem:
-            raise FaultError(problem)
-        lines[name] = line
-    manifest.write(store.root, lines)
+    with manifest.locked(store.root):
+        for name, line, problem in _held(store):
+            if problem:
+                raise FaultError(problem)
+            lines[name] = line
+        manifest.write(store.root, lines)
     return len(lines)
 
 

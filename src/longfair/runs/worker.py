@@ -106,7 +106,7 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
     """
     use_one_thread()
     try:
-        key = run_key(run).digest
+        key, code = run_key(run).digest, arm_digest(run.arm)
         arguments = {"checkpoint": checkpoint} if takes(run.arm.work, "checkpoint") else {}
         with compiling() as compiled:
             watch = Stopwatch(compiled)
@@ -114,15 +114,10 @@ def execute(run: Run, checkpoint: Checkpoint | None = None) -> Finished | Failed
                 checkpoint.watch = watch
             table = run.arm.work(run.arm.config, run.seed, **arguments)
             seconds = watch.seconds()
+        machine = asdict(this_machine())
     except Exception as error:
         return Failed(one_line(error), traceback.format_exc(), isinstance(error, UsageError))
-    return Finished(
-        table,
-        key,
-        arm_digest(run.arm),
-        *seconds,
-        asdict(this_machine()),
-    )
+    return Finished(table, key, code, *seconds, machine)
 
 
 def takes(work: Any, argument: str) -> bool:

@@ -43,6 +43,6 @@ class ByMeasureRule(Compound):
         """Say what the rule of this measure asks."""
         return self.rules[measure].words(measure)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge by the rule of the measure."""
-        return self.rules[case.blank.measure].judge(case, name)
+        return self.rules[case.blank.measure].judge(case)

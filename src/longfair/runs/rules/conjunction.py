@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from longfair.runs.rules.case import Case
@@ -59,12 +58,9 @@ class AllRule(Compound):
         """Say what every part asks."""
         return numbered(part.words(measure) for part in self.rules)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge every part."""
-        parts = tuple(
-            one_of(len(self.rules), case, partial(rule.judge, name=f"{name}.{number}"))
-            for number, rule in enumerate(self.rules, start=1)
-        )
+        parts = tuple(one_of(len(self.rules), case, rule.judge) for rule in self.rules)
         words = [part.word for part in parts]
         word = weakest(words)
         reported = case.blank.claim.reported_by(case.blank.measure)

@@ -48,7 +48,7 @@ class ExactRule(Rule):
         """Name the check."""
         return f"the check {self.check} passes wherever it is computed"
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Run the check."""
         claim = case.blank.claim.id
         if self.check not in case.checks:

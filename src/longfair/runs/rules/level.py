@@ -36,7 +36,7 @@ class LevelRule(OfQuantity):
         what = f"the mean {self.quantity.words(measure)} of {plain(self.method)}"
         return f"{what} is {self.asked.words}"
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge the mean by its interval."""
         values = case.values(self.quantity, self.method)
         if values is None:

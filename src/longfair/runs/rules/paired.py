@@ -80,7 +80,7 @@ class SharedRule(Rule):
         """Say whether too few methods have results."""
         return bool(shared.missing)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge over the seeds that the methods share, if there are any."""
         shared = case.once(self, "shared", lambda: self._shared(case))
         if self.lacks(shared):
@@ -146,9 +146,9 @@ class PairedRule(OfQuantity, SharedRule):
         needed = self.methods if self.among == "all" else (self.method,)
         return len(shared.tables) < 2 or not set(needed).isdisjoint(shared.missing)
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge over the seeds that the methods share; only all of the others speak for it."""
-        verdict = super().judge(case, name)
+        verdict = super().judge(case)
         if verdict.missing and verdict.word in IN_FAVOUR:
             until, so_far = case.told("inconclusive"), case.told(verdict.word)
             detail = f"{verdict.detail}: {until} until it is, {so_far} so far"

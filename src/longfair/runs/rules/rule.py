@@ -109,15 +109,13 @@ class Rule(ABC):
         return f"the rule {plain(self.kind)} holds for {listed(self.methods)}"
 
     @abstractmethod
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge a case.
 
         Parameters
         ----------
         case
             A claim in one variant, with the results; see there for what it offers.
-        name
-            Id of the claim, and numbers of the part of a conjunction; decides random streams.
         """
 
 
@@ -281,12 +279,12 @@ class Guarded(Compound):
         """Say what the rule asks, and what it must not cost."""
         return f"{self.rule.words(measure)}, while {self.guard.words(measure)}"
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge by the rule; ask the guard only where it can matter."""
-        verdict = self.rule.judge(case, name)
+        verdict = self.rule.judge(case)
         if verdict.word != "reproduced":
             return verdict
-        found = self.guard.judge(case, f"{name} guard")
+        found = self.guard.judge(case)
         two_kinds = verdict.two_kinds or found.two_kinds
         if found.word == "reproduced":
             return replace(verdict, two_kinds=two_kinds)
@@ -350,9 +348,9 @@ class Limited(Compound):
         with_enough = verdict.with_enough if verdict.lacks == "width" else None
         return with_enough is not None and self.chosen(with_enough, limit) == "inconclusive"
 
-    def judge(self, case: Case, name: str) -> Verdict:
+    def judge(self, case: Case) -> Verdict:
         """Judge by the rule, and change a word beyond the limit; without runs there is none."""
-        verdict = self.rule.judge(case, name)
+        verdict = self.rule.judge(case)
         if verdict.word == "not attempted":
             return verdict
         limit = self.limits.get(case.blank.variant, self.limits.get("", verdict.word))
