@@ -7,7 +7,7 @@ The intervals are those of `longfair.runs.statistics`, beside the two that they 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import cast
@@ -176,21 +176,35 @@ def measured(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
             if name in OF_ONE_METHOD and statistic not in COMPARISONS:
                 continue
             for kind, found in kinds.items():
-                low, high = found.interval or (np.nan, np.nan)
-                inside = np.nan if np.isnan(low) else float(low <= truths[statistic] <= high)
-                hits.setdefault((statistic, kind), []).append(inside)
+                hits.setdefault((statistic, kind), []).append(holds(found, truths[statistic]))
     return [
         {
             "statistic": statistic,
             "distribution": name,
             "seeds": seeds,
             "interval": kind,
-            "coverage": round(float(np.nanmean(inside)), 4) if not np.isnan(inside).all() else "",
-            "undefined": round(float(np.isnan(inside).mean()), 4),
+            **summed_up(inside),
             "two_kinds": "" if name in OF_ONE_METHOD else round(odd / repeats, 4),
         }
         for (statistic, kind), inside in hits.items()
     ]
+
+
+def holds(found: statistics.Estimate, truth: float) -> float:
+    """Say whether an interval holds the truth, 1 or 0; not a number where there is none."""
+    if found.interval is None or np.isnan(found.interval).any():
+        return np.nan
+    low, high = found.interval
+    return float(low <= truth <= high)
+
+
+def summed_up(inside: Sequence[float]) -> dict[str, object]:
+    """Return how often intervals held the truth, and how often there was none."""
+    defined = ~np.isnan(inside)
+    return {
+        "coverage": round(float(np.mean(np.asarray(inside)[defined])), 4) if defined.any() else "",
+        "undefined": round(float(1 - defined.mean()), 4),
+    }
 
 
 STEPS = np.arange(1, 101)
@@ -296,22 +310,20 @@ def by_percentiles(
     equal = np.full(many, 1 / many)
     truth = min(float(part(equal)) for part in draw(np.random.default_rng(0), many))
     generator = np.random.default_rng(seeds)
-    hits: dict[str, list[bool]] = {}
+    hits: dict[str, list[float]] = {}
     for _ in range(repeats):
         parts = draw(generator, seeds)
         expanded = smallest_percentile([resampled(part, seeds) for part in parts], seeds)
         plain = _percentile(partial(_least, parts), seeds)
         for kind, found in (("expanded percentile", expanded), ("percentile", plain)):
-            low, high = found.interval or (np.nan, np.nan)
-            hits.setdefault(kind, []).append(low <= truth <= high)
+            hits.setdefault(kind, []).append(holds(found, truth))
     return [
         {
             "statistic": statistic,
             "distribution": distribution,
             "seeds": seeds,
             "interval": kind,
-            "coverage": round(float(np.mean(inside)), 4),
-            "undefined": 0.0,
+            **summed_up(inside),
             "two_kinds": "",
         }
         for kind, inside in hits.items()
@@ -332,20 +344,18 @@ def at_levels(name: str, seeds: int, repeats: int) -> list[dict[str, object]]:
     """Simulate intervals of a mean at high levels, with as many resamples as verdicts have."""
     draw, generator = ALIKE[name], np.random.default_rng(seeds)
     centre = float(draw(np.random.default_rng(0), (4_000_000,)).mean())
-    hits: dict[float, list[bool]] = {level: [] for level in LEVELS}
+    hits: dict[float, list[float]] = {level: [] for level in LEVELS}
     for _ in range(repeats):
         effect = mean_effect(draw(generator, (seeds,)))
         for level in LEVELS:
-            low, high = smallest([effect], level).interval or (np.nan, np.nan)
-            hits[level].append(low <= centre <= high)
+            hits[level].append(holds(smallest([effect], level), centre))
     return [
         {
             "statistic": f"mean at {100 * level:g} %",
             "distribution": name,
             "seeds": seeds,
             "interval": "both",
-            "coverage": round(float(np.mean(inside)), 4),
-            "undefined": 0.0,
+            **summed_up(inside),
             "two_kinds": "",
         }
         for level, inside in hits.items()

@@ -143,7 +143,7 @@ def findings() -> str:
     message = (
         f"In {ahead} of the {with_rules} worlds of this picture that show fixed rules, one of "
         "them, chosen by hand or by a search, has more reward and less unfairness than everything "
-        "the paper trains by its own methods, by the medians of the runs alone."
+        "the paper trains by its own methods, by the medians of the runs."
     )
     caption = (
         f"{message} Reward against unfairness in {points['world'].nunique()} worlds; the best "
@@ -273,7 +273,9 @@ def coverage(root: Path) -> dict[str, str]:
     """Write the simulated coverage of intervals, a table for every statistic."""
     measured = pd.read_csv(root / "book" / "coverage.csv")
     star = measured["undefined"].ge(0.01).map({True: "\\*", False: ""})
-    measured["text"] = measured["coverage"].map(lambda hit: f"{hit:.3f}") + star
+    measured["text"] = (
+        measured["coverage"].map("{:.3f}".format, na_action="ignore").fillna("none") + star
+    )
     runs = ["distribution", "seeds"]
     parts = []
     for statistic, rows in measured.groupby("statistic", sort=False):

@@ -86,7 +86,7 @@ def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
     text = generated.findings()
     assert "/book/_generated/worlds.png" in text
     ahead, worlds = overview.rules_ahead(overview.points())
-    message = f"In {ahead} of the {worlds} worlds where fixed rules were tried, one of them, chosen"
+    message = f"In {ahead} of the {worlds} worlds of this picture that show fixed rules, one of"
     assert f":alt: {message}" in text
     assert f"\n*{message}" in text
     assert "medians of the runs. Scatter plots of reward against unfairness" in text

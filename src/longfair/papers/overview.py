@@ -241,8 +241,8 @@ def _findings() -> Iterator[Finding]:
     if loans.has(("f-ppo", "as_coded")):
         lost, ran = hardly_lending(loans, "f-ppo", "as_coded")
         yield Finding(
-            f"In bank loans, as coded, {lost} of {ran} runs of F-PPO end as a bank that hardly "
-            "lends, and the term that is to close its long-term gap cannot see "
+            f"In bank loans, as coded, {lost / ran:.0%} of the runs of F-PPO end as a bank that "
+            "hardly lends, and the term that is to close its long-term gap cannot see "
             "how far apart the groups begin.",
             "fppo/lending",
             "fppo-lends-to-nobody",
@@ -288,10 +288,10 @@ def _on_adult() -> Iterator[Finding]:
     drawn, learned = ("random", REFERENCE), ("l-ucbfair", "calibrated")
     if adult.has(learned, drawn):
         yield Finding(
-            "On census data, under a fitness table that we chose so that the paper's figure can "
-            "hold, L-UCBFair loses less than every "
+            "On census data, under a fitness table chosen to make the paper's figure possible, "
+            "L-UCBFair loses less than every "
             "short-sighted rule, as its paper says, and cannot be told from "
-            "thresholds drawn at random: mean losses differ by "
+            "random thresholds: mean losses differ by "
             f"{adult.less('loss', drawn, learned, 4)}.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",
