@@ -121,24 +121,6 @@ def one_line(text: str) -> str:
     return text
 
 
-def test_runs_with_the_settings_of_another_profile_are_not_missing(
-    papers: Path, book_runs: None, tmp_path: Path
-) -> None:
-    toy = registry.experiments()["toy/lending"]
-    changed = replace(
-        toy,
-        arms={**toy.arms, "paper": toy.arms["book"]},
-        seeds={**toy.seeds, "paper": toy.seeds["book"] + 1},
-        horizon={**toy.horizon, "paper": toy.horizon["book"]},
-    )
-    (table,) = tables(["toy"], Store(tmp_path / "results"), {"toy/lending": changed})
-    (row,) = table.rows
-    assert row["paper"] == "15 of 18, 15 with the settings of book"
-    assert row["book"] == "15 of 15"
-    assert row["smoke"] == "6 of 6, 6 with the settings of book"  # the toy's settings are the same
-    assert table.missing == {"paper": 3}
-
-
 # --- the way through: list, run, claims -------------------------------------------------------
 
 
@@ -212,6 +194,24 @@ def test_run_then_list_then_claims(command: Command, tmp_path: Path, executed: P
     assert "\x1b" not in out
 
 
+def test_runs_with_the_settings_of_another_profile_are_not_missing(
+    papers: Path, book_runs: None, tmp_path: Path
+) -> None:
+    toy = registry.experiments()["toy/lending"]
+    changed = replace(
+        toy,
+        arms={**toy.arms, "paper": toy.arms["book"]},
+        seeds={**toy.seeds, "paper": toy.seeds["book"] + 1},
+        horizon={**toy.horizon, "paper": toy.horizon["book"]},
+    )
+    (table,) = tables(["toy"], Store(tmp_path / "results"), {"toy/lending": changed})
+    (row,) = table.rows
+    assert row["paper"] == "15 of 18, 15 with the settings of book"
+    assert row["book"] == "15 of 15"
+    assert row["smoke"] == "6 of 6, 6 with the settings of book"  # the toy's settings are the same
+    assert table.missing == {"paper": 3}
+
+
 @pytest.mark.usefixtures("book_runs")
 def test_verdicts_have_colours_on_a_terminal(
     command: Command, monkeypatch: pytest.MonkeyPatch
@@ -244,7 +244,8 @@ def test_a_part_of_an_experiment_can_be_run(command: Command) -> None:
 
 def test_a_store_can_be_named(command: Command, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
-    code, _, _ = command("run", "toy/lending", "--seeds", "1", "--store", str(elsewhere))
+    store = ("--store", str(elsewhere))
+    code, _, _ = command("run", "toy/lending", "--seeds", "1", "--workers", "1", *store)
     assert code == 0
     assert len(list(elsewhere.rglob("*.parquet"))) == 3
 
@@ -492,11 +493,11 @@ def test_doctor_finds_nothing_wrong_with_a_new_store(command: Command) -> None:
 # --- verify -----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: Path) -> None:
-    command("run", "toy/lending", "--workers", "1")
     code, out, err = command("verify", "--sample", "2", "--turn", "any")
     assert (code, err) == (0, "")
-    assert "6 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
+    assert "15 results, 0 damaged or not in the manifest; code of 0 arms not proven" in out
     assert out.count("every bit agrees") == 2
     assert "no probe" not in out
     few = ("--sample", "2", "--turn", "any", "--workers", "1", "--into", str(tmp_path / "again"))
@@ -505,7 +506,7 @@ def test_verify_checks_files_manifest_and_a_sample(command: Command, tmp_path: P
     assert len(once) == 2
     assert command("verify", *few)[1].count("every bit agrees") == 2
     assert {path: path.stat().st_mtime_ns for path in once} == once  # goes on, not again
-    (path,) = (tmp_path / "results").rglob("smoke/fair.as_coded.001.parquet")
+    (path,) = (tmp_path / "results").rglob("book/fair.as_coded.001.parquet")
     path.unlink()
     code, out, err = command("verify")
     assert code == 1
@@ -659,7 +660,15 @@ def process(*command: str, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_python_m_longfair_is_the_command(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store that has been listed: its index knows the revisions of all parts."""
+    store = str(tmp_path_factory.mktemp("listed"))
+    assert process(sys.executable, "-m", "longfair", "list", "--store", store).returncode == 0
+    return store
+
+
+def test_python_m_longfair_is_the_command(listed: str) -> None:
     script = Path(sys.executable).with_name("longfair")
     if not script.exists():
         found = shutil.which("longfair")
@@ -667,9 +676,8 @@ def test_python_m_longfair_is_the_command(tmp_path: Path) -> None:
         script = Path(found)
     listing = ["list", "elbert/lending", "--json"]
     for arguments in (["--help"], ["run", "--help"], ["run", "no/such"], listing):
-        store = str(tmp_path)
-        by_name = process(str(script), *arguments, LONGFAIR_STORE=store)
-        by_module = process(sys.executable, "-m", "longfair", *arguments, LONGFAIR_STORE=store)
+        by_name = process(str(script), *arguments, LONGFAIR_STORE=listed)
+        by_module = process(sys.executable, "-m", "longfair", *arguments, LONGFAIR_STORE=listed)
         assert by_name.returncode == by_module.returncode
         assert by_name.stdout == by_module.stdout
         assert by_name.stderr == by_module.stderr
@@ -677,9 +685,9 @@ def test_python_m_longfair_is_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_or_closed_output_ends_in_one_line_or_none(tmp_path: Path) -> None:
+def test_a_full_or_closed_output_ends_in_one_line_or_none(listed: str) -> None:
     called = [sys.executable, "-m", "longfair", "list", "elbert/lending"]
-    longfair_list = [*called, "--store", str(tmp_path)]
+    longfair_list = [*called, "--store", listed]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             longfair_list, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120
@@ -724,15 +732,14 @@ def test_help_is_quick_and_does_not_load_torch() -> None:
     assert seconds < 5.0
 
 
-def test_list_loads_nothing_that_computes(tmp_path: Path) -> None:
+def test_list_loads_nothing_that_computes(listed: str) -> None:
     """Once the index knows the revisions of all parts, which it asks of them the first time."""
     code = (
         "import sys\n"
         "from longfair.cli import main\n"
-        f"try:\n    main(['list', '--store', {str(tmp_path)!r}])\nexcept SystemExit:\n    pass\n"
+        f"try:\n    main(['list', '--store', {listed!r}])\nexcept SystemExit:\n    pass\n"
         "print(sorted({'torch', 'numba', 'pandas', 'scipy', 'networkx'} & set(sys.modules)))\n"
     )
-    process(sys.executable, "-c", code)
     assert process(sys.executable, "-c", code).stdout.splitlines()[-1] == "[]"
 
 
@@ -820,8 +827,8 @@ def test_long_lines_fold_on_a_terminal(
     assert capsys.readouterr().out.count("\n") == 1
 
 
+@pytest.mark.usefixtures("book_runs")
 def test_a_sample_is_of_short_runs(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    command("run", "toy/lending", "--workers", "1")
     monkeypatch.setattr(Index, "provenance", lambda *_: {"core_seconds": 30.0})
     assert "agrees" not in command("verify", "--sample", "1", "--longest", "20")[1]
     assert "agrees" in command("verify", "--sample", "1", "--longest", "40", "--workers", "1")[1]
@@ -842,7 +849,8 @@ def test_doctor_makes_no_store(command: Command, tmp_path: Path) -> None:
 
 
 def test_nothing_is_lost_without_a_buffer_when_a_signal_comes(tmp_path: Path) -> None:
-    command = [sys.executable, "-u", "-m", "longfair", "claims", "--json", "--store", str(tmp_path)]
+    called = [sys.executable, "-u", "-m", "longfair", "claims", "--paper", "elbert", "--json"]
+    command = [*called, "--store", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         full, waiting = fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ), bytearray(4)

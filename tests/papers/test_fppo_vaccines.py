@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,12 @@ def of(name: str, profile: str = "smoke") -> Setting:
     return setting
 
 
+@cache
+def run(name: str, seed: int) -> pd.DataFrame:
+    """Return the table of a run of the smoke profile, which no test changes; it is made once."""
+    return train_and_evaluate(of(name), seed)
+
+
 def final(table: pd.DataFrame, metric: str, group: int = -1) -> float:
     own = table[(table["phase"] == "final") & (table["metric"] == metric)]
     return float(own.loc[own["group"] == group, "value"].item())
@@ -51,14 +58,14 @@ def test_the_arms_are_those_of_the_epidemic(profile: str) -> None:
 @pytest.mark.parametrize("name", ["ppo.as_coded", "uniform.reference", "max-degree.reference"])
 def test_what_the_epidemic_reports_is_the_same(name: str) -> None:
     theirs = {arm.name: arm.config for arm in CASE.arms("smoke")}[name]
-    own, plain = train_and_evaluate(of(name), 3), train_and_evaluate(theirs, 3)
+    own, plain = run(name, 3), train_and_evaluate(theirs, 3)
     for metric in ("end_reward", "end_short_term_gap"):
         assert final(own, metric) == pytest.approx(final(plain, metric), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", [arm.name for arm in VACCINES.arms["smoke"]])
 def test_every_day_has_a_vaccine_that_is_useful_lost_or_kept(name: str) -> None:
-    table = checked(train_and_evaluate(of(name), 1), name)
+    table = checked(run(name, 1), name)
     useful, lost = together(table, "useful"), together(table, "lost")
     assert useful + lost + final(table, "kept") == pytest.approx(20.0)
     share = lost / (useful + lost) if useful + lost else 0.0
@@ -68,8 +75,7 @@ def test_every_day_has_a_vaccine_that_is_useful_lost_or_kept(name: str) -> None:
 
 def test_nobody_gets_a_vaccine_that_is_lost_but_from_who_must_give_it() -> None:
     tables = {
-        name: train_and_evaluate(of(f"{name}.reference"), 1)
-        for name in ("nobody", "static-reward", "max-degree")
+        name: run(f"{name}.reference", 1) for name in ("nobody", "static-reward", "max-degree")
     }
     assert final(tables["nobody"], "kept") == 20.0
     # The lottery keeps the vaccine where nobody is susceptible; the code's Max gives it away.
@@ -117,8 +123,7 @@ def with_runs(names: list[str], seeds: set[int]) -> Runs:
     for name in names:
         method, variant = name.split(".")
         for seed in seeds:
-            table = train_and_evaluate(of(name), seed)
-            tables.append(table.assign(method=method, variant=variant, seed=seed))
+            tables.append(run(name, seed).assign(method=method, variant=variant, seed=seed))
     runs = Runs(VACCINES, "smoke", EPIDEMIC)
     return runs.showing(pd.concat(tables, ignore_index=True))
 

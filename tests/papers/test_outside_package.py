@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,10 +114,29 @@ def outside(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def process(outside: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+SEVERAL = """
+import contextlib, io, json, sys
+from longfair.cli import main
+shown = []
+for arguments in json.loads(sys.argv[1]):
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            main(arguments)
+    except SystemExit as left:
+        assert left.code == 0, (arguments, out.getvalue())
+    shown.append(out.getvalue())
+print(json.dumps(shown))
+"""
+"""What answers several commands in one process: most of what a process costs is its imports."""
+
+
+def process(
+    outside: Path, *arguments: str, run: Sequence[str] = ("-m", "longfair")
+) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(outside), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
-        [sys.executable, "-m", "longfair", *arguments],
+        [sys.executable, *run, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
@@ -130,35 +150,28 @@ def longfair(outside: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def several(outside: Path, *commands: Sequence[str]) -> list[Any]:
+    """Return what commands that print JSON answer in one process, after one another."""
+    done = process(outside, json.dumps(commands), run=("-c", SEVERAL))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(shown) for shown in json.loads(done.stdout)]
+
+
 def test_it_runs_and_is_judged_and_nothing_goes_stale(outside: Path) -> None:
     store = ["--store", str(outside / "results")]
     (outside / "results").mkdir()
-    longfair(
-        outside,
-        "run",
-        "elbert/lending",
-        "--methods",
-        "reject-all",
-        "--seeds",
-        "1",
-        "--workers",
-        "1",
-        *store,
-    )
+    one = ("--methods", "reject-all", "--seeds", "1", "--workers", "1")
+    longfair(outside, "run", "elbert/lending", *one, *store)
     longfair(outside, "run", "outside/tiny", "--workers", "1", *store)
-    rows = json.loads(longfair(outside, "list", "--json", *store))
-    assert not any(row["stale"] or row["damaged"] for row in rows)
-    (cautious,) = (
-        row
-        for row in json.loads(longfair(outside, "agents", "--json"))
-        if row["agent"] == "cautious"
+    judging = ("claims", "--paper", "outside", "--profile", "smoke", "--json")
+    rows, agents, judged = several(
+        outside, ["list", "--json", *store], ["agents", "--json"], [*judging, *store]
     )
+    assert not any(row["stale"] or row["damaged"] for row in rows)
+    (cautious,) = (row for row in agents if row["agent"] == "cautious")
     assert (cautious["label"], cautious["revision"]) == ("Cautious", 3)
     fresh = {(row["experiment"], row["profile"]): row["fresh"] for row in rows if row["fresh"]}
     assert fresh == {("elbert/lending", "smoke"): 1, ("outside/tiny", "smoke"): 4}
-    judged = json.loads(
-        longfair(outside, "claims", "--paper", "outside", "--profile", "smoke", "--json", *store)
-    )
     words = {one["id"]: one["verdict"] for one in judged}
     assert words["outside-1"] == "checked"
     assert words["outside-2"] != "not attempted"
