@@ -215,10 +215,14 @@ def given(world: World | None, seed: int | None, place: str) -> Any:
     place
         As in `policy_at`.
     """
-    policy = policy_at(place)
+    return _Watched(_copied(policy_at(place)))
+
+
+def _copied(policy: Any) -> Any:
+    """Return a copy, so that what a policy counts or draws in one run changes no other."""
     with contextlib.suppress(Exception):  # one that cannot be copied plays on as it is
-        policy = copy.deepcopy(policy)
-    return _Watched(policy)
+        return copy.deepcopy(policy)
+    return policy
 
 
 class _Watched:
@@ -427,7 +431,7 @@ def try_out(policy: Any, world: World) -> None:
     if sees is not None and own != shape:
         raise UsageError(f"made for observations of shape {own}, here it is {shape}")
     observation, info = env.reset(seed=0)
-    actions = _asked(_Watched(policy), observation, info)
+    actions = _asked(_Watched(_copied(policy)), observation, info)
     if actions.shape != env.action_space.shape:
         raise UsageError(f"its actions have shape {actions.shape}, not {env.action_space.shape}")
     with _told("its actions are refused"):

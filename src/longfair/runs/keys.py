@@ -143,7 +143,7 @@ def _of_arm(arm: Arm) -> tuple[str, Mapping[str, int]]:
 def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
     """Spare arms the import of their parts, which only says what it said the last time.
 
-    Arms with a part outside ``longfair`` are left out, because the stamp knows nothing of its code.
+    Arms with a part outside ``longfair`` are asked every time: the stamp says nothing of its code.
 
     Parameters
     ----------
@@ -156,21 +156,24 @@ def recall_revisions(arms: Iterable[Arm], answers: Answers, code: str) -> None:
     """
     found: dict[str, Any] = {}
     for arm in arms:
-        if _KEPT in arm.__dict__ or not _is_of_longfair(arm):
+        if _KEPT in arm.__dict__ or not arm.work.__module__.startswith("longfair."):
             continue
         config = canonical_json(arm.config)
         question = sha256(f"revisions {code} {_work_name(arm.work)} {config}")
-        known = answers.answer(question)
+        own = _is_of_longfair(arm, config)
+        known = answers.answer(question) if own else None
         if known is None:
-            known = found[question] = revisions_of(arm)
+            known = revisions_of(arm)
+            if own:
+                found[question] = known
         arm.__dict__[_KEPT] = config, known
     answers.remember(found)
 
 
-def _is_of_longfair(arm: Arm) -> bool:
-    """Say whether work, settings and the functions that settings name are of this package."""
-    modules = [part.__module__ for part in (arm.work, *classes_of(arm.config))]
-    modules += _NAMED_FUNCTION.findall(canonical_json(arm.config))
+def _is_of_longfair(arm: Arm, config: str) -> bool:
+    """Say whether settings, and the functions that they name as JSON, are of this package."""
+    modules = [part.__module__ for part in classes_of(arm.config)]
+    modules += _NAMED_FUNCTION.findall(config)
     return all(module.startswith("longfair.") for module in modules)
 
 
