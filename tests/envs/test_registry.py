@@ -180,9 +180,10 @@ def test_arguments_of_the_wrong_kind_are_one_line_usage_errors(name: str, bad: A
 @every_environment
 def test_none_is_the_first_preset(name: str) -> None:
     first = getattr(params_class(name), params_class(name).PRESETS[0])()
-    assert gymnasium.make(environment_id(name), preset=None).unwrapped.params == first  # type: ignore[attr-defined]
-    batch = gymnasium.make_vec(environment_id(name), num_envs=2, preset=None, params=first)
-    assert batch.unwrapped.params == first  # type: ignore[attr-defined]
+    scalar: Any = gymnasium.make(environment_id(name), preset=None)
+    assert scalar.unwrapped.params == first
+    batch: Any = gymnasium.make_vec(environment_id(name), num_envs=2, preset=None, params=first)
+    assert batch.unwrapped.params == first
 
 
 @every_environment

@@ -60,6 +60,6 @@ def test_a_step_without_demand_must_be_given_a_rate() -> None:
 def test_bad_input_is_named() -> None:
     for crowd in (0, 1.5):
         with pytest.raises(UsageError, match=rf"crowd={crowd}: give an integer of at least 1"):
-            two_trajectories(crowd)  # type: ignore[arg-type]
+            two_trajectories(crowd)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UsageError, match=r"axes \(time, 2 groups\); given \(2, 3\)"):
         signed_gap_sum(np.ones((2, 3)), np.ones((2, 3)))

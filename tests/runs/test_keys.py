@@ -122,7 +122,7 @@ def works_of_longfair(config: Any, seed: int) -> None:
 
 
 works_of_longfair.__module__ = "longfair.papers.protocol"
-works_of_longfair.revision = 1  # type: ignore[attr-defined]
+works_of_longfair.revision = 1  # type: ignore[attr-defined]  # as `protocol` declares it
 
 
 @dataclass(frozen=True)
