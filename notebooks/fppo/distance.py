@@ -203,7 +203,8 @@ pd.DataFrame.from_dict(rows, orient="index").round(2)
 # %% [markdown]
 # The largest difference has the *smallest* distance: each group then has one count of about 150 and
 # six of zero, and only the sizes of the groups differ. So the reward for narrowing the gap, as
-# coded, is a reward for noise of a certain kind. As published we use {eq}`eq-distance-w1`. Whether
+# coded, is blind to which score a count belongs to; it sees how uneven the counts are, and noise of
+# that kind. As published we use {eq}`eq-distance-w1`. Whether
 # training can tell is a question for runs that differ in nothing else, and *as published* changes
 # more than the distance. What runs say of the smoothing alone comes next.
 

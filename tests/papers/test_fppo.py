@@ -18,7 +18,7 @@ from longfair.papers.fppo.checks import INITIAL, REPAY, bounds_and_gaps
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.methods import VARIANTS, CaseStudy
 from longfair.papers.fppo.training import learner
-from longfair.papers.registry import checks
+from longfair.papers.registry import checks, select_claims
 from longfair.papers.setting import Evaluating, Setting
 from longfair.runs.checkpoints import Checkpoint
 from longfair.runs.tables import checked
@@ -123,6 +123,23 @@ def test_summaries_of_a_curve() -> None:
 
 
 # Settings ----------------------------------------------------------------------------------------
+
+
+def test_every_sentence_that_was_found_about_results_has_a_claim() -> None:
+    """Twenty: panels 1a to 4c, several of some, the general conclusion, and the proposition."""
+    asked = {claim.id.removeprefix("fppo-") for claim in select_claims(paper="fppo")}
+    panels = {f"{figure}{panel}" for figure in "1234" for panel in "abc"}
+    assert {name.partition("-")[0] for name in asked} >= {*panels, "g", "t"}
+    assert asked >= {"1a-below", "1a-ppo", "3a", "3b-best", "3b-a-ppo", "4a-a-ppo", "4a-f-ppo"}
+    assert asked >= {"1b-smallest", "1b-decreasing", "1b-a-ppo", "1b-a-ppo-worst", "1b-order"}
+
+
+def test_runs_as_published_have_our_settings_where_we_chose_what_decides() -> None:
+    """Lending's massaging reads expectations and attention's has our start; PPO is the authors'."""
+    for world in ("lending", "attention", "epidemic"):
+        chosen = experiment(world).chosen_here
+        assert {"a-ppo.as_published", "f-ppo.as_published"} <= set(chosen)
+        assert not any(name.endswith("as_coded") or name.startswith("ppo") for name in chosen)
 
 
 def experiment(world: str) -> Any:

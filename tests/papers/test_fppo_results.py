@@ -271,10 +271,10 @@ def judged_page(tmp_path: Path, **words: Word) -> Page:
 
 def test_verdicts_of_one_word_stand_together(tmp_path: Path) -> None:
     page = judged_page(
-        tmp_path, fppo_3c="inconclusive", fppo_4b="reproduced", fppo_1c="inconclusive"
+        tmp_path, fppo_4c_max="inconclusive", fppo_4b="reproduced", fppo_1c="inconclusive"
     )
-    asked = {name: (f"fppo-{name}", "as_coded", "") for name in ("3c", "4b", "1c")}
-    assert fppo.judged(page, asked) == "*inconclusive* for 3c and 1c and *reproduced* for 4b"
+    asked = {name: (f"fppo-{name}", "as_coded", "") for name in ("4c-max", "4b", "1c")}
+    assert fppo.judged(page, asked) == "*inconclusive* for 4c-max and 1c and *reproduced* for 4b"
 
 
 @pytest.mark.parametrize(
@@ -288,6 +288,6 @@ def test_verdicts_of_one_word_stand_together(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_said_hangs_on_the_verdict(tmp_path: Path, word: Word, told: str) -> None:
-    page = judged_page(tmp_path, fppo_3c=word)
-    which = ("fppo-3c", "as_coded", "")
+    page = judged_page(tmp_path, fppo_4c_max=word)
+    which = ("fppo-4c-max", "as_coded", "")
     assert fppo.by_verdict(page, which, "it is", "it is not", "who knows") == told

@@ -176,6 +176,22 @@ def test_settings_may_be_unknown_in_one_variant_alone(tmp_path: Path) -> None:
     assert word_of(both, *worse) == "contradicted"
 
 
+def test_a_limit_of_one_variant_says_nothing_of_the_other(tmp_path: Path) -> None:
+    """More runs decide an open verdict of a variant without the limit."""
+    spread = [-0.2, 0.2, -0.1, 0.1, 0.0, 0.0]
+    methods = {"fair": [0.17 + each for each in spread], "greedy": [0.2] * 6}
+    results = pd.concat([bias_of(name, *values) for name, values in methods.items()])
+    rule = {"kind": "highest", "others": ["greedy"]}
+    (claim,) = claims_with(tmp_path, **rule, at_worst={"as_coded": "inconclusive"})
+    (limited,) = judge(claim, results, profile="book")
+    other = replace(claim, rule=replace(claim.rule, limits={"as_told": "inconclusive"}))
+    (free,) = judge(other, results, profile="book")
+    assert (limited.lacks, limited.enough_seeds) == ("paper", None)
+    assert free.lacks == "width"
+    assert free.enough_seeds is not None
+    assert "at worst" not in free.detail
+
+
 def test_a_claim_that_open_settings_decide_is_never_reproduced(tmp_path: Path) -> None:
     rule = {"kind": "highest", "others": ["greedy"]}
     (strict,) = claims_with(tmp_path, **rule, at_best="inconclusive")
@@ -242,6 +258,23 @@ def test_a_gain_over_several_says_that_its_interval_is_of_no_pair(tmp_path: Path
         (claim,) = claims_with(tmp_path, kind="highest", others=others)
         (verdict,) = judge(claim, results, profile="book")
         assert verdict.detail.endswith(ends)
+
+
+def test_an_open_gain_names_the_pair_that_opens_it_and_the_middle_runs_of_the_named(
+    tmp_path: Path,
+) -> None:
+    near, far = [0.10] * 10, [-0.6, 0.5, 0.1, -0.4, 0.4, 0.0, 0.3, -0.2, 0.1, 0.2]
+    methods = {"fair": [0.15, 0.151] * 5, "greedy": near, "slow": far}
+    results = pd.concat([bias_of(name, *values) for name, values in methods.items()])
+    (claim,) = claims_with(tmp_path, kind="highest", others=["greedy", "slow"])
+    (verdict,) = judge(claim, results, profile="book")
+    assert verdict.word == "inconclusive"
+    assert "of greedy" in verdict.measured or "less greedy" in verdict.measured
+    assert ", and its lower end comes from slow: 0.11" in verdict.detail
+    assert verdict.interquartile_mean == pytest.approx(0.0505)
+    (claim,) = claims_with(tmp_path, kind="highest", others=["greedy"])
+    (verdict,) = judge(claim, results, profile="book")
+    assert "its lower end" not in verdict.detail
 
 
 def curves_of(method: str, *runs: list[float]) -> pd.DataFrame:

@@ -20,11 +20,12 @@ VARIANTS = {"as_coded": True, "as_published": False}
 """Variant, and whether it is the code's."""
 
 
-CHOSEN_HERE = ("a-ppo.as_published",)
+CHOSEN_HERE = ("a-ppo.as_published", "f-ppo.as_published", "f-ppo-s.as_published")
 """Arms whose runs have our settings in every world.
 
 The text names no weights of A-PPO. Those of the code belong to terms that are scaled first; as
-published they weigh raw terms, which is our choice.
+published they weigh raw terms, which is our choice. So is, as published, what massaging reads in
+lending, when it begins in attention, and who is never its substitute in the epidemic.
 """
 
 
@@ -69,7 +70,7 @@ class CaseStudy:
     changed: Changes = no_changes
     """What else is trained with one thing changed, given the case study and a profile."""
     chosen_here: tuple[str, ...] = CHOSEN_HERE
-    """Arms whose weights the text leaves open: their runs have our settings."""
+    """Arms of which the text leaves open what decides: their runs have our settings."""
 
     def methods(self, as_coded: bool) -> dict[str, tuple[Strategy, str]]:
         """Return strategy and description of every method that learns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -118,7 +119,7 @@ class GainRule(PairedRule):
 
     def compared(self, case: Case, shared: Shared) -> Verdict:
         """Judge the smallest gain."""
-        effects, middle = case.once(self, "effects", lambda: self._effects(shared))
+        effects = case.once(self, "effects", lambda: self._effects(shared))
         for other, effect in effects.items():
             if not np.isfinite(effect.value):
                 return case.undecided(
@@ -127,7 +128,8 @@ class GainRule(PairedRule):
                     missing=shared.missing,
                 )
         worst = min(effects, key=lambda other: effects[other].value)
-        found = within_ends(case.smallest(list(effects.values())), *self.ends(case))
+        found = self._smallest(case, list(effects.values()))
+        middle = case.once(self, "middle", lambda: self.middle(shared.method, shared.others[worst]))
         single = {
             other: self.single(shared.method, array) for other, array in shared.others.items()
         }
@@ -136,6 +138,7 @@ class GainRule(PairedRule):
             measured=self.measured(case, worst),
             detail=self.sentence(case.measured(self.quantity), found, plain(worst))
             + _over_all(len(effects))
+            + self._left_open_by(case, found, effects, worst)
             + shared.left_out,
             seeds=shared.seeds,
             interquartile_mean=middle if np.isfinite(middle) else None,
@@ -146,11 +149,26 @@ class GainRule(PairedRule):
         )
         return case.decided(finding, self.method, self.word)
 
-    def _effects(self, shared: Shared) -> tuple[dict[str, Effect], float]:
-        """Return the effect by each other method, and the smallest with interquartile means."""
-        method, others = shared.method, shared.others
-        effects = {other: self.effect(method, array) for other, array in others.items()}
-        return effects, min(self.middle(method, array) for array in others.values())
+    def _effects(self, shared: Shared) -> dict[str, Effect]:
+        """Return the effect by each other method."""
+        return {other: self.effect(shared.method, array) for other, array in shared.others.items()}
+
+    def _smallest(self, case: Case, effects: Sequence[Effect]) -> Estimate:
+        """Estimate the smallest effect; no end of its interval is beyond what can occur."""
+        return within_ends(case.smallest(effects), *self.ends(case))
+
+    def _left_open_by(
+        self, case: Case, found: Estimate, effects: Mapping[str, Effect], named: str
+    ) -> str:
+        """End of a sentence about an open number: another comparison than the named is open."""
+        if found.interval is None or self.word(*found.interval) != "inconclusive":
+            return ""
+        alone = {other: self._smallest(case, [effect]) for other, effect in effects.items()}
+        lows = {other: one.interval[0] for other, one in alone.items() if one.interval}
+        lowest = min(lows, key=lambda other: lows[other])
+        if lows[lowest] == lows.get(named):
+            return ""
+        return f", and its lower end comes from {plain(lowest)}: {alone[lowest]}"
 
 
 def _over_all(others: int) -> str:

@@ -349,11 +349,11 @@ class Limited(Compound):
         return with_enough is not None and self.chosen(with_enough, limit) == "inconclusive"
 
     def judge(self, case: Case) -> Verdict:
-        """Judge by the rule, and change a word beyond the limit; without runs there is none."""
+        """Judge by the rule, and change a word beyond the limit of the variant, if it has one."""
         verdict = self.rule.judge(case)
-        if verdict.word == "not attempted":
+        limit = self.limits.get(case.blank.variant, self.limits.get(""))
+        if verdict.word == "not attempted" or limit is None:
             return verdict
-        limit = self.limits.get(case.blank.variant, self.limits.get("", verdict.word))
         changed = replace(verdict, word=self.chosen(verdict.word, limit))
         if changed.answer == verdict.answer and not self._stays_open(verdict, limit):
             return changed
