@@ -6,8 +6,8 @@
 Every candidate plays the same episodes, drawn from seeds from `FIRST_SEED` on. Results use
 32-bit seeds hashed from small run numbers. What is maximised is ELBERT's own objective, the
 reward of an episode less alpha times the squared bias; with alpha 0 the reward alone. The bias is
-that of the code, which adds one to every episode's demand and supply, or with `--text` that of the
-paper's formula, which does not. The two agree where an episode has much demand; in the infectious
+that of the code, which adds one to every episode's demand, or with `--text` that of the paper's
+formula, which does not. The two agree where an episode has much demand; in the infectious
 disease environment it has little.
 """
 
@@ -51,7 +51,7 @@ def score(totals: EpisodeTotals, alpha: float, added: float) -> Score:
     alpha
         Weight of the squared bias.
     added
-        What every episode adds to demand and supply: 1 in the code, 0 in the paper.
+        What every episode adds to the demand: 1 in the code, 0 in the paper.
     """
     episodes = len(totals.steps)
     rates = benefit_rate(
