@@ -652,8 +652,8 @@ def with_arms_of(runs: Runs, other: Runs, *arms: ArmName) -> Runs:
     return runs.showing(pd.concat([found[keys.isin(arms)], runs.results], ignore_index=True))
 
 
-def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
-    """Say how many runs of an arm lose less than a policy without training: "2 of 10".
+def runs_below(runs: Runs, arm: ArmName, beside: str | ArmName) -> str:
+    """Say how many runs of an arm lose less than a policy or than those of another arm: "2 of 10".
 
     Parameters
     ----------
@@ -662,14 +662,13 @@ def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
     arm
         Method and variant of what was learned.
     beside
-        Method of the policy. Where it draws, every run is compared with the policy's run of its
-        seed, as the claims do.
+        Method of a policy without training, or another arm. Where its runs differ, every run is
+        compared with that of its seed, as the claims do.
     """
-    if runs.results.empty or not runs.has(arm, (beside, REFERENCE)):
+    other = (beside, REFERENCE) if isinstance(beside, str) else beside
+    if runs.results.empty or not runs.has(arm, other):
         return NOT_STORED
-    losses, others = (
-        runs.last_of(*which).set_index("seed")["loss"] for which in (arm, (beside, REFERENCE))
-    )
+    losses, others = (runs.last_of(*which).set_index("seed")["loss"] for which in (arm, other))
     paired = others.reindex(losses.index) if len(others) > 1 else others.item()
     return f"{(losses < paired).sum()} of {len(losses)}"
 

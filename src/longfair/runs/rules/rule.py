@@ -386,9 +386,9 @@ class AtBest(Limited):
     """A rule whose word is never better than another one, by the key ``at_best``.
 
     Where what we could not read, or the text leaves open, decides the word, one choice of ours
-    under which its sentence holds does not reproduce it: it is *inconclusive*. Where the rule asks for less than the
-    sentence says, it is *direction only*. The key holds what that of `AtWorst` does. A rule may
-    have both.
+    under which its sentence holds does not reproduce it: it is *inconclusive*. Where the rule asks
+    for less than the sentence says, it is *direction only*. The key holds what that of `AtWorst`
+    does. A rule may have both.
     """
 
     key: ClassVar[str] = "at_best"
