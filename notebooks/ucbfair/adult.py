@@ -214,7 +214,7 @@ adult.show(
 learned = [arm for arm in arms if arm[1] != "reference" and arm not in fewer]
 folded(
     above_optimum(adult, *learned, *baselines, "random", "constant"),
-    "Loss less that of the exact optimum, by start; mean over runs, with its interval",
+    "Loss less that of the exact optimum, by start; mean over runs [95 %], or middle run (range)",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -375,7 +375,7 @@ with_arms_of(others, adult, *both_papers).table(
 learners = ("g-ppo", "r-ppo", "a-ppo", "elbert-po")
 folded(
     above_optimum(others, *((name, "as_coded") for name in learners)),
-    "Loss less that of the exact optimum, by start; mean over runs, with its interval",
+    "Loss less that of the exact optimum, by start; mean over runs [95 %], or middle run (range)",
 )
 
 # %% [markdown]

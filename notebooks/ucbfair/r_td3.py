@@ -171,7 +171,7 @@ gaussian.live_table(
 learner, plain = ("r-td3", "as_published"), ("td3", "as_published")
 folded(
     above_optimum(gaussian, learner, ("l-ucbfair", "calibrated"), "constant"),
-    "Loss less that of the exact optimum, by start; mean over runs, with its interval",
+    "Loss less that of the exact optimum, by start; mean over runs [95 %], or middle run (range)",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -301,8 +301,8 @@ equal.say(
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
     above_optimum(equal, *both, "myopic", "constant"),
-    "Loss less that of the exact optimum, by start, with equal qualification; mean over runs, with "
-    "its interval",
+    "Loss less that of the exact optimum, by start, with equal qualification; mean over runs "
+    "[95 %], or middle run (range)",
 )
 
 # %% [markdown]
@@ -378,7 +378,7 @@ with_arms_of(others, gaussian, *both_papers).table(
 learners = ("g-ppo", "r-ppo", "a-ppo", "elbert-po")
 folded(
     above_optimum(others, *((name, "as_coded") for name in learners)),
-    "Loss less that of the exact optimum, by start; mean over runs, with its interval",
+    "Loss less that of the exact optimum, by start; mean over runs [95 %], or middle run (range)",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -26,7 +26,7 @@ from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import ArmName, middle, written
+from longfair.runs.tidy import ArmName, median_and_range, middle, written
 from longfair.settings import Count, checked
 
 STARTS = 4
@@ -202,7 +202,8 @@ def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.D
     pandas.DataFrame
         Index: the rates at the start, and at last their mean; (17, policies): mean loss of a step
         less the optimum's, mean over runs with its interval at 95 %, as in "0.128 [0.121, 0.135]";
-        without one where all runs are equal. Policies without results are left out.
+        without one where all runs are equal. Of runs of two kinds, between which their mean lies,
+        the middle one, the lowest and the highest. Policies without results are left out.
     """
     optimum = _by_start(runs, ["optimum"])
     if optimum.empty:
@@ -218,8 +219,10 @@ def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.D
 
 
 def _with_interval(values: np.ndarray, digits: int) -> str:
-    """Write the mean of runs with its interval, or without one where all runs are equal."""
+    """Write the mean of runs with its interval, if they differ and are of one kind."""
     found = estimate(values)
+    if found.two_kinds:
+        return f"{median_and_range(pd.Series(values), digits)}, two kinds"
     alone = found.interval is None or found.interval[0] == found.interval[1]
     return f"{found.value:.{digits}f}" if alone else written(found, digits)
 
