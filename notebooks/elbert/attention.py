@@ -299,11 +299,11 @@ for at_site_5 in (6, 3, 2, 1, 0):
     }
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 
-# %% [markdown]
-# In the first line site 5 is served better than others, and the objective pushes its supply down. As units are taken away the push becomes a pull, and the pull stays weak. In the last line,
-# where the site gets nothing and the bias is as large as it can be, there is no pull at all. The
-# rate is supply over demand, and its slope in the supply is one over the demand. A site that gets
-# nothing has so many incidents that discovering one more changes nothing.
+# %% [markdown] In the first line site 5 is served better than others, and the objective pushes its
+# supply down. As units are taken away the push becomes a pull, and the pull stays weak. In the last
+# line, where the site gets nothing and the bias is as large as it can be, there is no pull at all.
+# The rate is supply over demand, and its slope in the supply is one over the demand. A site that
+# gets nothing has so many incidents that discovering one more changes nothing.
 #
 # So the objective pushes a quiet site towards a cliff and does not pull it back from below. What
 # can keep a learner on top is a reward that counts every missed incident.
@@ -506,11 +506,11 @@ original.missing if original.results.empty else folded(
     "Incidents per step at all sites together",
 )
 
-# %% [markdown]
-# The same number of units everywhere leaves fewest, and every learned policy several times as many. The reward of the original environment pays one for an incident that is
-# discovered and takes a quarter for one that is missed. Where more than one in five is discovered,
-# an incident is a profit. So the learners let most sites stay busy, and the rule with weights does
-# the same at all sites but one. The benefit rate says nothing about how much there is to suffer.
+# %% [markdown] The same number of units everywhere leaves fewest, and every learned policy several
+# times as many. The reward of the original environment pays one for an incident that is discovered
+# and takes a quarter for one that is missed. Where more than one in five is discovered, an incident
+# is a profit. So the learners let most sites stay busy, and the rule with weights does the same at
+# all sites but one. The benefit rate says nothing about how much there is to suffer.
 #
 # That may be why their bias is small: busy sites that are treated alike have the same rate. G-PPO,
 # which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not

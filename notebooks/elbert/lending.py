@@ -326,10 +326,10 @@ ours.live_curves(
 # %% tags=["nbval-ignore-output", "hide-input"]
 ours.live_curves(live, "bias", "The live runs: bias on the same evaluation episodes.")
 
-# %% [markdown]
-# An untrained policy tosses a coin. It treats both groups alike and loses a little, so the bias of
-# G-PPO has to rise while it learns. With the paper's weight, fairness comes first for a long time
-# and the reward has to wait. With a hundredth of it the reward comes soon after G-PPO's. How the weight was chosen the paper does not say.
+# %% [markdown] An untrained policy tosses a coin. It treats both groups alike and loses a little,
+# so the bias of G-PPO has to rise while it learns. With the paper's weight, fairness comes first
+# for a long time and the reward has to wait. With a hundredth of it the reward comes soon after
+# G-PPO's. How the weight was chosen the paper does not say.
 
 # %% [markdown]
 # ## What came out
@@ -518,8 +518,8 @@ authors.aside(
 # jump without anything happening in any group. Under G-PPO both supplies rise at first and then
 # fall again, most for the worse served group. Group by group, as in the bars above, ELBERT-PO
 # supplies both more than G-PPO, and the demand of both is lower. In this figure its groups have
-# changed places, so its lines cannot be held against those of G-PPO one by one. R-PPO turns the gap around: its better served group
-# has the lower demand, so it is group 1.
+# changed places, so its lines cannot be held against those of G-PPO one by one. R-PPO turns the gap
+# around: its better served group has the lower demand, so it is group 1.
 #
 # The paper sees the danger. Its Appendix E proposes an extra term that protects the demand of a
 # group, and argues that lending does not need it because the demand falls only mildly. A rate

@@ -365,9 +365,9 @@ logged.say(why_in_words(logged))
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
     why_table(logged),
-    f"The logged runs: chances of a loan to group 0 and group 1 in the last rollout before massaging "
-    f"and {LATER} later; what was flipped, what a loan brought, and what made the spread of the "
-    f"advantage in use in the first {LATER} massaged rollouts",
+    "The logged runs: chances of a loan to group 0 and group 1 in the last rollout before "
+    f"massaging and {LATER} later; what was flipped, what a loan brought, and what made the spread "
+    f"of the advantage in use in the first {LATER} massaged rollouts",
 )
 
 # %% [markdown]
@@ -516,8 +516,8 @@ loans.aside(
 # - *Weight and tolerance.* The text has 1 and 0.05. The code has 1.12 for the penalty and 1 for the
 #   bonus, and a tolerance of 0.005.
 # - *Massaging.* The text looks for a fairer decision among those about as likely. The code flips
-#   ties as well, and knows whether the applicant will repay. The short-term gap that is seen and trained on counts true outcomes in both,
-#   those of refused applicants as well.
+#   ties as well, and knows whether the applicant will repay. The short-term gap that is seen and
+#   trained on counts true outcomes in both, those of refused applicants as well.
 # - *Scaling.* The code scales advantage and terms to [0, 1] within each minibatch before it weighs
 #   them, so a weight weighs a range. The text adds them as they are, and does not say whether the
 #   advantage is standardised before; here it is not, so the terms count as they are beside cash.

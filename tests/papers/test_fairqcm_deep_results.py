@@ -106,7 +106,9 @@ def test_losses_are_split_into_exceptions_and_welfare():
     )
     assert titles.loc[("Full", "as coded")].tolist() == ["20 [20, 20]", "9 [9, 9]", "11 [11, 11]"]
     assert titles.columns.tolist() == ["in all", "waste", "uneven"]
-    named = deep.loss_table(shown(results.replace({"method": {"best": "oracle"}})), "a", "b", 0, "c")
+    named = deep.loss_table(
+        shown(results.replace({"method": {"best": "oracle"}})), "a", "b", 0, "c"
+    )
     assert named.columns.tolist() == ["c", "a", "b"]
     table = deep.losses(results, "best", 0)
     assert table.index.tolist() == [("full", "as_coded")]
@@ -118,7 +120,9 @@ def test_losses_are_split_into_exceptions_and_welfare():
 def test_changes_without_a_clear_effect_share_a_sentence():
     results = pd.concat(
         [
-            summary(method, "as_published", seed, value + step * seed, 0.0)
+            pd.DataFrame({"metric": ["return"], "value": [value + step * seed]}).assign(
+                phase="final", group=-1, method=method, variant="as_published", seed=seed
+            )
             for method, value, step in (("full", 50.0, 1), ("fairqcm", 90.0, 1), ("min", 48.0, 3))
             for seed in range(3)
         ]

@@ -162,7 +162,9 @@ def test_every_logged_run_has_a_row() -> None:
     assert set(table["10 rollouts later"]) == {"0.20 and 0.30"}
     assert set(table["share flipped"]) == {"0.40"}
     assert list(table["a loan brought"]) == ["-0.50", "-0.50", "0.50"]
-    shares = [table[f"% of the spread: {word}"].iloc[0] for word in ("advantage", "penalty", "bonus")]
+    shares = [
+        table[f"% of the spread: {word}"].iloc[0] for word in ("advantage", "penalty", "bonus")
+    ]
     assert shares == ["50", "75", "-25"]
 
 

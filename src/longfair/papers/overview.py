@@ -279,11 +279,12 @@ def _findings() -> Iterator[Finding]:
     if loans.has(("f-ppo", "as_coded")):
         cash = of_arm(loans.results, "end_cash", "f-ppo", "as_coded")
         yield Finding(
-            f"In bank loans, as coded, a share of {written(share(cash < HARDLY_LENDING), 2)} of the "
-            "runs of F-PPO ends as a bank that hardly lends.",
+            f"In bank loans, as coded, a share of {written(share(cash < HARDLY_LENDING), 2)} of "
+            "the runs of F-PPO ends as a bank that hardly lends.",
             "fppo/lending",
             "fppo-lends-to-nobody",
-            "The term that is to close its long-term gap cannot see how far apart the groups begin.",
+            "The term that is to close its long-term gap cannot see how far apart the groups "
+            "begin.",
             "fppo/distance",
         )
     yield from _with_memory()

@@ -139,4 +139,6 @@ def still() -> Figure:
     lines = {f"benefit rate, {name}": course.rates[:, 0, g] for g, name in enumerate(GROUPS)}
     lines["bias"] = course.bias[:, 0]
     frame = pd.DataFrame(lines, index=pd.Index(served, name="applicants"))
-    return line_chart(frame, across="applicants", up="rate and bias so far")
+    profit = course.profit[-1, 0] / PARAMS.episode_length
+    across = f"applicants (profit of the bank from each: {profit:.3f})"
+    return line_chart(frame, across=across, up="rate and bias so far")

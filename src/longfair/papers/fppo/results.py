@@ -353,7 +353,10 @@ def middle_points(runs: Runs, methods: Sequence[str]) -> pd.DataFrame:
     """
     up, right = runs.look.across
     found = [
-        (method, *(middle(of_arm(runs.results, metric, method, REFERENCE)) for metric in (up, right)))
+        (
+            method,
+            *(middle(of_arm(runs.results, metric, method, REFERENCE)) for metric in (up, right)),
+        )
         for method in methods
         if runs.has((method, REFERENCE))
     ]
