@@ -52,8 +52,12 @@ def test_the_page_gets_the_draws_of_everybody_who_is_served() -> None:
 def test_the_still_figure_says_what_the_bank_earns() -> None:
     earned = live_lending.follow([live_lending.START]).profit[-1, 0]
     per_applicant = earned / live_lending.PARAMS.episode_length
-    (axes,) = live_lending.still().figure.axes
-    assert f"from each: {per_applicant:.3f})" in axes.get_xlabel()
+    figure = live_lending.still()
+    told = f"Profit of the bank from each applicant: {per_applicant:.3f}"
+    assert figure.alt_text.endswith(f" {told}.")
+    for one in (figure, figure.for_phones()):
+        (axes,) = one.figure.axes
+        assert told in [text.get_text() for text in axes.texts]
 
 
 def test_over_many_episodes_the_thresholds_at_the_start_have_a_smaller_bias() -> None:
