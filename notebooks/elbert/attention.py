@@ -48,6 +48,7 @@ from longfair.papers.elbert.measures import measured_with_extremes
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.styles import METHODS
+from longfair.runs.tidy import middle, of_arm
 
 alpha_harder = ALPHA["elbert_harder"]
 page = Page(profile, "elbert/attention-harder", "elbert/attention", look=worlds.ATTENTION)
@@ -55,7 +56,7 @@ harder = page.of("elbert/attention-harder", look=worlds.ATTENTION_HARDER)
 original = page.of("elbert/attention")
 authors = page.of("elbert/attention-harder", "paper", worlds.ATTENTION_HARDER)
 stopped = page.of("elbert/authors-steps-attention-harder")
-weighted = ("static-optimum", "reference")
+weighted, g_ppo = ("static-optimum", "reference"), ("g-ppo", "as_coded")
 shown = {"reward": ("reward", 3), "bias": ("bias", 3)}
 untrained = list(references("elbert_harder"))
 
@@ -75,10 +76,15 @@ harder.scatter(
     "authors'. The best corner is the upper left. R-PPO and A-PPO are earlier fair methods: one "
     "changes the reward, the other the advantage. Small marks are single runs, large ones their "
     "medians, by reward and by bias. Some runs of ELBERT-PO lie far below: they have lost a site. "
-    "Policies that need no training carry their names.",
+    "Policies that need no training carry their names and stand at their means. Constant: the same "
+    "units in every step. Weights: units in proportion to recent incidents, times a weight for "
+    "each site. For reward, for both: chosen for the reward alone, or for reward and bias. Equal: "
+    "as many units for every site. Oracle: knows the true rates. What to see: weights for both is "
+    "above and to the left of every run.",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
+reward_alone = {metric: middle(of_arm(harder.results, metric, *g_ppo)) for metric in shown}
 harder.say(
     "With our settings, as coded, "
     f"{worlds.lost_in_words(harder.results, 'elbert-po')} under ELBERT-PO, and the others end "
@@ -88,9 +94,9 @@ harder.say(
     f"{worlds.lost_in_words(stopped.results, 'elbert-po')}.",
     "The rule with weights, found without a gradient, has a reward of "
     f"{harder.mean('reward', 'static-optimum'):.3f} and a bias of "
-    f"{harder.mean('bias', 'static-optimum'):.3f}, G-PPO, which looks at the reward only, "
-    f"{harder.number('reward', 'g-ppo', 'as_coded')} and "
-    f"{harder.number('bias', 'g-ppo', 'as_coded')} with our settings.",
+    f"{harder.mean('bias', 'static-optimum'):.3f} on average, G-PPO, which looks at the reward "
+    f"only, {reward_alone['reward']:.3f} and {reward_alone['bias']:.3f} with our settings "
+    "(medians).",
 )
 
 # %% [markdown]
@@ -107,10 +113,10 @@ harder.say(
 # %% [markdown]
 # ## The problem
 #
-# Think of inspectors and factories. In every step incidents happen at five sites, at a rate of its
-# own for each. A unit of attention at a site discovers one incident there, if there is one. Units
-# also deter: each lowers the rate of its site. A site that gets none becomes worse. There are fewer
-# units than incidents, so somebody's incidents stay undiscovered.
+# Each of five sites has incidents at a rate of its own. A unit
+# of attention at a site discovers one incident there, if there is one. Units also deter: each
+# lowers the rate of its site. A site that gets none becomes worse. There are fewer units than
+# incidents, so somebody's incidents stay undiscovered.
 #
 # A group is a site. Its **demand** is its incidents, its **supply** those that are discovered, and
 # its long-term benefit rate is the chance that an incident there is discovered. In the *harder*
@@ -127,8 +133,9 @@ pd.DataFrame(
 
 # %% [markdown]
 # Site 1 is busy and hardly reacts. Site 5 is quiet and reacts at once, and two steps without a unit
-# undo what a hundred units have done. A policy that forgets a site for a while may lose it: *lost*
-# is a site with more than thirty incidents per step at the end. At the start none has.
+# undo what a hundred units have done. A policy that forgets a site for a while may lose it: a site
+# counts as *lost* if the last policy leaves it, on average over the evaluation episodes, more than
+# thirty incidents per step. That is more than the busiest site has at the start.
 
 # %% [markdown]
 # ## The idea
@@ -292,12 +299,11 @@ for at_site_5 in (6, 3, 2, 1, 0):
     }
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 
-# %% [markdown]
-# In the first line site 5 is served better than the others, and the objective pushes its supply
-# down. As units are taken away the push becomes a pull, and the pull stays weak. In the last line,
-# where the site gets nothing and the bias is as large as it can be, there is no pull at all. The
-# rate is supply over demand, and its slope in the supply is one over the demand. A site that gets
-# nothing has so many incidents that discovering one more changes nothing.
+# %% [markdown] In the first line site 5 is served better than others, and the objective pushes its
+# supply down. As units are taken away the push becomes a pull, and the pull stays weak. In the last
+# line, where the site gets nothing and the bias is as large as it can be, there is no pull at all.
+# The rate is supply over demand, and its slope in the supply is one over the demand. A site that
+# gets nothing has so many incidents that discovering one more changes nothing.
 #
 # So the objective pushes a quiet site towards a cliff and does not pull it back from below. What
 # can keep a learner on top is a reward that counts every missed incident.
@@ -306,8 +312,8 @@ pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 # ## Train it yourself
 #
 # Two short runs in the harder environment: G-PPO, and ELBERT-PO with the paper's weight. They take
-# much larger steps than the stored runs, so that something happens within a minute. For a long run
-# such steps are too large; we come back to that. Change the numbers and run the cell again.
+# much larger steps than the stored runs, so that something happens within a minute. Change the
+# numbers and run the cell again.
 
 # %% tags=["nbval-ignore-output"]
 quick = replace(
@@ -445,8 +451,8 @@ harder.differences(
 )
 
 # %% [markdown]
-# What makes the difference is the discount or the about ten times heavier weight; which, was not
-# tried. The [ablations](ablations.ipynb) have the same form with plain sums. It earns as much as
+# It is the discount or the weight, which is about ten times as heavy. We did not try which. The
+# [ablations](ablations.ipynb) have the same form with plain sums. It earns as much as
 # G-PPO after as many steps, none of its ten runs loses a site, and it has a small part of G-PPO's
 # bias. Discounted totals look at the first hundred steps of an episode, when all sites are still
 # nearly as busy as at the start; the bias is judged over a thousand.
@@ -500,12 +506,11 @@ original.missing if original.results.empty else folded(
     "Incidents per step at all sites together",
 )
 
-# %% [markdown]
-# The same number of units everywhere leaves the fewest incidents, and every learned policy leaves
-# several times as many. The reward of the original environment pays one for an incident that is
-# discovered and takes a quarter for one that is missed. Where more than one in five is discovered,
-# an incident is a profit. So the learners let most sites stay busy, and the rule with weights does
-# the same at all sites but one. The benefit rate says nothing about how much there is to suffer.
+# %% [markdown] The same number of units everywhere leaves fewest, and every learned policy several
+# times as many. The reward of the original environment pays one for an incident that is discovered
+# and takes a quarter for one that is missed. Where more than one in five is discovered, an incident
+# is a profit. So the learners let most sites stay busy, and the rule with weights does the same at
+# all sites but one. The benefit rate says nothing about how much there is to suffer.
 #
 # That may be why their bias is small: busy sites that are treated alike have the same rate. G-PPO,
 # which does not look at the bias, arrives there too, as the paper says, and ELBERT-PO is not
@@ -651,7 +656,7 @@ authors.curves(
 )
 
 # %% [markdown]
-# G-PPO, R-PPO and A-PPO end where they end with our settings.
+# G-PPO, R-PPO and A-PPO end as with our settings.
 
 # %% tags=["nbval-check-output", "remove-input"]
 authors.say(
@@ -664,7 +669,7 @@ authors.say(
 
 # %% [markdown]
 # That is even more than on the poster. With our settings the runs that end with all sites do about
-# so, too. Ours are of two kinds, so the first table has the middle one, the lowest and the highest.
+# so, too.
 #
 # So few runs do not make the authors' settings safe. Deep dips of the curve are sites that are
 # lost by our measure, and won back. And among [the runs that were stopped](ablations.ipynb) after
@@ -699,7 +704,8 @@ authors.say(
 # :label: exercise-attention-weights
 #
 # Find weights by hand that reach a bias below 0.05 in the harder environment. Start with equal
-# weights and look at the rates.
+# weights and look at the rates. `ProportionalToIncidents(weights, slice(5, 10), ROWS)` is the rule,
+# and `play_episodes(acting(rule), HARDER.world.make(16, 1024), seed)` plays it.
 # ```
 
 # %% [markdown]

@@ -61,9 +61,12 @@ authors.show(
     "Reward against bias of the last policies, trained with the authors' settings and the "
     "computations of their code. The best corner is the upper left. R-PPO and A-PPO are earlier "
     "fair methods: one changes the reward, the other the advantage. Large marks are means with "
-    "95 % intervals, small ones single runs. Policies that need no training carry their names; "
-    "best thresholds are two real numbers, found by a search: a fraction is the chance to refuse "
-    "the score below it.",
+    "95 % intervals, small ones single runs. Policies that need no training carry their names: "
+    "threshold 2 / 1 accepts group 0 from score 2 on and group 1 from score 1 on, the "
+    "equal-opportunity oracle knows the score distributions and earns most from the next loan "
+    "under equal true positive rates, and best thresholds are two numbers with fractions, found by "
+    "a search; they are told further down. What to see: the best thresholds are above and to the "
+    "left of ELBERT-PO.",
     "trade_off_as_coded_paper",
 )
 
@@ -76,14 +79,15 @@ authors.say(
     f"It earns {authors.less('reward', best_pair, elbert_po, 4)} less than the rule (accept group "
     "0 from score 2 on and group 1 from score 1 on), with "
     f"{authors.less('bias', best_pair, elbert_po, 4)} less bias on average.",
-    "Two real thresholds, found by search, have "
+    "Two thresholds with fractions, found by a search, have "
     f"{authors.less('reward', searched_pair, elbert_po, 4)} more reward and "
     f"{authors.less('bias', elbert_po, searched_pair, 4)} less bias.",
 )
 
 # %% [markdown]
-# **Why?** A lender with a threshold slowly loses customers to a trap just below it, so a higher
-# rate can hide that fewer people are left to serve.
+# **Why?** ELBERT-PO's advantage rewards what narrows the gap of the rates; rates hide that a lender
+# with a threshold slowly loses customers to a trap just below it; why two numbers do as well we
+# have not tested.
 #
 # **What would change our mind?** A learned policy above and to the left of the best thresholds, by
 # more than its interval, on episodes as long as those of the figure.
@@ -169,7 +173,8 @@ authors.labelled(bar).round(3)
 
 # %% tags=["nbval-check-output", "remove-input"]
 kind = played["threshold-2-1"]
-authors.say(
+authors.aside(
+    "Why its numbers differ a little from place to place",
     "Fifty episodes leave a standard error of "
     f"{float((kind.reward / kind.steps).std()) / len(kind.steps) ** 0.5:.4f} in the reward of "
     f"{names['threshold-2-1']}, so its numbers differ a little from place to place on this page.",
@@ -321,11 +326,10 @@ ours.live_curves(
 # %% tags=["nbval-ignore-output", "hide-input"]
 ours.live_curves(live, "bias", "The live runs: bias on the same evaluation episodes.")
 
-# %% [markdown]
-# An untrained policy tosses a coin. It treats both groups alike and loses a little, so the bias of
-# G-PPO has to rise while it learns. With the paper's weight, fairness comes first for a long time
-# and the reward has to wait; the authors' own curves begin like this, too. With a hundredth of it
-# the reward comes soon after G-PPO's. How the weight was chosen the paper does not say.
+# %% [markdown] An untrained policy tosses a coin. It treats both groups alike and loses a little,
+# so the bias of G-PPO has to rise while it learns. With the paper's weight, fairness comes first
+# for a long time and the reward has to wait. With a hundredth of it the reward comes soon after
+# G-PPO's. How the weight was chosen the paper does not say.
 
 # %% [markdown]
 # ## What came out
@@ -425,10 +429,12 @@ folded(
 
 # %% tags=["nbval-check-output", "remove-input"]
 authors.say(
-    "At its bias it earns more than mixtures of whole-score thresholds reach "
+    f"{names['threshold-2-1'].capitalize()} earns more, with more bias. What if a bank drew, for "
+    "each episode, one of the lenders with whole scores or one that refuses everybody, so that its "
+    "bias on average were ELBERT-PO's? ELBERT-PO earns more than the best such draw "
     "(`elbert-trade-off-static`: "
     f"{worlds.verdict_in_words(page.verdicts, 'elbert-trade-off-static', measure='code')}), and "
-    "more than mixtures of the other methods (`elbert-trade-off-lending`: "
+    "more than such draws of the other methods (`elbert-trade-off-lending`: "
     f"{worlds.verdict_in_words(page.verdicts, 'elbert-trade-off-lending', measure='code')})."
 )
 
@@ -446,10 +452,14 @@ ours.aside(
 # %% [markdown]
 # The static lender was not trained, but somebody who knew the transition probabilities chose its
 # two numbers. {ref}`exercise-lending-pairs` looks at all pairs.
-#
-# The *best thresholds*, which need not be whole numbers, were found by search for ELBERT-PO's own
-# objective, on episodes of 10,000 applicants. ELBERT-PO was trained on episodes of 2048. So the
-# comparison is on the lender's home ground. On the other's, with our settings, it is nearly even:
+
+# %% tags=["nbval-check-output", "remove-input"]
+Words(lending.best_thresholds_in_words())
+
+# %% [markdown]
+# They were found by a search for ELBERT-PO's own objective, on episodes of 10,000 applicants.
+# ELBERT-PO was trained on episodes of 2048. So the comparison is on the lender's home ground. On
+# the other's, with our settings, it is nearly even:
 
 # %% tags=["nbval-check-output", "remove-input"]
 short_episodes = [
@@ -506,9 +516,10 @@ authors.aside(
 # The figure below sorts by rank: the *advantaged* group is the one with the higher rate in the
 # evaluation at hand. When the two rates come close, the groups change places often, and a line can
 # jump without anything happening in any group. Under G-PPO both supplies rise at first and then
-# fall again, most for the worse served group. ELBERT-PO supplies both groups more than G-PPO does
-# in the end, and the demand of both is lower. R-PPO turns the gap around: its better served group
-# has the lower demand, so it is group 1.
+# fall again, most for the worse served group. Group by group, as in the bars above, ELBERT-PO
+# supplies both more than G-PPO, and the demand of both is lower. In this figure its groups have
+# changed places, so its lines cannot be held against those of G-PPO one by one. R-PPO turns the gap
+# around: its better served group has the lower demand, so it is group 1.
 #
 # The paper sees the danger. Its Appendix E proposes an extra term that protects the demand of a
 # group, and argues that lending does not need it because the demand falls only mildly. A rate
@@ -528,10 +539,13 @@ authors.show(
 #
 # The authors published no tables; the numbers of their poster were read off its plots, with errors
 # up to 0.004. The poster's numbers are points of a smoothed curve, that at the end over about
-# twelve evaluations; ours are the last policy alone, and claims are judged by both. ELBERT-PO and
-# R-PPO agree with it in reward and bias. G-PPO agrees in reward and has more bias than the poster
-# at as many steps, about what it has at its end. A-PPO has more reward and more bias than the
-# poster.
+# twelve evaluations; ours are the last policy alone, and claims are judged by both.
+#
+# :::{dropdown} Which methods agree with the poster
+# ELBERT-PO and R-PPO agree with it in reward and bias. G-PPO agrees in reward and has more bias
+# than the poster at as many steps, about what it has at its end. A-PPO has more reward and more
+# bias than the poster.
+# :::
 
 # %% tags=["nbval-check-output", "remove-input"]
 authors.missing if authors.results.empty else folded(
@@ -856,7 +870,7 @@ ours.scatter(
 # What would change our mind:
 #
 # - **Longer runs with the authors' settings** that end elsewhere. Our ten stop at two million
-#   steps, as the paper's appendix does; the authors' script goes on to five.
+#   steps; the authors' script goes on to five.
 # - **A learned policy above and to the left of the best thresholds**, by more than its interval.
 #   It sees the running rates of both groups and can react to the present gap, which no static
 #   lender can.
@@ -873,7 +887,7 @@ ours.scatter(
 #
 # There are eight thresholds for each group, from "everybody" to "nobody". Play all 64 pairs. Which
 # of them are not beaten by another pair in reward *and* bias? Check your choice on applicants that
-# were not used to find it.
+# were not used to find it. `lending.threshold_pairs(episodes, episode_length, seed)` plays them.
 # ```
 
 # %% [markdown]
@@ -902,7 +916,8 @@ unbeaten.set_index(["group 0", "group 1"]).round(3)
 # :label: exercise-lending-sign
 #
 # Train R-PPO for a short time with the penalty subtracted, and with the sign of Equation 27. What
-# happens to reward and bias?
+# happens to reward and bias? `RPPO(excess_only=True, sign=1)` has the printed sign, and
+# `page.live` trains, as above.
 # ```
 
 # %% [markdown]
@@ -929,6 +944,7 @@ pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lender
 #
 # With discounted totals the paper's $\alpha$ is much heavier than as coded. Train this form with a
 # much smaller weight. Does it learn to lend within a short run?
+# `ElbertPO.as_published(alpha).discounted()` is this form.
 # ```
 
 # %% [markdown]
@@ -957,12 +973,11 @@ pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lender
 # ## The verdicts
 #
 # Each claim is judged twice, as coded and as published. Claims that are *asked here* are not the
-# paper's; `elbert-static` asks whether the learned policy beats a lender that fits in one line. A
-# rule that was written or changed after the runs that it judges carries a mark, with what it said
-# before.
+# paper's; `elbert-static` asks whether the learned policy beats a lender that fits in one line.
 #
 # :::{dropdown} Where the rules are, and why claims on the bias also ask for reward
-# The rules are in `claims.yaml` of the paper's folder. Most were written or changed after some of
+# The rules are on the claims' pages, to which the [claim board](../../book/claims.md) leads. Most
+# were written or changed after some of
 # their runs had been seen; each change is marked. `elbert-01`, `-02` and `-03` are about the bias,
 # so they also ask for more reward than refusing everybody or tossing a coin brings.
 # :::

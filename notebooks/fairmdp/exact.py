@@ -66,8 +66,8 @@ Words(
     f"{cost['dp', 'discounted']:.1%} of its profit and equal opportunity "
     f"{cost['eo', 'discounted']:.2%}, which is the order the paper reports; *as coded*, by the "
     f"authors' scripts, parity costs {cost['dp', 'as_coded']:.2%}.\n"
-    "- The rewards that the paper prints for the policies of the search, rounded, differ by "
-    f"{100 * low:.0f} to {high:.0%} of the profit."
+    "- In the rewards that the paper prints, which are rounded, the fair policy of the search "
+    f"earns {100 * low:.0f} to {high:.0%} less profit than the one without a constraint."
 )
 
 # %% [markdown]
@@ -86,8 +86,9 @@ Words(
 #
 # A bank decides again and again whether to lend to an applicant. It has a Beta belief about the
 # chance of repayment. A loan teaches it something: the belief moves up or down. A denial teaches it
-# nothing, and moves the belief down a little. There are two groups. The belief about a stranger of
-# the minority starts lower, and the bank has more history with the majority.
+# nothing, and moves the belief down a little. An episode follows one applicant over 51 decisions.
+# What is to be equal between groups is an expectation over many such episodes. The belief about a
+# stranger of the minority starts lower, and the bank has more history with the majority.
 
 # %% tags=["nbval-check-output", "hide-input"]
 tidy.problem_table().round(4)
@@ -103,8 +104,9 @@ tidy.problem_table().round(4)
 # ## The idea
 #
 # To see what fairness costs one needs the *best* fair policy, not the one that some algorithm
-# found. Reward and group values are linear in the occupancy $\lambda_{s,a}$. Which numbers are
-# occupancies? Those in which every state is left as often as it is entered:
+# found. Reward and group values are linear in the occupancy, which is written $\lambda_{s,a}$ where
+# it is what we solve for. Which numbers are occupancies? Those in which every state is left as
+# often as it is entered:
 #
 # $$
 # \begin{aligned}
@@ -253,8 +255,8 @@ printed.assign(**shares).round(4)
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small
 # difference that demographic parity makes to the printed reward is a considerable part of the
-# profit. The figure's gaps under parity come out as coded but for one that is left open, and not
-# all of them as published.
+# profit. The figure's gaps under parity come out as coded but for one, whose verdict is
+# *inconclusive*, and not all of them as published.
 #
 # ### Policies without training
 #
@@ -340,7 +342,7 @@ tidy.times(tidy.stored(page.store, "fairmdp_scale"))
 # ## Text against code
 #
 # - The published code contains no linear program. Appendix G cannot be run, only rebuilt.
-# - Gaps are not discounted, and 51 decisions are divided by 50. Who always lends has a rate of
+# - Gaps are not discounted, and 51 decisions are divided by 50. Whoever always lends has a rate of
 #   1.02.
 # - The code's conservative lender has one chance of a loan for everybody. If the paper's Equation 8
 #   has a tolerance, which is lost, it allows more: all chances within a band as wide as the

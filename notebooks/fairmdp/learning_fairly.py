@@ -77,9 +77,11 @@ runs.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 runs.say(
-    "The shape is there: of a regret (what the best fair policy would have earned more) of "
-    f"{runs.number('regret', 'explore-commit-margin', 'as_published', 0)} in a thousand episodes, "
-    f"{runs.mean('regret_exploring', 'explore-commit-margin', 'as_published'):.0f} are the coin's.",
+    "The shape is there: with a margin a thousand episodes cost a regret of "
+    f"{runs.number('regret', 'explore-commit-margin', 'as_published', 0)}, so much more reward "
+    "would the best fair policy have earned, and "
+    f"{runs.mean('regret_exploring', 'explore-commit-margin', 'as_published'):.0f} of it is lost "
+    "in the first hundred, while the coin decides.",
     "With a margin of a fifth of the tolerance "
     f"{banks.always_fair(runs, 'explore-commit-margin', 'as_published')} keep every episode fair, "
     f"without one {banks.always_fair(runs, 'explore-commit', 'as_published')}, and which of the "
@@ -108,7 +110,7 @@ runs.say(
 # *As published* follows Section 5: there is no discount, an episode is worth the sum of its 51
 # steps. *As coded* takes reward and gap of the authors' code for Figure 1, where the reward is
 # discounted and the gap is not; they published no code for this figure. *Discounted* discounts
-# both, and so does *as published* for the other learners and for memory below.
+# both.
 
 # %% [markdown]
 # ## The idea
@@ -127,8 +129,8 @@ runs.say(
 # It grows steadily while the coin decides. Then it should be nearly flat.
 #
 # What has to be estimated? The transitions of the loan problem depend on two numbers per group, the
-# belief $(\alpha_z, \beta_z)$ about a stranger. Who has repaid $n_a$ times, defaulted $n_b$ times
-# and been denied $n_d$ times repays next with probability
+# belief $(\alpha_z, \beta_z)$ about a stranger. Whoever has repaid $n_a$ times, defaulted $n_b$
+# times and been denied $n_d$ times repays next with probability
 #
 # $$
 # p = \frac{\alpha_z + n_a}{\alpha_z + \beta_z + n_a + n_b + 0.1\, n_d} .
@@ -160,7 +162,7 @@ banks.explored(five, episodes=100, chance=0.5).round(2)
 # A hundred applicants tell little about $\alpha$ and $\beta$ one by one. But what matters for the
 # policy is the chance in {eq}`eq-learning-belief` after ten or twenty more loans, and that depends
 # on them less and less. Here is what the same five banks do with their estimates, with discount.
-# Everything is computed under the true probabilities, which the banks do not know.
+# Everything is computed under the true probabilities.
 
 # %% tags=["nbval-check-output"]
 banks.committed_banks(five).round(4)
@@ -194,8 +196,8 @@ runs.say(
     f"largest gap of all banks with a margin of {MARGIN} is "
     f"{banks.largest_gap(runs, 'explore-commit-margin', 'as_published'):.3f}, and without one "
     f"{banks.largest_gap(runs, 'explore-commit', 'as_published'):.3f}. The baseline that the paper "
-    f"calls unfair has {searches.PRINTED['optimistic-dp', 'gap_dp']:.2f}. Who estimates the first "
-    "law, too, errs by much more: up to "
+    f"calls unfair has {searches.PRINTED['optimistic-dp', 'gap_dp']:.2f}. Whoever estimates the "
+    "first law, too, errs by much more: up to "
     f"{banks.largest_gap(runs, 'explore-commit-own-law', 'as_published'):.3f}."
 )
 
@@ -242,7 +244,7 @@ folded(banks.ends(opportunity, "as_published"), "Banks under equal opportunity, 
 # ### How long to explore?
 #
 # For the regret alone, exploring for a hundred episodes is too long. What a longer exploration buys
-# is accuracy: on average over banks the gap comes closer to what was planned.
+# is accuracy: the gap comes closer to what was planned.
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(banks.by_exploration(runs), "Regret and gap by episodes of exploration, without a margin")
@@ -285,6 +287,9 @@ banks.bound_table(runs)
 # %% [markdown]
 # ## Other learners on the same problem
 #
+# From here on *as published* discounts reward and gap, as the paper's definitions do. Above it
+# discounted nothing.
+#
 # The learners of {cite:t}`xu2024elbert` know nothing of this problem's form. They learn from
 # episodes, a million steps each, and know fairness only from the loans that each group asks for
 # and gets: **G-PPO** looks at the profit alone, **R-PPO** takes a penalty off the reward, **A-PPO**
@@ -321,9 +326,10 @@ folded(learners.means(others), "What these learners reach, means over runs")
 # ## Fair by memory
 #
 # {cite:t}`alamdari2024fairqcm` give the learner a **memory** of what people received, and reward it
-# for the change of a score of that memory; see [their chapter](../../book/papers/fairqcm.md). Here
-# no applicant's episode has both groups in it. But the bank's books do. Let it keep a balance $m$
-# that goes from one applicant to the next. A loan at step $t$ to a member of group $z$ books
+# for the change of a score of that memory; see [their chapter](../../book/papers/fairqcm.md). *As
+# published* discounts here, too. No applicant's episode has both groups in it. But the bank's books
+# do. Let it keep a balance $m$ that goes from one applicant to the next. A loan at step $t$ to a
+# member of group $z$ books
 #
 # $$
 # x = \begin{cases}

@@ -259,7 +259,8 @@ exact.best_by_tolerance(limited, (0.0, 0.1, None))[["reward", "price of fairness
 #
 # With two groups there is one pair of values to be brought together, and one coin is enough. How
 # many states can need a coin with three groups? Build a problem like the smallest example in which
-# they do.
+# they do. `fair_mdp.SeparableMDP` holds one, and `fair_mdp.solve` names the states with a coin as
+# `randomised_states`.
 # ```
 
 # %% [markdown]

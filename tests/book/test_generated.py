@@ -90,9 +90,14 @@ def test_the_landing_page_shows_its_picture_and_links_every_finding() -> None:
     assert f":alt: {message}" in text
     assert f"\n*{message}" in text
     assert "medians of the runs. Scatter plots of reward against unfairness" in text
+    by_figure, _ = overview.rules_ahead(overview.by_its_figure(overview.points()))
+    assert f"by the one that its figure plots the count is {by_figure} of {worlds}." in text
     linked = [line for line in text.splitlines() if line.startswith("1. ")]
     assert len(linked) == len(overview.findings())
     assert all("](../notebooks/" in line and "](claims/" in line for line in linked)
+    further = [found.further for found in overview.findings() if found.further]
+    assert further
+    assert all(f" {sentence} [The evidence](../notebooks/" in text for sentence in further)
 
 
 def counted(rows: list[dict[str, Any]], column: str) -> dict[str, str]:

@@ -96,3 +96,11 @@ def test_names_beside_each_other_do_not_cross_and_cover_nothing() -> None:
     places = axes.transData.transform([row[2:] for row in near + far])
     for words in (first, second):
         assert not any(words.contains(*place) for place in places)
+
+
+def test_two_numbers_of_a_name_stay_on_a_line() -> None:
+    parts = [POINTS.assign(world=POINTS["world"] + str(number)) for number in range(2)]
+    points = pd.concat(parts).replace({"name": {"a rule": "threshold 2 / 1"}})
+    first = worlds(points).figure.axes[0]
+    (name,) = [text.get_text() for text in first.texts if "threshold" in text.get_text()]
+    assert name.split("\n") == ["threshold", "2\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}1"]

@@ -64,7 +64,7 @@ def test_lost_sites_are_counted_in_tables_and_sentences() -> None:
     table = worlds.lost_table(HARDER)
     assert isinstance(table, pd.DataFrame)
     assert table.loc["ELBERT-PO", "lost"] == 1
-    assert worlds.lost_in_words(SITES, "elbert-po") == "1 of 3 runs lose a site"
+    assert worlds.lost_in_words(SITES, "elbert-po") == "1 of 3 runs loses a site"
     assert worlds.lost_in_words(SITES, "elbert-po", "as_published").startswith("No runs")
     assert worlds.lost_in_words(SITES, "g-ppo").startswith("No runs")
 

@@ -385,5 +385,5 @@ def test_cost_is_summed_by_experiment() -> None:
     )
     table = tidy.cost_of_experiments(runs)
     assert table["runs"].tolist() == [3, 1]
-    assert table["core seconds per run"].tolist() == [60.0, 12.0]
+    assert table["core seconds, median run"].tolist() == [60.0, 12.0]
     assert table["core minutes in all"].tolist() == [3.0, 0.2]

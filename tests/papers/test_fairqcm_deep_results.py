@@ -106,11 +106,33 @@ def test_losses_are_split_into_exceptions_and_welfare():
     )
     assert titles.loc[("Full", "as coded")].tolist() == ["20 [20, 20]", "9 [9, 9]", "11 [11, 11]"]
     assert titles.columns.tolist() == ["in all", "waste", "uneven"]
+    named = deep.loss_table(
+        shown(results.replace({"method": {"best": "oracle"}})), "a", "b", 0, "c"
+    )
+    assert named.columns.tolist() == ["c", "a", "b"]
     table = deep.losses(results, "best", 0)
     assert table.index.tolist() == [("full", "as_coded")]
     # In all 20: the welfare is 11 lower, and exceptions take 10 instead of 1.
     assert table.iloc[0].tolist() == ["20 [20, 20]", "9 [9, 9]", "11 [11, 11]"]
     assert deep.losses(results[results["method"] == "full"], "best").empty
+
+
+def test_changes_without_a_clear_effect_share_a_sentence():
+    results = pd.concat(
+        [
+            pd.DataFrame({"metric": ["return"], "value": [value + step * seed]}).assign(
+                phase="final", group=-1, method=method, variant="as_published", seed=seed
+            )
+            for method, value, step in (("full", 50.0, 1), ("fairqcm", 90.0, 1), ("min", 48.0, 3))
+            for seed in range(3)
+        ]
+    )
+    full, fair, low = ((name, "as_published") for name in ("full", "fairqcm", "min"))
+    pairs = {"One": (fair, full), "Two": (low, full), "Three": (full, low)}
+    assert deep.effects(shown(results), "return", pairs) == [
+        "One: a clear gain, +40 [+40, +40].",
+        "No clear difference: Two; Three.",
+    ]
 
 
 def test_the_mean_curve_reaches_a_return_later_than_a_run_that_jumps():

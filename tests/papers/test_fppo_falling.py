@@ -12,7 +12,7 @@ import torch
 
 from longfair.agents.ppo.advantage_terms import with_terms
 from longfair.papers.fppo.falling import FALLING, TOLD, shares_of_spread
-from longfair.papers.fppo.falling_results import falling_figure, why_in_words
+from longfair.papers.fppo.falling_results import falling_figure, why_in_words, why_table
 from longfair.papers.fppo.falling_training import RolloutLog
 from longfair.papers.fppo.learning import TrunkPPO
 from longfair.papers.fppo.results import LENDING
@@ -154,18 +154,35 @@ def made_up(*falls: bool) -> Runs:
     return runs.showing(pd.concat([told(own, seed) for seed, own in enumerate(falls)]))
 
 
-def test_both_kinds_of_runs_are_told() -> None:
-    chances, loans, spread = why_in_words(made_up(False, True, True))
-    assert chances == (
-        "Of 3 runs that were logged, mean chances of a loan to group 0 and to group 1 in the last "
-        "rollout before massaging: in the 2 that fall 0.50 and 0.60, 0.50 and 0.60, and 10 "
-        "rollouts later 0.20 and 0.30, 0.20 and 0.30; in the one that goes on lending 0.50 and "
-        "0.60, and 10 rollouts later 0.20 and 0.30."
+def test_every_logged_run_has_a_row() -> None:
+    table = why_table(made_up(False, True, True))
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.index) == ["falls", "falls", "lends on"]
+    assert set(table["chances before massaging"]) == {"0.50 and 0.60"}
+    assert set(table["10 rollouts later"]) == {"0.20 and 0.30"}
+    assert set(table["share flipped"]) == {"0.40"}
+    assert list(table["a loan brought"]) == ["-0.50", "-0.50", "0.50"]
+    shares = [
+        table[f"% of the spread: {word}"].iloc[0] for word in ("advantage", "penalty", "bonus")
+    ]
+    assert shares == ["50", "75", "-25"]
+
+
+def test_what_tells_the_runs_that_fall_is_said_only_if_it_does() -> None:
+    runs = made_up(False, True, True)
+    assert why_in_words(runs).startswith("Neither")
+    rows = runs.results
+    lends, chance = rows["seed"] == 0, rows["metric"] == "training_chance"
+    higher = rows.assign(value=rows["value"] + 0.1 * (lends & chance))
+    assert why_in_words(runs.showing(higher)) == (
+        "The runs that fall had the lower chances of a loan before massaging began."
     )
-    assert "in the 2 that fall 0.40, 0.40 of the decisions were flipped" in loans
-    assert "a loan brought -0.50, -0.50; in the one that goes on lending" in loans
-    assert loans.endswith("a loan brought 0.50.")
-    assert "the advantage 50, 50 %, the penalty 75, 75 %, the bonus -25, -25 %" in spread
+    fewer = higher.assign(
+        value=higher["value"] * np.where(lends & (rows["metric"] == "training_flips"), 0.5, 1.0)
+    )
+    assert why_in_words(runs.showing(fewer)).endswith(
+        "massaging began, and had more of their decisions flipped."
+    )
 
 
 def test_a_run_that_falls_is_drawn() -> None:
@@ -180,4 +197,5 @@ def test_without_runs_nothing_is_drawn() -> None:
     runs = made_up(True)
     empty = runs.showing(runs.results.iloc[:0])
     assert falling_figure(empty) is None
-    assert why_in_words(empty) == ["What was logged: (not stored)."]
+    assert "(not stored)" in why_in_words(empty)
+    assert why_table(empty) == empty.missing

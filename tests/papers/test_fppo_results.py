@@ -66,6 +66,9 @@ def test_the_papers_numbers_stand_beside_the_runs() -> None:
     assert table.loc["F-PPO", "end cash"] == "10,001 (10,000 to 11,500)"
     assert table.loc["F-PPO", "end cash, paper"] == "11,630, outside"
     assert table.loc["A-PPO", "end cash"] == "(not stored)"
+    named = fppo.beside_figure(TWO_KINDS, read, {"end_cash": 0}, fppo.IN_FIGURE_1)
+    assert list(named.columns) == ["cash at the end", "cash at the end, paper"]
+    assert fppo.IN_FIGURE_1.keys() == fppo.FIGURE_1.keys()
 
 
 @pytest.mark.parametrize(("read", "told"), [
@@ -110,6 +113,25 @@ def test_sites_before_anybody_acts() -> None:
     start = fppo.sites_at_start(in_attention(rows))
     assert (start["deviation"], start["rate"]) == (3.5, 4.5)
     assert math.isnan(start["distance"])
+
+
+def test_groups_before_anybody_applies() -> None:
+    rows = [
+        ("ppo", "as_coded", 0, "curve", step, "at_long_term_gap", -1, 0.3 / (1 + step))
+        for step in (0, 10)
+    ]
+    start = fppo.lending_at_start(TWO_KINDS.showing(pd.DataFrame(rows, columns=COLUMNS)))
+    assert start["long_term_gap"] == 0.3
+    assert math.isnan(start["distance"])
+
+
+def test_policies_without_training_stand_at_their_medians() -> None:
+    as_reference = TWO_KINDS.results.assign(
+        variant="reference", method=TWO_KINDS.results["method"].replace("f-ppo", "threshold-2-2")
+    )
+    runs = TWO_KINDS.showing(as_reference)
+    (point,) = fppo.middle_points(runs, ["threshold-2-2", "threshold-9"]).itertuples(index=False)
+    assert tuple(point) == ("threshold-2-2", 10_001.0, 0.3)
 
 
 def test_ten_episodes_are_noisier_than_those_of_a_run() -> None:

@@ -17,6 +17,7 @@ from longfair.papers.fairmdp import live_price
 from longfair.papers.fairmdp.exact import discounted_steps, finite_problem
 from longfair.papers.fairqcm import live_doughnuts
 from longfair.papers.live_worlds import WORLDS, LiveWorld
+from longfair.runs.store import Store
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
@@ -46,6 +47,26 @@ def test_the_page_gets_the_draws_of_everybody_who_is_served() -> None:
     draws = np.frombuffer(coded, "<u2").reshape(-1, 3)
     assert len(draws) == live_lending.PARAMS.episode_length
     assert (draws == live_lending.draws()[:-1]).all()
+
+
+def test_the_still_figure_says_what_the_bank_earns() -> None:
+    earned = live_lending.follow([live_lending.START]).profit[-1, 0]
+    per_applicant = earned / live_lending.PARAMS.episode_length
+    figure = live_lending.still()
+    told = f"Profit of the bank from each applicant: {per_applicant:.3f}"
+    assert figure.alt_text.endswith(f" {told}.")
+    for one in (figure, figure.for_phones()):
+        (axes,) = one.figure.axes
+        assert told in [text.get_text() for text in axes.texts]
+
+
+def test_over_many_episodes_the_thresholds_at_the_start_have_a_smaller_bias() -> None:
+    """The landing page says so of the one episode that it shows."""
+    rows = Store().load(experiment="elbert/lending", profile="paper")
+    own = rows[(rows["method"] == "threshold-3-3") & (rows["metric"] == "bias")]
+    many = own[(own["phase"] == "final") & (own["group"] == -1)]["value"]
+    assert len(many)
+    assert many.max() < live_lending.follow([live_lending.START]).bias[-1, 0]
 
 
 def test_stored_draws_are_as_good_as_others() -> None:

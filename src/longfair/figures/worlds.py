@@ -131,7 +131,9 @@ def _in_lines(words: str, narrow: bool, at: str = "") -> str:
         return words
     if at:
         return words.replace(at, "\n" + at.strip())
-    return textwrap.fill(words, LETTERS, break_long_words=False)
+    # Two numbers with a stroke between them stay together.
+    together = words.replace(" / ", "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}")
+    return textwrap.fill(together, LETTERS, break_long_words=False)
 
 
 def _write_names(axes: Axes, points: pd.DataFrame, narrow: bool) -> None:

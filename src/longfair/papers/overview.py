@@ -6,19 +6,25 @@ Every number is read from stored results, or from exact ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from longfair.papers import registry
+from longfair.papers.elbert import lending_results, world_results
+from longfair.papers.fairmdp.cross_entropy_results import LOOK as SEARCHES
 from longfair.papers.fairmdp.cross_entropy_results import frontier
 from longfair.papers.fairmdp.exact_results import stored
-from longfair.papers.fppo.results import hardly_lending
-from longfair.papers.page import Page, Runs
+from longfair.papers.fairqcm.deep_results import DOUGHNUTS_LOOK
+from longfair.papers.fppo.results import HARDLY_LENDING, LENDING
+from longfair.papers.page import Look, Page, Runs
 from longfair.papers.styles import METHODS
+from longfair.papers.ucbfair.results import POPULATION as POPULATION_LOOK
 from longfair.runs.evidence import REFERENCE
+from longfair.runs.statistics import estimate, share
 from longfair.runs.store import Store
+from longfair.runs.tidy import of_arm, written
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,10 @@ class Finding:
     """Path below `notebooks`, without its ending."""
     claim: str
     """Id of the claim whose verdict the sentence tells."""
+    further: str = ""
+    """A sentence without a number that another page explains."""
+    further_notebook: str = ""
+    """That page."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +49,10 @@ class World:
     title: str
     experiment: str
     profile: str
-    fixed: Mapping[str, str]
-    """Policy without training to its name."""
+    look: Look
+    """That of its page, from which names are taken."""
+    fixed: tuple[str, ...]
+    """Policies without training."""
 
 
 ELBERT_WORLDS = (
@@ -48,26 +60,22 @@ ELBERT_WORLDS = (
         "Bank loans (ELBERT)",
         "elbert/lending",
         "paper",
-        {
-            "threshold-2-1": "two whole thresholds",
-            "static-optimum": "two real thresholds",
-        },
+        lending_results.LOOK,
+        ("threshold-2-1", "static-optimum"),
     ),
     World(
         "Infections, harder (ELBERT)",
         "elbert/infectious-harder",
         "book",
-        {
-            "static-optimum": "a lottery of groups",
-            "highest-degree": "most ties first",
-            "vaccinate-then-waste": "protect, then waste",
-        },
+        world_results.INFECTIOUS,
+        ("static-optimum", "highest-degree", "vaccinate-then-waste"),
     ),
     World(
         "Attention, harder (ELBERT)",
         "elbert/attention-harder",
         "book",
-        {"static-optimum": "a weight for each site"},
+        world_results.ATTENTION_HARDER,
+        ("static-optimum",),
     ),
 )
 
@@ -81,8 +89,12 @@ class Shown:
     axes: tuple[str, str]
     metrics: tuple[tuple[str, float, float], tuple[str, float, float]]
     """To the right and up: a metric, from what it is counted, and 1, or -1 for what is less."""
-    arms: Mapping[tuple[str, str], tuple[str, str]]
-    """Method and variant to kind and name."""
+    look: Look
+    """That of its page, from which names are taken."""
+    arms: Mapping[tuple[str, str], str]
+    """Method and variant to kind."""
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Method and variant to its name where two variants are shown."""
 
 
 F_PPO_LENDING = Shown(
@@ -90,26 +102,33 @@ F_PPO_LENDING = Shown(
     "fppo/lending",
     ("distance of the groups' scores", "cash at the end"),
     (("end_distance", 0.0, 1.0), ("end_cash", 0.0, 1.0)),
+    LENDING,
     {
-        ("ppo", "as_coded"): ("reward", "PPO"),
-        ("a-ppo", "as_coded"): ("others", "A-PPO"),
-        ("f-ppo-l", "as_coded"): ("paper", "F-PPO-L"),
-        ("f-ppo", "as_coded"): ("paper", "F-PPO"),
-        ("threshold-2-2", REFERENCE): ("fixed", "one threshold for all"),
+        ("ppo", "as_coded"): "reward",
+        ("a-ppo", "as_coded"): "others",
+        ("f-ppo-l", "as_coded"): "paper",
+        ("f-ppo", "as_coded"): "paper",
+        ("threshold-2-2", REFERENCE): "fixed",
     },
 )
+
+F_PPO_BY_ITS_FIGURE = replace(
+    F_PPO_LENDING,
+    axes=("gap that the paper's figure plots", F_PPO_LENDING.axes[1]),
+    metrics=(("end_long_term_gap", 0.0, 1.0), F_PPO_LENDING.metrics[1]),
+)
+"""The same world by the distance of the paper's figure, in place of that of its text."""
 
 DOUGHNUTS = Shown(
     "Doughnuts (FairQCM)",
     "fairqcm/doughnuts",
     ("doughnuts wasted", "welfare of the counts"),
     (("allocated", 100.0, -1.0), ("welfare", 0.0, 1.0)),
+    DOUGHNUTS_LOOK,
     {
-        **{
-            (name.lower(), "as_coded"): ("others", name) for name in ("Full", "Min", "Reset", "RNN")
-        },
-        ("fairqcm", "as_coded"): ("paper", "FairQCM"),
-        ("random-present", REFERENCE): ("fixed", "random among the present"),
+        **{(name, "as_coded"): "others" for name in ("full", "min", "reset", "rnn")},
+        ("fairqcm", "as_coded"): "paper",
+        ("random-present", REFERENCE): "fixed",
     },
 )
 
@@ -118,13 +137,18 @@ POPULATION = Shown(
     "ucbfair/synthetic",
     ("disparity", "minus the loss"),
     (("disparity_dp", 0.0, 1.0), ("loss", 0.0, -1.0)),
+    POPULATION_LOOK,
     {
-        ("r-td3", "as_published"): ("paper", "R-TD3"),
-        ("l-ucbfair", "calibrated"): ("paper", "L-UCBFair, our numbers"),
-        ("l-ucbfair", "as_published"): ("paper", "L-UCBFair, the theorem's numbers"),
-        ("random", REFERENCE): ("fixed", "random thresholds"),
-        ("constant", REFERENCE): ("fixed", "one fixed threshold"),
-        ("optimum", REFERENCE): ("optimum", "exact optimum"),
+        ("r-td3", "as_published"): "paper",
+        ("l-ucbfair", "calibrated"): "paper",
+        ("l-ucbfair", "as_published"): "paper",
+        ("random", REFERENCE): "fixed",
+        ("constant", REFERENCE): "fixed",
+        ("optimum", REFERENCE): "optimum",
+    },
+    {
+        ("l-ucbfair", "calibrated"): "L-UCBFair, our numbers",
+        ("l-ucbfair", "as_published"): "L-UCBFair, the theorem's numbers",
     },
 )
 
@@ -140,6 +164,18 @@ def points() -> pd.DataFrame:
     parts = [*(_elbert(world) for world in ELBERT_WORLDS), _loans()]
     parts += [_world(world) for world in (F_PPO_LENDING, DOUGHNUTS, POPULATION)]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def by_its_figure(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points with F-PPO's bank loans by the distance of its figure.
+
+    Parameters
+    ----------
+    points
+        As from `points`, where they are by the distance of the text.
+    """
+    others = points[points["world"] != F_PPO_LENDING.title]
+    return pd.concat([others, _world(F_PPO_BY_ITS_FIGURE)], ignore_index=True)
 
 
 def rules_ahead(points: pd.DataFrame) -> tuple[int, int]:
@@ -170,7 +206,8 @@ def rules_ahead(points: pd.DataFrame) -> tuple[int, int]:
 def _elbert(world: World) -> pd.DataFrame:
     runs = _runs(world.experiment, world.profile)
     arms = [(method, "as_coded", kind, METHODS[method].label) for method, kind in KINDS.items()]
-    arms += [(policy, REFERENCE, "fixed", name) for policy, name in world.fixed.items()]
+    names = world.look.names
+    arms += [(policy, REFERENCE, "fixed", names[policy]) for policy in world.fixed]
     rows = []
     for method, variant, kind, name in arms:
         if len(runs.results) and runs.has((method, variant)):
@@ -183,7 +220,8 @@ def _world(world: Shown) -> pd.DataFrame:
     """Return the medians of the arms of a world that are stored, as its axes show them."""
     runs = _runs(world.experiment, "book")
     rows = []
-    for (method, variant), (kind, name) in world.arms.items():
+    for (method, variant), kind in world.arms.items():
+        name = world.names.get((method, variant), world.look.names[method])
         if len(runs.results) and runs.has((method, variant)):
             last = runs.last_of(method, variant)
             right, height = (
@@ -204,7 +242,7 @@ def _loans() -> pd.DataFrame:
             if len(runs.results) and runs.has((method, "as_coded")):
                 last = runs.last_of(method, "as_coded")
                 kind = "reward" if method == "race-blind" else "paper"
-                name = "search without a constraint" if kind == "reward" else "constrained search"
+                name = SEARCHES.names["race-blind" if kind == "reward" else "cce-dp"]
                 rows.append((kind, name, last["gap_dp"].median(), last["profit"].median()))
     if rows:
         widest = 1.1 * max(right for _, _, right, _ in rows)
@@ -239,21 +277,23 @@ def _findings() -> Iterator[Finding]:
         )
     loans = _runs("fppo/lending", "book")
     if loans.has(("f-ppo", "as_coded")):
-        lost, ran = hardly_lending(loans, "f-ppo", "as_coded")
+        cash = of_arm(loans.results, "end_cash", "f-ppo", "as_coded")
         yield Finding(
-            f"In bank loans, as coded, {lost / ran:.0%} of the runs of F-PPO end as a bank that "
-            "hardly lends, and the term that is to close its long-term gap cannot see "
-            "how far apart the groups begin.",
+            f"In bank loans, as coded, a share of {written(share(cash < HARDLY_LENDING), 2)} of "
+            "the runs of F-PPO ends as a bank that hardly lends.",
             "fppo/lending",
             "fppo-lends-to-nobody",
+            "The term that is to close its long-term gap cannot see how far apart the groups "
+            "begin.",
+            "fppo/distance",
         )
     yield from _with_memory()
     searched = _runs("fairmdp/figure1", "book")
     if searched.has(("cce-dp", "as_coded")):
         yield Finding(
-            "The fair MDPs' search for a lending rule keeps its limit on the gap, as its paper "
-            f"says, up to rounding, but, as coded, misses {_profit_left(searched):.0%} of the "
-            "profit that the best possible rule makes at the same gap.",
+            "The fair MDPs' search keeps its limit on the gap, as its paper says, up to rounding, "
+            f"but, as coded, misses a share of {_profit_left(searched)} of the profit that the "
+            "best possible rule makes at this gap.",
             "fairmdp/cross_entropy",
             "fairmdp-optimum-coded",
         )
@@ -275,12 +315,12 @@ def _with_memory() -> Iterator[Finding]:
         )
 
 
-def _profit_left(searched: Runs) -> float:
-    """Return which share of the profit of the exact optimum at its gap a search does not make."""
+def _profit_left(searched: Runs) -> str:
+    """Write which share of the profit of the exact optimum at its gap a search does not make."""
     last = searched.last_of("cce-dp", "as_coded")
     corners = frontier(stored(Store()), "dp", "as_coded")
     best = np.interp(last["gap_dp"], corners["gap"], corners["profit"])
-    return 1.0 - float(last["profit"].mean() / best.mean())
+    return written(estimate(1.0 - last["profit"] / best, name="profit left"), 3)
 
 
 def _on_adult() -> Iterator[Finding]:
@@ -288,11 +328,10 @@ def _on_adult() -> Iterator[Finding]:
     drawn, learned = ("random", REFERENCE), ("l-ucbfair", "calibrated")
     if adult.has(learned, drawn):
         yield Finding(
-            "On census data, under a fitness table chosen to make the paper's figure possible, "
-            "L-UCBFair loses less than every "
-            "short-sighted rule, as its paper says, and cannot be told from "
-            "random thresholds: mean losses differ by "
-            f"{adult.less('loss', drawn, learned, 4)}.",
+            "On census data, with fitness chosen to allow the paper's figure, L-UCBFair loses less "
+            "than every short-sighted rule, as its paper says, but cannot be told from random "
+            f"thresholds (loss difference {adult.less('loss', drawn, learned, 4)}), which it "
+            "beats with Gaussian features.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",
         )

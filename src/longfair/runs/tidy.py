@@ -148,7 +148,7 @@ def cost(
         {
             "runs": groups.size(),
             "training steps": steps.mask(untrained, "none"),
-            "core seconds per run": seconds.median().round(1),
+            "core seconds, median run": seconds.median().round(1),
             f"core {in_all} in all": (seconds.sum() / unit).round(digits),
         }
     )

@@ -6,6 +6,7 @@ need no training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -22,7 +23,13 @@ from longfair.figures import Figure, LineStyle, group_rates
 from longfair.figures.style import BLACK, GREEN, GREY, ORANGE, PURPLE
 from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers.elbert import world_results as worlds
-from longfair.papers.elbert.lending import LIGHTER_ALPHAS, PROBLEM, REFERENCES, WORLD
+from longfair.papers.elbert.lending import (
+    LIGHTER_ALPHAS,
+    PROBLEM,
+    REFERENCES,
+    STATIC_OPTIMUM,
+    WORLD,
+)
 from longfair.papers.elbert.measures import measured
 from longfair.papers.page import Look, Runs
 from longfair.papers.protocol import two_seeds
@@ -234,6 +241,17 @@ def group_bars(runs: Runs, variant: str) -> Figure | None:
         interval=tidy.interval_in_words(rows),
         group_names=["group 0 (starts higher)", "group 1"],
         styles=runs.look.styles,
+    )
+
+
+def best_thresholds_in_words() -> str:
+    """Say which thresholds the search for ELBERT's objective found, and what they do."""
+    limits = [float(limit) for limit in STATIC_OPTIMUM.settings["limits"]]
+    below = [f"{limit % 1:.2f} (score {math.floor(limit)})" for limit in limits]
+    return (
+        f"The best thresholds are {limits[0]:.2f} for group 0 and {limits[1]:.2f} for group 1. "
+        "Scores above a threshold are accepted. The next score below it is refused with a chance "
+        f"that is its fraction, {below[0]} and {below[1]}, and lower ones always."
     )
 
 

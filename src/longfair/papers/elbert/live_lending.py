@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from longfair.agents.policies.lending import applicants
 from longfair.arrays import FloatArray
 from longfair.envs.lending import LendingParams, LendingVectorEnv
 from longfair.figures import Figure, line_chart
+from longfair.figures.display import drawing
 from longfair.metrics import benefit_rate, bias
 from longfair.settings import Range, checked
 
@@ -132,6 +133,7 @@ def data() -> dict[str, Any]:
     }
 
 
+@drawing
 def still() -> Figure:
     """Draw the course of the thresholds that the page begins with."""
     course = follow([START])
@@ -139,4 +141,9 @@ def still() -> Figure:
     lines = {f"benefit rate, {name}": course.rates[:, 0, g] for g, name in enumerate(GROUPS)}
     lines["bias"] = course.bias[:, 0]
     frame = pd.DataFrame(lines, index=pd.Index(served, name="applicants"))
-    return line_chart(frame, across="applicants", up="rate and bias so far")
+    figure = line_chart(frame, across="applicants", up="rate and bias so far")
+    profit = course.profit[-1, 0] / PARAMS.episode_length
+    told = f"Profit of the bank from each applicant: {profit:.3f}"
+    (axes,) = figure.figure.axes
+    axes.text(0.98, 0.95, told, transform=axes.transAxes, ha="right", va="top")
+    return replace(figure, alt_text=f"{figure.alt_text} {told}.")

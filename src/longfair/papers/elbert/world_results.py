@@ -280,7 +280,8 @@ def lost_in_words(results: pd.DataFrame, method: str, variant: str = "as_coded")
     if not (own & (results["method"] == method)).any():
         return "No runs are stored that could lose a site"
     found = lost_sites(results, variant).loc[method]
-    return f"{found['lost']} of {found['runs']} runs lose a site"
+    verb = "loses" if found["lost"] == 1 else "lose"
+    return f"{found['lost']} of {found['runs']} runs {verb} a site"
 
 
 def best_in_words(runs: Runs) -> str:

@@ -447,7 +447,7 @@ def cost_of_experiments(provenance: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "runs": seconds.size(),
-            "core seconds per run": seconds.median().round(1),
+            "core seconds, median run": seconds.median().round(1),
             "core minutes in all": (seconds.sum() / 60).round(1),
         }
     )

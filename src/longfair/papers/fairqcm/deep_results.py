@@ -262,7 +262,9 @@ def losses(results: pd.DataFrame, best: str, digits: int = 1) -> pd.DataFrame:
     return pd.DataFrame(list(lines.values()), index=index)
 
 
-def loss_table(runs: Runs, exceptions: str, welfare: str, digits: int = 1) -> Any:
+def loss_table(
+    runs: Runs, exceptions: str, welfare: str, digits: int = 1, total: str = "in all"
+) -> Any:
     """Lay `losses` out against the Oracle or the optimum, or say which command makes the runs.
 
     Parameters
@@ -273,10 +275,12 @@ def loss_table(runs: Runs, exceptions: str, welfare: str, digits: int = 1) -> An
         Titles of the two parts.
     digits
         Digits to write.
+    total
+        Title of their sum.
     """
     if runs.results.empty:
         return runs.missing
-    titles = {"exceptions": exceptions, "welfare": welfare}
+    titles = {"in all": total, "exceptions": exceptions, "welfare": welfare}
     return runs.labelled(losses(runs.results, "oracle", digits).rename(columns=titles))
 
 
@@ -300,6 +304,28 @@ def in_words(runs: Runs, metric: str, first: ArmName, second: ArmName, digits: i
     if found is None:
         return NOT_STORED
     return f"{_IN_WORDS[sign(found)]}, {written(found, digits, signed=True)}"
+
+
+def effects(runs: Runs, metric: str, pairs: Mapping[str, tuple[ArmName, ArmName]]) -> list[str]:
+    """Say what changes give: a sentence for each that is clear, and of what no difference is.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        A final metric of all groups together.
+    pairs
+        Under the name of a change, an arm and the one that is taken from it, as for `in_words`.
+    """
+    told, unclear = [], []
+    for what, (first, second) in pairs.items():
+        found = difference(runs.results, metric, first, second)
+        if found is not None and sign(found) == 0:
+            unclear.append(what)
+        else:
+            told.append(f"{what}: {in_words(runs, metric, first, second)}.")
+    return [*told, *([f"No clear difference: {'; '.join(unclear)}."] if unclear else [])]
 
 
 def bar(runs: Runs, metric: str, policy: str) -> float:

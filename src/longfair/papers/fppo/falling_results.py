@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
 
-from longfair.figures import Figure
+from longfair.figures import Figure, Words
 from longfair.figures.line_chart import line_panels
 from longfair.papers.fppo.lending import CASE
 from longfair.papers.fppo.results import HARDLY_LENDING
 from longfair.papers.page import NOT_STORED, Runs
 from longfair.runs.tidy import final
-from longfair.wording import counted
 
 LATER = 10
 """Rollouts of massaging after which the chances are told again."""
@@ -80,8 +79,44 @@ def falling_figure(runs: Runs) -> Figure | None:
     )
 
 
-def why_in_words(runs: Runs) -> list[str]:
-    """Say in three sentences what the logs show: chances, flips and loans, and the spread.
+def why_table(runs: Runs) -> pd.DataFrame | Words:
+    """Lay out what the logs show before massaging begins and while it begins.
+
+    Parameters
+    ----------
+    runs
+        As for `logs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each run, those that fall first: the mean chances of a loan to group 0 and to
+        group 1 in the last rollout before massaging and `LATER` rollouts later; of the first
+        `LATER` massaged rollouts the share of decisions that were flipped, what a loan brought, and
+        which part of the spread of the advantage in use is due to what.
+    """
+    found = sorted(logs(runs), key=lambda log: not log.falls)
+    if not found:
+        return runs.missing
+    rows = [
+        {
+            "run": "falls" if log.falls else "lends on",
+            "chances before massaging": _chances(log.rollouts, 0),
+            f"{LATER} rollouts later": _chances(log.rollouts, LATER),
+            "share flipped": f"{_flipped(log.rollouts):.2f}",
+            "a loan brought": f"{_profit(log.rollouts):.2f}",
+            **{
+                f"% of the spread: {word}": f"{100 * _of(log.rollouts, f'share_{term}'):.0f}"
+                for term, word in TERMS.items()
+            },
+        }
+        for log in found
+    ]
+    return pd.DataFrame(rows).set_index("run").rename_axis(None)
+
+
+def why_in_words(runs: Runs) -> str:
+    """Say what tells the runs that fall from those that lend on, if it does so in all of them.
 
     Parameters
     ----------
@@ -89,40 +124,21 @@ def why_in_words(runs: Runs) -> list[str]:
         As for `logs`.
     """
     found = list(logs(runs))
-    if not found:
-        return [f"What was logged: {NOT_STORED}."]
     falling = [log.rollouts for log in found if log.falls]
     lending = [log.rollouts for log in found if not log.falls]
-    kinds = {
-        _those(falling, "that falls", "that fall"): falling,
-        _those(lending, "that goes on lending", "that go on lending"): lending,
-    }
-    kinds = {name: own for name, own in kinds.items() if own}
-    chances = "; ".join(
-        f"{name} {_chances(own, 0)}, and {LATER} rollouts later {_chances(own, LATER)}"
-        for name, own in kinds.items()
-    )
-    loans = "; ".join(
-        f"{name} {_each(own, _flipped)} of the decisions were flipped, and a loan brought "
-        f"{_each(own, _profit)}"
-        for name, own in kinds.items()
-    )
-    spread = "; ".join(
-        f"{name} {', '.join(f'the {word} {_shares(own, term)} %' for term, word in TERMS.items())}"
-        for name, own in kinds.items()
-    )
-    were = "was" if len(found) == 1 else "were"
-    return [
-        f"Of {counted(len(found), 'run')} that {were} logged, mean chances of a loan to group 0 "
-        f"and to group 1 in the last rollout before massaging: {chances}.",
-        f"In the first {LATER} massaged rollouts, run by run: {loans}.",
-        f"What has which part of the spread of the advantage that was used there: {spread}.",
-    ]
-
-
-def _those(runs: list[pd.DataFrame], one: str, several: str) -> str:
-    """Name some of the runs: "in the one that falls", "in the 2 that fall"."""
-    return f"in the one {one}" if len(runs) == 1 else f"in the {len(runs)} {several}"
+    if not falling or not lending:
+        return f"What tells runs that fall from others: {NOT_STORED}."
+    before = _first() - 1
+    highest = [max(float(run[f"chance_{group}"].iloc[before]) for run in falling) for group in "01"]
+    lowest = [min(float(run[f"chance_{group}"].iloc[before]) for run in lending) for group in "01"]
+    told = []
+    if all(high < low for high, low in zip(highest, lowest, strict=True)):
+        told.append("had the lower chances of a loan before massaging began")
+    if min(map(_flipped, falling)) > max(map(_flipped, lending)):
+        told.append("had more of their decisions flipped")
+    if not told:
+        return "Neither chances nor flips tell the runs that fall from those that lend on."
+    return f"The runs that fall {', and '.join(told)}."
 
 
 def _massaged(told: pd.DataFrame) -> pd.DataFrame:
@@ -153,18 +169,8 @@ def _profit(told: pd.DataFrame) -> float:
     return float(own["profit"].sum() / max(own["loans"].sum(), 1.0))
 
 
-def _each(runs: list[pd.DataFrame], tell: Callable[[pd.DataFrame], float]) -> str:
-    """Write a number of every run: "0.31, 0.28"."""
-    return ", ".join(f"{tell(run):.2f}" for run in runs)
-
-
-def _shares(runs: list[pd.DataFrame], term: str) -> str:
-    """Write a term's share of every run's spread in percent: "23, 31"."""
-    return ", ".join(f"{100 * _of(run, f'share_{term}'):.0f}" for run in runs)
-
-
-def _chances(runs: list[pd.DataFrame], later: int) -> str:
-    """Write the chances of both groups, run by run: "0.52 and 0.47, 0.50 and 0.51"."""
+def _chances(told: pd.DataFrame, later: int) -> str:
+    """Write the chances of both groups: "0.52 and 0.47"."""
     rollout = _first() - 1 + later
-    told = [run.iloc[min(rollout, len(run) - 1)] for run in runs]
-    return ", ".join(f"{own['chance_0']:.2f} and {own['chance_1']:.2f}" for own in told)
+    own = told.iloc[min(rollout, len(told) - 1)]
+    return f"{own['chance_0']:.2f} and {own['chance_1']:.2f}"

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 from typing import Literal
 
 import pandas as pd
@@ -173,6 +174,14 @@ FIGURE_4: Readings = {
 }
 """Epidemic control, read off the plots; see `READING_ERRORS`."""
 
+IN_FIGURE_1: Mapping[str, str] = {
+    "late_short_term_gap": "short-term gap, last four fifths",
+    "late_peak": "highest short-term gap after 300 applicants",
+    "end_long_term_gap": "long-term gap at the end",
+    "end_cash": "cash at the end",
+}
+"""What the metrics of `FIGURE_1` are called in tables."""
+
 READING_ERRORS: Mapping[str, Mapping[str, float]] = {
     "fppo/lending": {
         "late_short_term_gap": 0.015,
@@ -244,7 +253,12 @@ OUTSIDE = ", outside"
 """What is written behind a number of the paper that no range of ours holds."""
 
 
-def beside_figure(runs: Runs, read: Readings, digits: Mapping[str, int]) -> pd.DataFrame | Words:
+def beside_figure(
+    runs: Runs,
+    read: Readings,
+    digits: Mapping[str, int],
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> pd.DataFrame | Words:
     """Hold runs, as coded, against what a figure of the paper shows.
 
     Parameters
@@ -255,6 +269,8 @@ def beside_figure(runs: Runs, read: Readings, digits: Mapping[str, int]) -> pd.D
         What it shows.
     digits
         Metric to digits after the point.
+    titles
+        Metric to what stands over its column, where that is not its name.
 
     Returns
     -------
@@ -271,7 +287,7 @@ def beside_figure(runs: Runs, read: Readings, digits: Mapping[str, int]) -> pd.D
         own = "as_coded" if method in TRAINED else REFERENCE
         cells = {}
         for metric, numbers in read.items():
-            name = metric.replace("_", " ")
+            name = titles.get(metric, metric.replace("_", " "))
             values = of_arm(runs.results, metric, method, own)
             cells[name] = median_and_range(values, digits[metric])
             low, high = numbers[method] - errors[metric], numbers[method] + errors[metric]
@@ -318,6 +334,33 @@ def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int =
     if values.empty:
         return NOT_STORED
     return f"{middle(values):,.{digits}f}"
+
+
+def middle_points(runs: Runs, methods: Sequence[str]) -> pd.DataFrame:
+    """Return where policies without training stand in a scatter, by their medians as learners do.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    methods
+        The policies.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `Runs.scatter_figure` takes further points: method, reward (up) and bias (to the right).
+    """
+    up, right = runs.look.across
+    found = [
+        (
+            method,
+            *(middle(of_arm(runs.results, metric, method, REFERENCE)) for metric in (up, right)),
+        )
+        for method in methods
+        if runs.has((method, REFERENCE))
+    ]
+    return pd.DataFrame(found, columns=["method", "reward", "bias"])
 
 
 Measures = Mapping[str, Literal["lower", "higher"]]
@@ -508,6 +551,24 @@ def sites_at_start(runs: Runs) -> dict[str, float]:
     first = runs.results.query("phase == 'curve' and step == 0")
     means = first.groupby("metric")["value"].mean()
     return {name: float(means.get(metric, math.nan)) for name, metric in FIRST_STEP.items()}
+
+
+def lending_at_start(runs: Runs) -> dict[str, float]:
+    """Return how far the groups' scores are apart before anybody applies.
+
+    Parameters
+    ----------
+    runs
+        Runs in bank loans.
+
+    Returns
+    -------
+    dict of str to float
+        `long_term_gap`, by the distance of the figure, and `distance`, by that of the text.
+    """
+    first = runs.results.query("phase == 'curve' and step == 0")
+    means = first.groupby("metric")["value"].mean()
+    return {name: float(means.get(f"at_{name}", math.nan)) for name in DISTANCES}
 
 
 def noise_of_ten_episodes(runs: Runs, method: str) -> float:
