@@ -156,5 +156,5 @@ def _missing(row: Row) -> str:
         "width": f"about {enough or 0:,} runs would decide",
         "effect": "at the edge of what is asked: how many runs would decide cannot be guessed",
         "steps": "longer runs would decide",
-        "paper": "what the paper leaves open decides",
+        "paper": "what we could not read, or the text leaves open, decides",
     }[row.get("lacks", "")]

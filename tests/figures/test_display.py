@@ -273,7 +273,7 @@ def test_an_inconclusive_says_what_would_decide_it() -> None:
             "at the edge of what is asked: how many runs would decide cannot be guessed",
         ),
         ("steps", None, "longer runs would decide"),
-        ("paper", None, "what the paper leaves open decides"),
+        ("paper", None, "what we could not read, or the text leaves open, decides"),
     ):
         assert said in repr(claim_box([row | {"lacks": lacks, "enough_seeds": enough}]))
     assert "decide" not in repr(claim_box([TRAINED, row | {"lacks": ""}]))

@@ -190,7 +190,10 @@ def test_a_claim_that_open_settings_decide_is_never_reproduced(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("limit", "why"),
     [
-        ("inconclusive", "cannot be told, since what the paper leaves open decides it"),
+        (
+            "inconclusive",
+            "cannot be told, since what we could not read, or the text leaves open, decides it",
+        ),
         ("direction only", "in part, since the rule asks for less than the sentence says"),
     ],
 )

@@ -1096,7 +1096,8 @@ def test_no_run_decides_what_the_paper_leaves_open(limit: type[Limited], high: f
     limited = limit(BoundRule(BIAS, "fair", low=0.0, high=high), {"": "inconclusive"})
     verdict = verdict_of(limited, rows("fair", 0.2 + SPREAD))
     assert (verdict.word, verdict.lacks, verdict.enough_seeds) == ("inconclusive", "paper", None)
-    assert certainty(verdict.as_json())[-1] == "what the paper leaves open decides"
+    why = "what we could not read, or the text leaves open, decides"
+    assert certainty(verdict.as_json())[-1] == why
 
 
 def test_a_conjunction_lacks_what_is_hardest_to_get() -> None:

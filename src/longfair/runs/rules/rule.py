@@ -378,17 +378,17 @@ class AtWorst(Limited):
         return max(word, limit, key=FROM_WEAK_TO_STRONG.index)
 
     def reason(self, limit: Word) -> str:
-        """Say that the paper leaves too much open."""
-        return "since the paper says too little to contradict it"
+        """Say that too much is not known."""
+        return "since we know too little to contradict it"
 
 
 class AtBest(Limited):
     """A rule whose word is never better than another one, by the key ``at_best``.
 
-    Where what the paper leaves open decides the word, one choice of ours under which its sentence
-    holds does not reproduce it: it is *inconclusive*. Where the rule asks for less than the
-    sentence says, it is *direction only*. The key holds what that of `AtWorst` does. A rule may
-    have both.
+    Where what we could not read, or the text leaves open, decides the word, one choice of ours
+    under which its sentence holds does not reproduce it: it is *inconclusive*. Where the rule asks
+    for less than the sentence says, it is *direction only*. The key holds what that of `AtWorst`
+    does. A rule may have both.
     """
 
     key: ClassVar[str] = "at_best"
@@ -402,7 +402,7 @@ class AtBest(Limited):
         """Say what is open, the paper or our rule."""
         if limit == "direction only":
             return "since the rule asks for less than the sentence says"
-        return "since what the paper leaves open decides it"
+        return "since what we could not read, or the text leaves open, decides it"
 
 
 class RuleFields(Fields):
