@@ -1,6 +1,6 @@
 r"""Settings of L-UCBFair, and the three sets of them that are told apart.
 
-The paper's appendix with the settings of its experiments is not public. What is known are the
+The paper's appendix with the settings of its experiments could not be read. What is known are the
 theorem's, and those of a released script for a smaller problem. With the theorem's nothing is
 learned in 2000 episodes of the population; the book shows the runs. So a third set is chosen here.
 """

@@ -2,7 +2,7 @@
 
 Three experiments belong to the paper's figures: Gaussian features with demographic parity and with
 equal qualification (Figures 2 and 3), and Adult scores with demographic parity (Figures 1 and 4).
-The authors' populations and most of their settings are not public, so no run here has them, and
+The authors' populations and most of their settings could not be read, so no run has them, and
 there is no profile ``paper``. How long they trained is known in part. Their first version says 2000
 steps of L-UCBFair, which is read as episodes here. 200,000 steps of R-TD3 are those of a released
 script for Adult; another has 500,000, with episodes of 100 steps. For L-UCBFair on Adult nothing is
@@ -263,7 +263,7 @@ def _experiment(identity: str, title: str, problem: Problem) -> Experiment:
         },
         seeds=SEEDS,
         horizon=_horizons(200_000),
-        authors="",  # neither the populations nor most settings are public
+        authors="",  # neither the populations nor most settings could be read
     )
 
 
