@@ -306,7 +306,7 @@ box.say(
 # %% [markdown]
 # ### How is the descent set?
 #
-# The paper searches by gradient descent, and says neither from where nor for how long. Ours takes
+# The paper searches by gradient descent; from where and for how long we could not read. Ours takes
 # 200 steps of Adam from the middle. Here one of its numbers is changed at a time, on Adult:
 
 # %% tags=["nbval-check-output", "remove-input"]

@@ -40,6 +40,7 @@ from longfair.papers.ucbfair.results import (
     farthest_from_optimum,
     in_linear_problem,
     runs_below,
+    runs_under,
     starts_figure,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example
@@ -52,6 +53,8 @@ CLAIMS = [
     *(f"ucbfair-{name}-learned" for name in ("c8", "c9", "c11", "c13")),
     *(f"ucbfair-{name}-theorem" for name in ("c8", "c9", "c10", "c11", "c13")),
     *(f"ucbfair-{name}" for name in ("c8-end", "c11-high-l-ucbfair", "c8-worlds", "c9-worlds")),
+    *(f"ucbfair-{name}" for name in ("c8-first-step", "c11-high-learned")),
+    *(f"ucbfair-keeps-the-budget-{name}" for name in ("runs", "equal")),
     *(f"ucbfair-{name}" for name in ("c9-sweep", "c9-script", "batch", "c11-close-l-ucbfair")),
     *(f"ucbfair-{name}" for name in ("ridge-learns", "bonus-learns", "c10-l-ucbfair-equal")),
     *(f"ucbfair-{name}" for name in ("c11-sweep", "c11-high-sweep")),
@@ -63,8 +66,9 @@ sweep, equal, swept_equal, released, worlds = (
     for name in ("sweep", "synthetic-qr", "sweep-qr", "released", "worlds")
 )
 learners = ("l-ucbfair", "l-ucbfair-learned")
+one_copy = ("l-ucbfair-one-copy", "one_change")
 arms = {
-    ("l-ucbfair", "calibrated"): "L-UCBFair, calibrated",
+    ("l-ucbfair", "calibrated"): "L-UCBFair, our numbers",
     ("l-ucbfair-learned", "calibrated"): "L-UCBFair, learned features",
     ("l-ucbfair", "as_published"): "L-UCBFair, the theorem's numbers",
     ("myopic", "reference"): "Myopic",
@@ -90,23 +94,25 @@ gaussian.show(
 
 # %% tags=["nbval-check-output", "remove-input"]
 gaussian.say(
-    "With numbers under which it learns, its mean loss is "
-    f"{gaussian.number('loss', 'l-ucbfair', 'calibrated')}, where *Myopic*, best in every single "
-    f"step, has {gaussian.mean('loss', 'myopic'):.3f}, the best policy "
-    f"{gaussian.mean('loss', 'optimum'):.3f}, and one strict threshold, [chosen knowing the "
+    "With our numbers it loses "
+    f"{gaussian.number('loss', 'l-ucbfair', 'calibrated')} on average (one policy for sixteen "
+    "episodes; as in Algorithm 1, one for each, "
+    f"{sweep.less('loss', one_copy, ('l-ucbfair', 'calibrated'))} more), where *Myopic* has "
+    f"{gaussian.mean('loss', 'myopic'):.3f}, the best policy "
+    f"{gaussian.mean('loss', 'optimum'):.3f}, one strict threshold, [chosen knowing the "
     f"population](population.ipynb), {gaussian.mean('loss', 'constant'):.3f}.",
     "With the theorem's formulas and our 25 cells it learns nothing in 2,000 episodes, losing "
     f"{gaussian.number('loss', 'l-ucbfair', 'as_published')}, random thresholds "
     f"{gaussian.mean('loss', 'random'):.3f}.",
-    "Its estimate of fairness is too good, and mostly not by its bonus: the squared gap that it "
-    "expects in training is too small, by "
-    f"{gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')}.",
+    "It expects more fairness than it gets: in training the squared gap is larger than expected, "
+    f"by {gaussian.number('broken_promise', 'l-ucbfair', 'calibrated')}, most of which is not due "
+    "to its bonus.",
 )
 
 # %% [markdown]
-# **Why?** The theorem's bonus alone exceeds all that an episode can bring, so all cells are alike
-# ({ref}`exercise-lucbfair-ceiling`); our numbers learn strictness, but draw from cells, and a
-# constant so drawn loses about as much ({ref}`exercise-lucbfair-draws`).
+# **Why?** The theorem's bonus exceeds all that an episode can bring, so every cell of thresholds
+# has the same value ({ref}`exercise-lucbfair-ceiling`); with ours it learns to be strict, but draws
+# its threshold within a cell, which costs ({ref}`exercise-lucbfair-draws`).
 #
 # **What would change our mind?** The authors' own numbers, which we could not read.
 #
@@ -116,25 +122,31 @@ gaussian.say(
 # %% [markdown]
 # ## The problem
 #
-# The population is that of [the first page](population.ipynb). The learner sees the rates of
-# qualification, chooses a threshold for each group, and is told the loss and the disparity
-# $\Delta$, the squared gap in acceptance. It does not know how the population reacts. It wants the
-# most reward such that fairness $1 - \Delta$ adds up to $\tilde c$ over an episode of $H$ steps. We
-# take $\tilde c = 0.9 H$, a mean disparity of at most 0.1.
+# The population is that of [the first page](population.ipynb), whose feature is normal: the paper's
+# *Gaussian features*. The learner sees the rates of qualification, chooses a threshold for each
+# group, and is told the loss and the disparity $\Delta$, the squared gap in acceptance. The loss of
+# a step is one less the share of people who are both qualified and accepted, so it is 1 where
+# nobody is qualified any more. How the population reacts it does not know. It wants the most reward
+# such that fairness $1 - \Delta$ adds up to $\tilde c$ over an episode of $H$ steps. We take
+# $\tilde c = 0.9 H$, a mean disparity of at most 0.1.
+#
+# The theorem has a formula for every number of the learner. With these it learns nothing here, so
+# we chose some by trial: *our numbers*, *calibrated* in the claims. Features of the learner are
+# bumps that we placed; *learned features* were fitted to data of the population beforehand.
 #
 # ```{note}
 # Stand-ins: the fitness table is that of earlier work (0.1 and 5.5 for the unqualified, rejected
 # and accepted, 0.5 and 1 for the qualified). Ours are L-UCBFair's numbers (25 cells, ridge 0.001,
-# bonus 0.05, sharpness 20, a price of at most 10) and 40 radial features, a wanted mean disparity
-# of at most 0.1, and starts of training drawn from 0.01 to 0.99. 2,000 episodes are how we read the
-# first version's caption, as a review page quotes it, and 16 share a policy.
+# bonus 0.05, sharpness 20, a price of at most 10) and 40 features, the budget of 0.1, and starts of
+# training from 0.01 to 0.99. 2,000 episodes are how we read the caption of the paper's first
+# version, which we know from a review page. Sixteen episodes share a policy.
 # [The chapter](../../book/papers/ucbfair.md) has the full list.
 # ```
 
 # %% [markdown]
 # ## The idea
 #
-# **Values are linear** in features $\phi(s, a)$ of state and action, here 40 bumps. For every step
+# **Values are linear** in features $\phi(s, a)$ of state and action. For every step
 # $h$ of an episode and for reward and fairness, $j = r$ or $g$, a ridge regression over all past
 # episodes $\tau$ fits weights to what came at that step and to the value $V_{j,h+1}$ of the next
 # state; $\varsigma$ is the *ridge*:
@@ -155,7 +167,7 @@ gaussian.say(
 # \end{aligned}
 # $$ (eq-ucb-optimism)
 #
-# Our calibrated learner has the tighter cap $H - h + 1$, the steps that are left.
+# With our numbers the cap is tighter, $H - h + 1$, the steps that are left.
 #
 # **A price.** Actions come from $M$ cells of the unit square, drawn by a softmax of
 # $Q_r + \nu \, Q_g$. After an episode the price $\nu$ of unfairness takes a step, of size $\eta$
@@ -170,8 +182,7 @@ gaussian.say(
 source_of(PerStepMemory.fit, Judge.values, Judge.policy, LUCBFair._raise_price)
 
 # %% [markdown]
-# A new episode changes $\Lambda_h^{-1}$ by a matrix of rank one, so no inverse is worked out anew
-# for each. 16 episodes share a policy in the runs here; the paper has one.
+# A new episode changes $\Lambda_h^{-1}$ by a matrix of rank one, so no inverse is worked out anew.
 
 # %% [markdown]
 # ## Train it yourself
@@ -202,7 +213,7 @@ page.of("ucbfair/synthetic", look=replace(POPULATION, variants={"theorem": "theo
 # %% tags=["nbval-ignore-output", "hide-input"]
 gaussian.show(
     gaussian.curve_figure("training_loss", "calibrated", methods=learners),
-    "Mean loss of the episodes of training, with numbers under which L-UCBFair learns.",
+    "Mean loss of the episodes of training, with our numbers. 100 steps are an episode.",
     "training_loss",
 )
 
@@ -248,7 +259,7 @@ gaussian.show(
 # %% tags=["nbval-check-output", "remove-input"]
 folded(
     above_optimum(gaussian, *learned.values(), ("l-ucbfair", "as_published"), "constant"),
-    "Loss less that of the exact optimum, by start; mean over runs",
+    "Loss less that of the exact optimum, by start; mean over runs [95 %], or middle run (range)",
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
@@ -262,11 +273,9 @@ gaussian.say(
     f"{gaussian.mean('disparity_dp', 'l-ucbfair', 'calibrated'):.3f}, the optimum's "
     f"{gaussian.mean('disparity_dp', 'optimum'):.4f}.",
     f"{runs_below(gaussian, learned['l-ucbfair'], 'constant')} runs lose less than the constant, "
-    "and with "
-    "features that are learned beforehand, as in the paper, "
+    "and with learned features "
     f"{runs_below(gaussian, learned['l-ucbfair-learned'], 'constant')}. Myopic loses far more than "
-    "either, so "
-    "the paper's main finding holds with numbers under which the learner learns.",
+    "either.",
 )
 
 # %% [markdown]
@@ -310,12 +319,16 @@ gaussian.show(
 )
 
 # %% tags=["nbval-check-output", "remove-input"]
-within = (gaussian.last_of("l-ucbfair", "calibrated")["disparity_dp"] <= 0.1) if len(
-    gaussian.results
-) else []
+disparity = (
+    gaussian.last_of("l-ucbfair", "calibrated")["disparity_dp"]
+    if len(gaussian.results)
+    else pd.Series(dtype=float)
+)
 gaussian.say(
-    f"In {len(within) - sum(within)} of {len(within)} runs the learned policy breaks the budget. "
-    f"The mean over the runs is {gaussian.mean('disparity_dp', 'l-ucbfair', 'calibrated'):.3f}.",
+    f"In {(disparity > 0.1).sum()} of {len(disparity)} runs the learned policy breaks the budget; "
+    f"on average the disparity is {disparity.mean():.3f}, at most {disparity.max():.3f}. "
+    "With equal qualification as the goal "
+    f"{runs_under(equal, ('l-ucbfair', 'calibrated'), 'disparity_qr', 0.1)} runs keep it.",
     "At the end of training the price of unfairness is "
     f"{gaussian.spread('price', 'l-ucbfair', 'calibrated', 2)} in the middle run, the lowest and "
     "the highest. It goes by the promised fairness, and so it falls while the budget is broken.",
@@ -332,13 +345,13 @@ gaussian.say(
 # %% [markdown]
 # ### Which of its numbers matter?
 #
-# Each row of the figure changes one thing of the calibrated learner:
+# Each row of the figure changes one of our numbers:
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 ours = LUCBFairSettings.calibrated()
 changed = {
     ("l-ucbfair", "calibrated"): (
-        f"calibrated: {ours.cells**2} cells, ridge {ours.ridge:g}, bonus {ours.bonus:g}"
+        f"ours: {ours.cells**2} cells, ridge {ours.ridge:g}, bonus {ours.bonus:g}"
     ),
     **{
         (method, "one_change"): name
@@ -363,24 +376,18 @@ draws = np.random.default_rng(0).random((2, 20_000, 2))
 lengths = (RadialFeatures.spread(40)(*draws) ** 2).sum(axis=-1)
 sweep.say(
     "The theorem's ridge alone, 1, gives a mean loss of "
-    f"{sweep.number('loss', 'l-ucbfair-ridge-1', 'one_change')} (stored runs: "
-    f"{sweep.count('l-ucbfair-ridge-1', 'one_change')}). It stands beside "
+    f"{sweep.number('loss', 'l-ucbfair-ridge-1', 'one_change')}. It stands beside "
     f"features whose mean squared length is {lengths.mean():.2f}, so it shrinks values.",
     "Ten times our bonus alone gives "
-    f"{sweep.number('loss', 'l-ucbfair-bonus-05', 'one_change')} (stored runs: "
-    f"{sweep.count('l-ucbfair-bonus-05', 'one_change')}), where ours gives "
+    f"{sweep.number('loss', 'l-ucbfair-bonus-05', 'one_change')}, where ours gives "
     f"{sweep.number('loss', 'l-ucbfair', 'calibrated')}. The theorem's bonus is far larger still.",
     "With the released script's ridge, sharpness, frozen targets, shared draws and no constraint, "
     "but our features and 16 episodes for each policy, trained for 2,000 episodes, the loss "
     f"is {sweep.number('loss', 'l-ucbfair-script', 'one_change')}. With our numbers and one "
     "episode for each policy, as in Algorithm 1, it is "
-    f"{sweep.number('loss', 'l-ucbfair-one-copy', 'one_change')} (stored runs: "
-    f"{sweep.count('l-ucbfair-one-copy', 'one_change')}). Thresholds drawn at random have "
+    f"{sweep.number('loss', *one_copy)}. Thresholds drawn at random have "
     f"{gaussian.mean('loss', 'random'):.3f}.",
 )
-
-# %% tags=["nbval-ignore-output", "hide-input"]
-page.gaps()
 
 # %% [markdown]
 # And in other populations? One has a milder fitness table, the other lets rates come nearer to 0
@@ -393,7 +400,7 @@ populations = {
     "rates from 0.00001": (worlds, "-margin-00001", "one_change"),
 }
 beside = {
-    "l-ucbfair": "L-UCBFair, calibrated",
+    "l-ucbfair": "L-UCBFair, our numbers",
     "myopic": "Myopic",
     "random": "random thresholds",
     "constant": "one threshold for all",
@@ -510,8 +517,7 @@ print(f"best reward of a fair policy: {best:.3f} of {example().horizon}; price {
 # - The released script has the bound of the price at 0. That switches the constraint off.
 # - It keeps the targets of its regressions as they were when a step was made. In the text they are
 #   worked out anew with every policy, which is what makes values spread backwards.
-# - All steps of an episode share their random draws: what has been done is often done again. Ours
-#   with the script's numbers do so in training and when they are judged.
+# - All steps of an episode share their random draws: what has been done is often done again.
 # - Episodes that the script's agent played are replayed by ours to rounding
 #   (`tests/papers/authors_logs`).
 # - Only the script is released, not its simulator. Its loss counts rightly refused people, too, and
@@ -528,12 +534,10 @@ released.say(
 )
 
 # %% [markdown]
-# - The features of the paper are learned beforehand from data of the population. With such features
-#   the dynamics are no longer unknown. Ours know nothing of it; learned ones stand beside them. The
-#   script fits its features to the reward alone; our learned ones, as coded, too, are also fitted
-#   to the fairness and to the next state. Learned anew here, from a fifth of the runs' random play,
-#   they explain nearly all of the steps that were kept back. So rewards and next states are nearly
-#   linear in them, where random play goes:
+# - The features of the paper are learned beforehand. With such features the dynamics are no longer
+#   unknown. The script fits them to the reward alone; our learned ones, as coded, too, also to the
+#   fairness and to the next state. Learned anew here, from a fifth of the runs' random play, they
+#   explain nearly all of the steps that were kept back:
 
 # %% tags=["nbval-check-output", "hide-input"]
 explained_by_features(SYNTHETIC.world("book"), 20_000, seed=0).round(2)
@@ -542,10 +546,10 @@ explained_by_features(SYNTHETIC.world("book"), 20_000, seed=0).round(2)
 # ## What it means
 #
 # The paper's picture comes out again with numbers that its theorem does not cover: a learner that
-# looks ahead gives something up, and everybody ends better. With the theorem's formulas, 1 for its
-# open constant, and our 25 cells nothing is learned at this length. The theorem asks for far more
-# cells, and was not meant to give numbers for a figure. On average the learner is
-# further from the best policy than a constant threshold that we chose knowing the population.
+# looks ahead gives something up, and everybody ends better. With the theorem's formulas nothing is
+# learned at this length; it asks for far more cells, and was not meant to give numbers for a
+# figure. On average the learner is further from the best policy than a constant threshold that we
+# chose knowing the population.
 #
 # **What would change our mind?** Settings under which L-UCBFair ends below that constant in most
 # runs.
@@ -558,7 +562,7 @@ explained_by_features(SYNTHETIC.world("book"), 20_000, seed=0).round(2)
 #
 # L-UCBFair draws a threshold from a cell. Let the constant policy draw, too, uniformly from an
 # interval around its threshold that is a fifth of all thresholds wide. How much mean loss does that
-# cost?
+# cost? `PopulationModel.outcome` plays a step.
 # ```
 
 # %% [markdown]
@@ -594,7 +598,7 @@ for width in (0.0, 0.1, 0.2):
 #
 # With the theorem's $\beta$, how small must $\phi^\top \Lambda^{-1} \phi$ become before the bonus
 # alone no longer reaches the ceiling, $H = 100$? After how many visits is that, with one feature of
-# length 1 and a ridge of 1?
+# length 1 and a ridge of 1? `LUCBFairSettings.resolved` has the bonus.
 # ```
 
 # %% [markdown]
@@ -622,6 +626,9 @@ page.claims()
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(gaussian.cost("minutes"), "What the runs cost")
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+page.gaps()
 
 # %% tags=["nbval-ignore-output", "remove-input"]
 page.origin(["numpy"], [LUCBFair, PerStepMemory])

@@ -30,6 +30,7 @@ from longfair.papers.ucbfair.results import (
     along_episodes,
     constant_losses,
     from_starts,
+    grid_error,
     optimum_by_grid,
     portraits,
     price_of_fairness,
@@ -86,8 +87,8 @@ gaussian.say(
 # %% [markdown]
 # ## The problem
 #
-# In group $g$ a share $s_g$ is qualified. Everybody shows a feature $x$, and who has at least the
-# threshold $a_g$ of the group is accepted. Of the qualified that is a share $A_{1,g}$, of the
+# In group $g$ a share $s_g$ is qualified. Everybody shows a feature $x$, and whoever has at least
+# the threshold $a_g$ of the group is accepted. Of the qualified that is a share $A_{1,g}$, of the
 # unqualified $A_{0,g}$. What counts is how many are rightly accepted, each group being half of the
 # population:
 #
@@ -208,33 +209,31 @@ gaussian.say(
 # %% [markdown]
 # ### How exact is the optimum, and what does parity cost?
 #
-# The optimum stands on a grid. A grid with half the distances tells how much that matters. It has
-# as many knots as the stored runs' optimum. Then the same optimum is asked for a mean
-# squared gap in acceptance within a budget, on the coarser grid, which is enough for differences:
+# The optimum stands on a grid. Halving its distances twice tells how much that matters. The finest
+# grid has as many knots as the stored runs' optimum. Then the same optimum is asked for a mean
+# squared gap in acceptance within a budget, on the middle grid, which is enough for differences:
 
 # %% tags=["nbval-check-output", "remove-input"]
 coarse = Resolution(31, 21)
-grids = optimum_by_grid(PopulationParams.synthetic(), (coarse, coarse.finer()))
-parity = price_of_fairness(PopulationParams.synthetic(), (0.1, 0.001, 0.0001), coarse)
+known = PopulationParams.synthetic()
+grids = optimum_by_grid(known, (Resolution(16, 11), coarse, coarse.finer()))
+parity = price_of_fairness(known, (0.1, 0.001, 0.0001), coarse)
 folded(grids.round(5), "Mean loss of the optimum from the 16 starts, by grid")
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(parity.round(5), "Mean loss of the constrained optimum, by budget")
 
 # %% tags=["nbval-check-output", "remove-input"]
-change = (grids.iloc[0] - grids.iloc[1])["on the grid"]
 cost = parity["more than without a budget"]
 Words(
-    f"- From the first grid to the finer one the optimum's mean loss changes by {change:.4f}, from "
-    f"{grids.iloc[0]['on the grid']:.4f} to {grids.iloc[1]['on the grid']:.4f}. If the "
-    "error at least halves with the distances of the grid, no more than that is left, and with "
-    "Gaussian features gaps to the optimum are exact to that. "
-    "Played in the population itself the plan of the finer grid loses "
-    f"{grids.iloc[1]['played']:.4f}.\n"
+    "- From the middle grid to the finest the optimum's mean loss "
+    f"{grid_error(grids['on the grid'].tolist())}. With Gaussian features gaps to the optimum are "
+    f"exact to that. It is {grids.iloc[-1]['on the grid']:.4f} on the finest grid; played in the "
+    f"population itself the plan of that grid loses {grids.iloc[-1]['played']:.4f}.\n"
     f"- A budget of 0.1 costs {cost[0.1]:.4f}. A budget of 0.001 costs {cost[0.001]:.4f} of mean "
     f"loss, and one of 0.0001, which is nearly parity, {cost[0.0001]:.4f}, or "
     f"{cost[0.0001] / parity['mean loss'][0.1]:.0%} of the least loss there is. So in this "
-    "population parity is cheap for who knows it."
+    "population parity is cheap for whoever knows it."
 )
 
 # %% [markdown]
@@ -313,9 +312,9 @@ gaussian.say(checks.same_flow().detail)
 # %% [markdown]
 # ## What it means
 #
-# The paper's warning stands with Gaussian features: who minimises the loss of the moment ruins the
-# population, and a fairness term of the moment does not save it. But a learner is not needed to see
-# it. A single constant threshold does most of what the best policy does, if one who knows the
+# The paper's warning stands with Gaussian features: whoever minimises the loss of the moment ruins
+# the population, and a fairness term of the moment does not save it. But a learner is not needed to
+# see it. A single constant threshold does most of what the best policy does, if one who knows the
 # population chooses it, and the best policy keeps the budget without being asked. So what learners
 # add has to be measured against these two as well as against Myopic.
 #
@@ -329,7 +328,7 @@ gaussian.say(checks.same_flow().detail)
 # :label: exercise-population-neutral
 #
 # For Gaussian features there is a threshold at which qualification neither grows nor shrinks,
-# whatever the rates are. Find it.
+# whatever the rates are. Find it. `PopulationModel.outcome` has the rates after a step.
 # ```
 
 # %% [markdown]
@@ -357,7 +356,7 @@ print(f"threshold {float(model.thresholds([low, low])[0]):.4f}")
 # :label: exercise-population-horizon
 #
 # Plan for 1, 2, 5 and 20 steps from the rates 0.3 and 0.7. When does the first step begin to raise
-# qualification?
+# qualification? `Planner` plans, and `PlannedThresholds.at_step` reads thresholds from a plan.
 # ```
 
 # %% [markdown]

@@ -23,6 +23,7 @@ from longfair.papers.ucbfair.results import (
     cost_in_words,
     farthest_from_optimum,
     from_starts,
+    grid_error,
     in_linear_problem,
     middle_runs,
     optimum_by_grid,
@@ -36,6 +37,8 @@ from longfair.papers.ucbfair.results import (
     with_arms_of,
 )
 from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
+from longfair.runs.statistics import estimate
+from longfair.runs.tidy import written
 
 
 def made_up(method: str, metric: str, values: list[float]) -> pd.DataFrame:
@@ -117,7 +120,7 @@ def learned_beside_optimum(runs: Runs) -> Runs:
 def test_learned_arms_are_told_by_start_as_the_mean_of_their_runs(runs: Runs) -> None:
     stored = learned_beside_optimum(runs)
     (row,) = from_starts(stored, ("l-ucbfair", "calibrated"), ("td3", "as_coded")).to_numpy()
-    assert row[0] == "L-UCBFair, calibrated"
+    assert row[0] == "L-UCBFair, our numbers"
     assert row[1:4].tolist() == pytest.approx([0.375, 0.3, 0.45])
     assert from_starts(stored.showing(stored.results.iloc[:0]), "optimum").empty
 
@@ -127,10 +130,12 @@ def test_losses_stand_beside_the_optimum_by_start(runs: Runs) -> None:
     arm = ("l-ucbfair", "calibrated")
     table = above_optimum(stored, arm, "optimum", "constant")
     assert isinstance(table, pd.DataFrame)
-    assert list(table) == ["L-UCBFair, calibrated", "exact optimum"]
+    assert list(table) == ["L-UCBFair, our numbers", "exact optimum"]
     assert list(table.index[[0, 3, -1]]) == ["0.01 and 0.01", "0.01 and 0.99", "mean"]
-    assert table["L-UCBFair, calibrated"].iloc[[0, 3, -1]].tolist() == [0.2, 0.22, 0.201]
-    assert (table["exact optimum"] == 0).all()
+    told = table["L-UCBFair, our numbers"].iloc[[0, 3, -1]].tolist()
+    losses = np.array([0.15, 0.25])
+    assert told == [written(estimate(losses + more)) for more in (0.0, 0.02, 0.02 / 16)]
+    assert table["exact optimum"].iloc[0] == "0.000"
     assert farthest_from_optimum(stored, arm, 2) == "0.20 on average, at most 0.22"
 
 
@@ -149,6 +154,42 @@ def test_the_optimum_by_grid_is_that_of_the_planner() -> None:
     worth = planner.at(planner.plan().reward[0], start_grid(4)).mean()
     assert found["on the grid"].iloc[0] == pytest.approx(1 - worth / 4)
     assert found.iloc[1]["played"] == pytest.approx(found.iloc[1]["on the grid"], abs=0.02)
+
+
+def test_what_is_left_of_the_grid_s_error_is_less_than_its_bound() -> None:
+    known = replace(PopulationParams.synthetic(), episode_length=10)
+    grids = [Resolution(11, 7)]
+    while len(grids) < 4:
+        grids.append(grids[-1].finer())
+    losses = optimum_by_grid(known, grids)["on the grid"]
+    found = grid_error(losses.iloc[:3].tolist())
+    assert found.change == pytest.approx(losses.iloc[2] - losses.iloc[1])
+    assert found.bound is not None
+    assert abs(losses.iloc[3] - losses.iloc[2]) <= found.bound
+
+
+@pytest.mark.parametrize(
+    ("values", "ratio", "bound", "words"),
+    [
+        ([0.8, 0.4, 0.3], 4.0, 0.1, "4.0 times less than from the grid before"),
+        ([0.46, 0.3, 0.2], 1.6, 0.1 / 0.6, "no more than 0.1667 is left"),
+        ([0.4, 0.3, 0.2], 1.0, None, "hardly less than before, so nothing bounds what is left"),
+        ([0.2, 0.4, 0.3], -2.0, None, "nothing bounds"),
+        ([0.2, 0.3, 0.3], np.inf, 0.0, "no more than 0.0000"),
+    ],
+)
+def test_the_error_of_a_grid_is_bounded_where_changes_shrink(
+    values: list[float], ratio: float, bound: float | None, words: str
+) -> None:
+    found = grid_error(values)
+    assert found.ratio == pytest.approx(ratio)
+    assert found.bound == (None if bound is None else pytest.approx(bound))
+    assert words in str(found)
+
+
+def test_an_error_takes_three_grids() -> None:
+    with pytest.raises(UsageError, match="three grids"):
+        grid_error([0.2, 0.1])
 
 
 def test_a_smaller_budget_costs_more() -> None:
@@ -326,6 +367,7 @@ def test_the_cost_of_the_paper_is_that_of_its_provenance(monkeypatch: pytest.Mon
     assert "the figures keep to it, all runs together keep to it" in words
     assert "experiments took 3.0 core hours" in words
     assert "4 runs took 4.0" in words
+    assert "25% of the updates" in words
     told["ucbfair/sweep"] += [("l-ucbfair-one", "one_change", None)] * 5
     assert "all runs together take more" in cost_in_words([page.of(name) for name in told])
 

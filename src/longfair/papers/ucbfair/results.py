@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isqrt
+from math import inf, isqrt
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,13 @@ from longfair.figures.dot_intervals import dot_intervals
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.setting import Setting, Untrained, World
+from longfair.papers.ucbfair.experiments import PROFILES
 from longfair.papers.ucbfair.flow import flow
 from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
-from longfair.runs.tidy import ArmName, middle
+from longfair.runs.statistics import estimate
+from longfair.runs.tidy import ArmName, median_and_range, middle, written
 from longfair.settings import Count, checked
 
 STARTS = 4
@@ -82,7 +85,7 @@ POPULATION = Look(
         "disparity_dp": "mean squared gap in acceptance",
         "gap": "difference of qualification rates at the end",
     },
-    variants=SWEPT,
+    variants=SWEPT | {"calibrated": "our numbers"},
     across=("loss", "disparity_dp"),
     median=True,
 )
@@ -198,16 +201,30 @@ def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.D
     -------
     pandas.DataFrame
         Index: the rates at the start, and at last their mean; (17, policies): mean loss of a step
-        less the optimum's, mean over runs. Policies without results are left out.
+        less the optimum's, mean over runs with its interval at 95 %, as in "0.128 [0.121, 0.135]";
+        without one where all runs are equal. Of runs of two kinds, between which their mean lies,
+        the middle one, the lowest and the highest. Policies without results are left out.
     """
-    apart = _less_optimum(runs, policies)
-    if apart.empty:
+    optimum = _by_start(runs, ["optimum"])
+    if optimum.empty:
         return runs.missing
-    apart.index = pd.Index(
-        [f"{low:.2f} and {high:.2f}" for low, high in start_grid(STARTS)], name="rates at the start"
-    )
-    apart.loc["mean"] = apart.mean()
-    return apart.round(digits)
+    starts = [f"{low:.2f} and {high:.2f}" for low, high in start_grid(STARTS)]
+    columns = {}
+    for label, losses in _runs_by_start(runs, policies).items():
+        apart = losses.sub(optimum.iloc[:, 0], axis=0)
+        rows = [*apart.to_numpy(), apart.mean().to_numpy()]
+        columns[label] = [_with_interval(row, digits) for row in rows]
+    table = pd.DataFrame(columns, index=pd.Index([*starts, "mean"], name="rates at the start"))
+    return table if len(table.columns) else runs.missing
+
+
+def _with_interval(values: np.ndarray, digits: int) -> str:
+    """Write the mean of runs with its interval, if they differ and are of one kind."""
+    found = estimate(values)
+    if found.two_kinds:
+        return f"{median_and_range(pd.Series(values), digits)}, two kinds"
+    alone = found.interval is None or found.interval[0] == found.interval[1]
+    return f"{found.value:.{digits}f}" if alone else written(found, digits)
 
 
 def farthest_from_optimum(runs: Runs, policy: str | ArmName, digits: int = 3) -> str:
@@ -237,7 +254,7 @@ def optimum_by_grid(known: PopulationParams, resolutions: Sequence[Resolution]) 
     known
         The population.
     resolutions
-        The grids.
+        The grids, the coarsest first. `grid_error` needs three.
 
     Returns
     -------
@@ -255,6 +272,55 @@ def optimum_by_grid(known: PopulationParams, resolutions: Sequence[Resolution]) 
         ]
     columns = ["on the grid", "played"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("knots")
+
+
+SHRINKS = 1.5
+"""Ratio of two changes of a value, from grid to grid, from which the next ones count as bounded."""
+
+
+class GridError(NamedTuple):
+    """How far the finest of three grids is from the limit, by how its values change."""
+
+    change: float
+    """From the middle grid to the finest one."""
+    ratio: float
+    """Change from the coarsest to the middle one, over that to the finest one; below 0 where they
+    go opposite ways."""
+    bound: float | None
+    """What may be left at the finest grid; None where the ratio justifies no bound."""
+
+    def __str__(self) -> str:
+        """Say what is left, and why."""
+        told = f"changes by {abs(self.change):.4f}"
+        if self.bound is None:
+            return f"{told}, hardly less than before, so nothing bounds what is left"
+        return (
+            f"{told}, {self.ratio:.1f} times less than from the grid before; if changes go on "
+            f"shrinking so, or halve at least, no more than {self.bound:.4f} is left"
+        )
+
+
+def grid_error(values: Sequence[float]) -> GridError:
+    """Bound the error of a value on the finest of three grids, each with half the distances.
+
+    Changes that shrink by a ratio from grid to grid add up to the last one over the ratio less
+    one. Of a ratio above 2 only a halving is used, which gives the last change itself. Changes that
+    hardly shrink, by less than `SHRINKS`, or go opposite ways, bound nothing.
+
+    Parameters
+    ----------
+    values
+        On the coarsest grid, on the middle one and on the finest one.
+    """
+    if len(values) != 3:
+        raise UsageError(f"values={list(values)}: give those of three grids")
+    coarse, middle_one, fine = (float(value) for value in values)
+    first, change = middle_one - coarse, fine - middle_one
+    if change == 0.0:
+        return GridError(0.0, inf, 0.0)
+    ratio = first / change
+    bound = abs(change) / (min(ratio, 2.0) - 1.0) if ratio >= SHRINKS else None
+    return GridError(change, ratio, bound)
 
 
 def price_of_fairness(
@@ -589,8 +655,8 @@ def with_arms_of(runs: Runs, other: Runs, *arms: ArmName) -> Runs:
     return runs.showing(pd.concat([found[keys.isin(arms)], runs.results], ignore_index=True))
 
 
-def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
-    """Say how many runs of an arm lose less than a policy without training: "2 of 10".
+def runs_below(runs: Runs, arm: ArmName, beside: str | ArmName) -> str:
+    """Say how many runs of an arm lose less than a policy or than those of another arm: "2 of 10".
 
     Parameters
     ----------
@@ -599,14 +665,13 @@ def runs_below(runs: Runs, arm: ArmName, beside: str) -> str:
     arm
         Method and variant of what was learned.
     beside
-        Method of the policy. Where it draws, every run is compared with the policy's run of its
-        seed, as the claims do.
+        Method of a policy without training, or another arm. Where its runs differ, every run is
+        compared with that of its seed, as the claims do.
     """
-    if runs.results.empty or not runs.has(arm, (beside, REFERENCE)):
+    other = (beside, REFERENCE) if isinstance(beside, str) else beside
+    if runs.results.empty or not runs.has(arm, other):
         return NOT_STORED
-    losses, others = (
-        runs.last_of(*which).set_index("seed")["loss"] for which in (arm, (beside, REFERENCE))
-    )
+    losses, others = (runs.last_of(*which).set_index("seed")["loss"] for which in (arm, other))
     paired = others.reindex(losses.index) if len(others) > 1 else others.item()
     return f"{(losses < paired).sum()} of {len(losses)}"
 
@@ -686,7 +751,17 @@ def cost_in_words(runs: Sequence[Runs]) -> str:
         f"All arms of the same experiments took {own:.1f} core hours, and with the sweeps and "
         f"everything else that is asked here {len(stored)} runs took {everything:.1f}. The aim "
         f"was {HOURS} hours on two cores: the figures {_holds(figures)}, all runs together "
-        f"{_holds(everything)}. Other work ran on the machine at the time."
+        f"{_holds(everything)}. Other work ran on the machine at the time. {_updates_in_words()}"
+    )
+
+
+def _updates_in_words() -> str:
+    """Say how many updates TD3 makes in these runs, beside the library's one for each step."""
+    book = PROFILES["book"]
+    share = book.gradient_steps / book.td3.copies
+    return (
+        f"R-TD3 and TD3 make {share:.0%} of the updates that Stable-Baselines3 makes by default; "
+        "with all of them they would take several times as long."
     )
 
 
@@ -696,6 +771,11 @@ def _holds(core_hours: float) -> str:
 
 def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
     """Return the mean loss (16, policies) from every start, mean over runs, under names."""
+    return pd.DataFrame({k: one.mean(axis=1) for k, one in _runs_by_start(runs, policies).items()})
+
+
+def _runs_by_start(runs: Runs, policies: Iterable[str | ArmName]) -> dict[str, pd.DataFrame]:
+    """Return the mean loss (16, runs) from every start, by name of the policy."""
     names, columns = runs.look.names, {}
     rows = runs.results[runs.results["metric"] == "from_loss"]
     for policy in policies:
@@ -705,8 +785,8 @@ def _by_start(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
             label = names.get(method, method)
             if variant != REFERENCE:
                 label = f"{label}, {names.get(variant, variant)}"
-            columns[label] = own.groupby("step")["value"].mean()
-    return pd.DataFrame(columns)
+            columns[label] = own.pivot_table(index="step", columns="seed", values="value")
+    return columns
 
 
 def _less_optimum(runs: Runs, policies: Iterable[str | ArmName]) -> pd.DataFrame:
