@@ -162,7 +162,7 @@ def test_what_is_left_of_the_grid_s_error_is_less_than_its_bound() -> None:
     while len(grids) < 4:
         grids.append(grids[-1].finer())
     losses = optimum_by_grid(known, grids)["on the grid"]
-    found = grid_error(losses.iloc[:3])
+    found = grid_error(losses.iloc[:3].tolist())
     assert found.change == pytest.approx(losses.iloc[2] - losses.iloc[1])
     assert found.bound is not None
     assert abs(losses.iloc[3] - losses.iloc[2]) <= found.bound
