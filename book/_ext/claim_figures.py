@@ -156,7 +156,7 @@ def strips(shown: Tables) -> Figure:
 
 
 def title(settings: str, variant: str) -> str:
-    """What stands above the panels of the runs that a verdict goes by."""
+    """Write what stands above the panels of the runs that a verdict goes by."""
     return f"{plain(variant)}, {SETTINGS_IN_WORDS[settings]}"
 
 

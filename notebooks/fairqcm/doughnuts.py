@@ -288,7 +288,7 @@ runs.live_curves(
 # leaves the counts as they are.
 #
 # Thin lines are single runs, each point the mean of 50 greedy episodes. Bands are 95 % intervals of
-# the mean over runs. Where a few runs lie far below the others, a band is wide and lopsided.
+# the mean over runs. Where runs end in two kinds, the line is their median, without a band.
 #
 # ### As coded
 

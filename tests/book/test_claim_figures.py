@@ -64,8 +64,7 @@ def test_no_bar_is_a_mean_of_runs_of_two_kinds(name: str) -> None:
         assert pd.isna(bar["low"])
     if name.startswith("fairmdp"):
         assert "median where runs are of two kinds" in " ".join(
-            text.get_text().replace("\n", " ")
-            for text in claim_figures.strips(tables).figure.texts
+            text.get_text().replace("\n", " ") for text in claim_figures.strips(tables).figure.texts
         )
 
 

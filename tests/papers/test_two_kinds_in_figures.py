@@ -99,7 +99,7 @@ def test_no_mean_stands_where_no_run_ends(
     drawn: list[tuple[pd.DataFrame, pd.DataFrame, str]], experiment: str, profile: str
 ) -> None:
     runs = Page(profile).of(experiment, look=LOOKS[experiment, profile])
-    variants = [variant for variant in dict.fromkeys(variant for _, variant in runs.learned)]
+    variants = list(dict.fromkeys(variant for _, variant in runs.learned))
     assert variants
     known = set(runs.results["metric"])
     for variant in variants:
@@ -116,7 +116,9 @@ def test_no_mean_stands_where_no_run_ends(
 
 def ladder() -> Figure | None:
     look = beyond_results.look("doughnuts")
-    return beyond_results.loss_figure(Page("book").of("fairqcm/beyond-doughnuts", look=look), "doughnuts")
+    return beyond_results.loss_figure(
+        Page("book").of("fairqcm/beyond-doughnuts", look=look), "doughnuts"
+    )
 
 
 def groups() -> Figure | None:

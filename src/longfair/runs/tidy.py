@@ -389,8 +389,8 @@ def middles(
         return middle
     found = over_seeds(rows, by)
     few = found["seeds"] < FEWEST
-    ends = {end: found[end].mask(few, found["value"]) for end in ("low", "high")}
-    found, apart = found.assign(**ends), kinds(rows, by)
+    cut = {end: found[end].mask(few, found["value"]) for end in ("low", "high")}
+    found, apart = found.assign(**cut), kinds(rows, by)
     if apart:
         arms = [tuple(map(str, arm)) in apart for arm in found[_arm(by)].to_numpy()]
         numbers = ["value", "low", "high"]

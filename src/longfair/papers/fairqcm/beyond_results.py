@@ -155,9 +155,11 @@ def lost(results: pd.DataFrame, problem: str, metric: str) -> pd.DataFrame:
     """
     best = of_arm(results, metric, OPTIMAL, REFERENCE)
     rows = [
-        (best - of_arm(results, metric, *arm)).dropna().rename("value").reset_index().assign(
-            **dict(zip(ARM, arm, strict=True))
-        )
+        (best - of_arm(results, metric, *arm))
+        .dropna()
+        .rename("value")
+        .reset_index()
+        .assign(**dict(zip(ARM, arm, strict=True)))
         for arm in arms(problem)
     ]
     return pd.concat(rows, ignore_index=True)[[*ARM, "seed", "value"]]
