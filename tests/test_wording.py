@@ -48,3 +48,11 @@ def test_names_become_words(name: str, words: str) -> None:
 def test_a_number_stands_before_its_interval() -> None:
     assert with_interval(0.15, (0.148, 17_000.0)) == "0.15 [0.148, 17,000]"
     assert with_interval(0.15, None, "{:.0%}".format) == "15%"
+
+
+def test_the_ends_of_an_interval_can_be_told_apart() -> None:
+    assert with_interval(10.4328, (10.43261, 10.43299)) == "10.4328 [10.4326, 10.433]"
+    assert with_interval(10.3999, (10.39952, 10.40031)) == "10.3999 [10.3995, 10.4003]"
+    assert with_interval(10.4328, (10.42, 10.45)) == "10.43 [10.42, 10.45]"
+    assert with_interval(2.5, (2.5, 2.5)) == "2.5 [2.5, 2.5]"
+    assert with_interval(97_228.71, (97_228.7, 97_228.8)) == "97,230 [97,230, 97,230]"

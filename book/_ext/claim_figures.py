@@ -32,7 +32,7 @@ from longfair.runs.rules.rule import EVERYWHERE, Ends, Found, Quantity, Rule
 from longfair.runs.rules.share import ShareRule
 from longfair.runs.rules.trade_offs import TradeOffRule
 from longfair.runs.sources import library_stamp
-from longfair.runs.statistics import Estimate, estimate, smallest, within_ends
+from longfair.runs.statistics import estimate, smallest, two_kinds, within_ends
 from longfair.runs.store import Store
 from longfair.wording import plain
 
@@ -42,7 +42,7 @@ MOST_PANELS = 12
 """Panels of a figure; what is beyond them is in the table of runs."""
 _PANEL = ["title", "label"]
 _RUNS = [*_PANEL, "method", "seed", "value"]
-_MEANS = [*_PANEL, "method", "mean", "low", "high"]
+_MEANS = [*_PANEL, "method", "mean", "low", "high", "kinds"]
 _CLAIMED = [*_PANEL, "method", "low", "high", "words"]
 
 
@@ -88,11 +88,11 @@ def tables(sheet: Sheet, claim: Claim) -> Tables:
         if which in of_verdicts.groups:
             rules = claim.rule.leaves(verdict["measure"], verdict)
             own = of_verdicts.get_group(which)
-            found.judge(_title(*which[:2]), own, rules, verdict["measure"])
+            found.judge(title(*which[:2]), own, rules, verdict["measure"])
             first = first or len({row[:2] for row in found.means})
     beside: Any = numbers[~judged].groupby(["settings", "variant", "number"], sort=False)
     for (settings, variant, words), own in beside:
-        found.tell(_title(settings, variant), words, own, "; not judged")
+        found.tell(title(settings, variant), words, own, "; not judged")
     means = pd.DataFrame(found.means, columns=_MEANS).drop_duplicates([*_PANEL, "method"])
     shown = means[_PANEL].drop_duplicates().head(MOST_PANELS)
     runs = pd.DataFrame(found.runs, columns=_RUNS).drop_duplicates()
@@ -155,7 +155,8 @@ def strips(shown: Tables) -> Figure:
     return run_strips(shown.runs, shown.means, claimed=shown.claimed, judged=shown.judged)
 
 
-def _title(settings: str, variant: str) -> str:
+def title(settings: str, variant: str) -> str:
+    """Write what stands above the panels of the runs that a verdict goes by."""
     return f"{plain(variant)}, {SETTINGS_IN_WORDS[settings]}"
 
 
@@ -208,10 +209,10 @@ class _Tables(NamedTuple):
         """Add a number of some methods."""
         label, ends = words.strip(",") + note, self.ends.get(words, EVERYWHERE)
         for method, own in rows.groupby("method", sort=False):
-            found = _mean(tuple(own["value"]), ends)
-            self.means.append((title, label, method, found.value, found.low, found.high))
-            values = zip(own["seed"], own["value"], strict=True)
-            self.runs.extend((title, label, method, seed, value) for seed, value in values)
+            values = tuple(own["value"])
+            self.means.append((title, label, method, *(_medians(values) or _mean(values, ends))))
+            by_seed = zip(own["seed"], own["value"], strict=True)
+            self.runs.extend((title, label, method, seed, value) for seed, value in by_seed)
 
     def _add_asked(self, title: str, words: str, rule: Rule, rows: pd.DataFrame) -> None:
         """Say what is asked of a method's mean, or which of its runs are counted."""
@@ -243,9 +244,10 @@ class _Tables(NamedTuple):
         label = told["measured"]
         name = rule.effect_name
         low, high = told["interval"] or (None, None)
-        self.means.append((title, label, name, told["estimate"], low, high))
-        by_seed = differences(rule, wide, told["estimate"]).items()
-        self.runs.extend((title, label, name, seed, value) for seed, value in by_seed)
+        by_seed = differences(rule, wide, told["estimate"])
+        middle = _medians(tuple(by_seed)) or (told["estimate"], low, high, "")
+        self.means.append((title, label, name, *middle))
+        self.runs.extend((title, label, name, seed, value) for seed, value in by_seed.items())
         least, most, words = rule.asked
         self.claimed.append((title, label, name, least, most, f"{self._claimed} {words}"))
 
@@ -255,7 +257,7 @@ class _Tables(NamedTuple):
         others = " or ".join(plain(other) for other in rule.others)
         first, second = (plain(rule.method), others)[:: rule.sign]
         label = f"{rule.quantity.words(measure).strip(',')}, {first} less {second}"
-        self.means.append((title, label, "difference", math.nan, None, None))
+        self.means.append((title, label, "difference", math.nan, None, None, ""))
         hardest = zip(gains.index, rule.hardest(gains.to_numpy()), strict=True)
         self.runs.extend((title, label, "difference", *one) for one in hardest)
         low, high, words = rule.counted
@@ -266,10 +268,26 @@ class _Tables(NamedTuple):
         return "claimed" if self.asked == "paper" else "asked for:"
 
 
+_Bar = tuple[float, float | None, float | None, str]
+"""Where a bar is, the ends of its interval, and the runs of each kind where there are two."""
+
+
 @cache
-def _mean(values: tuple[float, ...], ends: Ends) -> Estimate:
+def _mean(values: tuple[float, ...], ends: Ends) -> _Bar:
     """Return a mean with the interval that verdicts use."""
-    return within_ends(estimate(values), *ends)
+    found = within_ends(estimate(values), *ends)
+    return found.value, found.low, found.high, ""
+
+
+@cache
+def _medians(values: tuple[float, ...]) -> _Bar | None:
+    """Return the median of runs of two kinds, since none is where their mean is; else None."""
+    gap = two_kinds(values)
+    if gap is None:
+        return None
+    below = sum(value < gap for value in values)
+    middle = float(np.quantile(values, 0.5, method="lower"))
+    return middle, None, None, f"{below} and {len(values) - below} runs"
 
 
 def _by_seed(own: pd.DataFrame, rule: Rule, measure: str) -> pd.DataFrame | None:

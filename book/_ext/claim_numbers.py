@@ -4,22 +4,26 @@
 verdict goes by. Words behind the id choose another row of the board: a variant, `text` or another
 measure, `ours` for our own settings, as in ``{measured}`elbert-05, ours, text, part 1` ``. Of a
 claim with several parts one must be named: which of them decides may change with the runs.
-`reversed` turns a difference round, for *less by* in place of *more by*.
+`reversed` turns a difference round, for *less by* in place of *more by*. Of runs of two kinds the
+median is written, with how many runs are of each kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from claim_pages import FOLDER
+from claim_figures import tables, title
+from claim_pages import FOLDER, all_sheets
 from generated import Row, claims
 from longfair.figures.style import number
-from longfair.wording import numeral
+from longfair.papers import registry
+from longfair.wording import digits_for, numeral, with_interval
 
 CHOOSING = ("variant", "measure", "settings")
 """Entries of a row that the words behind an id are compared with."""
@@ -52,21 +56,61 @@ def asked(text: str, board: Sequence[Row]) -> tuple[Row, Row]:
         found = row["parts"][int(parts[0].removeprefix("part_")) - 1] if parts else row
         if found["estimate"] is None:
             raise ValueError(f"{text}: there is no number yet")
-        return row, turned(found) if REVERSED in words else found
+        shown = middle(row, found)
+        return row, turned(shown) if REVERSED in words else shown
     raise ValueError(f"{text}: the board has no such row")
 
 
 def turned(found: Row) -> Row:
     """Return a difference the other way round."""
     ends = found["interval"] and [-end for end in reversed(found["interval"])]
-    return {**found, "estimate": -found["estimate"], "interval": ends}
+    kinds = " and ".join(reversed(found.get("kinds", "").split(" and ")))
+    return {**found, "estimate": -found["estimate"], "interval": ends, "kinds": kinds}
 
 
 def written(found: Row) -> str:
-    """Write a number with its interval."""
+    """Write a number with its interval, in as many digits as tell the ends apart.
+
+    Where runs are of two kinds it is their median, with the number of runs of each kind.
+    """
+    if found.get("kinds"):
+        return f"{_number(found['estimate'])} (median of two kinds of runs, {found['kinds']})"
     low, high = found["interval"] or (0.0, 0.0)
-    ends = f" [{_number(low)}, {_number(high)}]" if low < high else ""
-    return _number(found["estimate"]) + ends
+    if low == high:
+        return _number(found["estimate"])
+    if _number(low) == _number(high):
+        digits = digits_for((low, high))
+        return with_interval(found["estimate"], (low, high), partial(numeral, digits=digits))
+    return with_interval(found["estimate"], (low, high), _number)
+
+
+def middle(row: Row, found: Row) -> Row:
+    """Put the median in the place of a mean of runs of two kinds: no run ends where that is.
+
+    Parameters
+    ----------
+    row
+        A row of the board.
+    found
+        It, or one of its parts, as it stands there.
+
+    Returns
+    -------
+    dict
+        The same, or with the median in ``estimate``, no interval, and in ``kinds`` how many runs
+        are below the gap and above it.
+    """
+    if not row.get("two_kinds"):
+        return found
+    claim = next(claim for claim in registry.claims() if claim.id == row["id"])
+    sheet = next(sheet for sheet in all_sheets() if sheet["id"] == row["id"])
+    means = tables(sheet, claim).means
+    here = means["title"] == title(row["settings"], row["variant"])
+    for one in means[here & (means["kinds"] != "")].to_dict("records"):
+        if found["measured"] in (one["label"], f"{one['label']}, {one['method']}"):
+            kinds = one["kinds"].removesuffix(" runs")
+            return {**found, "estimate": one["mean"], "interval": None, "kinds": kinds}
+    return found
 
 
 def _number(value: float) -> str:

@@ -26,7 +26,15 @@ from longfair.papers import registry
 from longfair.papers.claim_sheet import EXACT, sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
-from longfair.wording import by_measure, by_middle, certainty, numeral, plain, with_interval
+from longfair.wording import (
+    by_measure,
+    by_middle,
+    certainty,
+    numeral,
+    plain,
+    steps_of,
+    with_interval,
+)
 from markdown_table import table
 from repository import Repository
 
@@ -160,7 +168,7 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield f'<span class="number">{number}</span>{told}'
     instances = f"{row['instances']} instance{'s' * (row['instances'] > 1)}"
     yield instances if row["instances"] else str(row["seeds"])
-    yield f"{row['steps']:,}" if row["steps"] else nothing
+    yield steps_of(row) or nothing
     yield nothing if row["core_hours"] is None else numeral(row["core_hours"], 2)
 
 
@@ -249,7 +257,9 @@ def _figure(sheet: Sheet, words: Sequence[str]) -> Iterator[str]:
     if images:
         yield images[0]
         yield (
-            "*A dot is a run, the bar the mean of a method, the line its 95 % interval. The judged "
+            "*A dot is a run, the bar the mean of a method, the line its 95 % interval. Where runs "
+            "are of two kinds the bar is their median, without a line, because no run is where "
+            "their mean is. The judged "
             "method is blue, and what the rule asks for is shaded. Where it compares methods, a "
             "row of its own has their differences, seed by seed, with number and interval of the "
             f"verdict. At most {MOST_PANELS} panels are drawn, those of the first verdict in "

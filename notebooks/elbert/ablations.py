@@ -24,6 +24,7 @@ import pandas as pd
 
 from longfair.agents.learning.flat import FlatParameters
 from longfair.agents.ppo import RPPO, ElbertPO
+from longfair.agents.ppo.loss import ppo_loss
 from longfair.agents.ppo.separate_clipping import SeparateClipping
 from longfair.figures import Words, folded, source_of
 from longfair.metrics.benefit import soft_bias, soft_bias_gradient
@@ -126,7 +127,24 @@ source_of(ElbertPO.advantage)
 # Standardising makes every advantage equally large. The weights of the chain rule, which the
 # proposition derives with care, then multiply quantities whose sizes have been forgotten.
 #
-# The second is about the length of a step.
+# The second is about the length of a step. Reward, supplies and demands each have a critic $V_k$,
+# which learns what came after a state, $R_k$. Their errors are one part of the loss:
+#
+# $$
+# L_V = \frac{1}{2} \sum_k \mathbb E \big[ (V_k(s) - R_k)^2 \big] .
+# $$ (eq-ablations-critics)
+#
+# The gradient $g$ holds the slopes of the whole loss by the weights of the policy and of all
+# critics. One factor shortens it if its norm is above $c$:
+#
+# $$
+# g \leftarrow \min\Big(1, \frac{c}{\lVert g \rVert}\Big)\, g .
+# $$ (eq-ablations-norm)
+#
+# So a critic that fits badly makes the step of the policy smaller, too.
+
+# %% tags=["nbval-check-output", "remove-input"]
+source_of(ppo_loss, heading="The loss in code, with the errors of all critics")
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(

@@ -495,6 +495,9 @@ memory.say(
 # - **Longer training of the learners by gradients,** whose profit may still rise.
 # - **A problem too large for tables.** There FairQCM needs networks, with which imagined memories
 #   help less surely.
+#
+# The learner with a memory knows demographic parity only. Whether it would keep equal opportunity,
+# too, nobody has tried here.
 
 # %% [markdown]
 # ## Exercises

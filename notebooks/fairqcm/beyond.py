@@ -84,11 +84,12 @@ quantities = {last: ("last policy", 1), "return_all": ("over all of training", 1
 # %% tags=["nbval-ignore-output", "hide-input"]
 doughnuts.show(
     beyond.loss_figure(doughnuts, "doughnuts"),
-    "What is lost on doughnuts against the best possible, mean and interval over runs; left is "
-    "better, and the scale is logarithmic. Circles, from top to bottom: FairQCM as published; the "
-    "way into the loop of this page, in two steps, or in one where the first was not run; then one "
-    "change after the other, each kept. Squares: all changes but this one. Triangles: linear rules "
-    "without a network. Upright lines: policies that learn nothing, and a loss of one per cent. "
+    "What is lost on doughnuts against the best possible, mean and interval over runs, or the "
+    "median where they are of two kinds; left is better, and the scale is logarithmic. Circles, "
+    "from top to bottom: FairQCM as published; the way into the loop of this page, in two steps, "
+    "or in one where the first was not run; then one change after the other, each kept. Squares: "
+    "all changes but this one. Triangles: linear rules without a network. Upright lines: policies "
+    "that learn nothing, and a loss of one per cent. "
     "What loses next to nothing is drawn at the left edge.",
     "ladder",
 )

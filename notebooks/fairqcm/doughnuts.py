@@ -288,7 +288,7 @@ runs.live_curves(
 # no zero but leaves the counts as they are.
 #
 # Thin lines are single runs, each point the mean of 50 greedy episodes. Bands are 95 % intervals of
-# the mean over runs.
+# the mean over runs. Where runs end in two kinds, the line is their median, without a band.
 #
 # ### As coded
 

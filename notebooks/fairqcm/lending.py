@@ -264,8 +264,7 @@ runs.live_curves(
 #
 # The stored runs are as long as the paper's, and there are as many for each method. Thin lines are
 # single runs, each point the mean of 50 greedy episodes; bands are 95 % intervals of the mean over
-# runs. Where a few runs lie far below the others, a band is wide and lopsided, or medians stand in
-# place of means.
+# runs. Where runs end in two kinds, the line is their median, without a band.
 #
 # ### As coded
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
+
+MOST_DIGITS = 8
+"""Significant digits that tell the ends of an interval apart, at most."""
 
 LARGE = 1e7
 """From here on numbers are written with an exponent."""
@@ -48,8 +52,28 @@ def numeral(value: float, digits: int = 4) -> str:
     return f"{float(text):,.0f}" if large and abs(float(text)) < LARGE else text
 
 
+def digits_for(interval: Iterable[float], least: int = 4) -> int:
+    """Say with how many significant digits the two ends of an interval are written apart.
+
+    Parameters
+    ----------
+    interval
+        Both ends.
+    least
+        As many as are enough for most.
+
+    Returns
+    -------
+    int
+        At least this many; no more where the ends are the same to `MOST_DIGITS`.
+    """
+    low, high = interval
+    enough = range(least, MOST_DIGITS + 1)
+    return next((one for one in enough if numeral(low, one) != numeral(high, one)), least)
+
+
 def with_interval(
-    value: Any, interval: Iterable[Any] | None, written: Callable[[Any], str] = numeral
+    value: Any, interval: Iterable[Any] | None, written: Callable[[Any], str] | None = None
 ) -> str:
     """Write a number and, in brackets, its interval if it has one, as in "0.15 [0.148, 0.152]".
 
@@ -58,8 +82,12 @@ def with_interval(
     value, interval
         The number, and both ends.
     written
-        Writes one number.
+        Writes one number; by default `numeral`, with as many digits as tell the ends apart.
     """
+    interval = interval if interval is None else tuple(interval)
+    if written is None:
+        digits = 4 if interval is None else digits_for(interval)
+        written = partial(numeral, digits=digits)
     ends = "" if interval is None else " [{}, {}]".format(*map(written, interval))
     return written(value) + ends
 

@@ -14,6 +14,7 @@ import claim_figures
 from longfair.figures.run_strips import width
 from longfair.papers import registry
 from longfair.papers.claim_sheet import sheets
+from longfair.runs.statistics import two_kinds
 from longfair.runs.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +47,25 @@ def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
             own = found[title(verdict), label, method]
             assert own == pytest.approx([part["estimate"], *part["interval"]])
             assert max(own) <= 1
+
+
+@pytest.mark.parametrize("name", ["fairmdp-12", "fairmdp-13", "fppo-1a-below"])
+def test_no_bar_is_a_mean_of_runs_of_two_kinds(name: str) -> None:
+    _, tables = drawn(name)
+    means = tables.means.set_index(["title", "label", "method"])
+    for row, own in tables.runs.groupby(["title", "label", "method"], sort=False):
+        gap, bar = two_kinds(own["value"]), means.loc[row]
+        if gap is None or math.isnan(bar["mean"]):
+            assert bar["kinds"] == ""
+            continue
+        below = int((own["value"] < gap).sum())
+        assert bar["kinds"] == f"{below} and {len(own) - below} runs"
+        assert bar["mean"] in own["value"].tolist()
+        assert pd.isna(bar["low"])
+    if name.startswith("fairmdp"):
+        assert "median where runs are of two kinds" in " ".join(
+            text.get_text().replace("\n", " ") for text in claim_figures.strips(tables).figure.texts
+        )
 
 
 def test_differences_are_drawn_with_number_and_interval_of_the_verdict() -> None:

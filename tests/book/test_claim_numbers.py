@@ -70,6 +70,20 @@ def test_findings_of_a_chapter_have_numbers(chapter: Path) -> None:
         assert claim_numbers.written(claim_numbers.asked(one, generated.claims())[1])
 
 
+def test_the_ends_of_an_interval_can_be_told_apart() -> None:
+    found = {"estimate": 10.43282, "interval": [10.43261, 10.43299]}
+    assert claim_numbers.written(found) == "10.4328 [10.4326, 10.433]"
+
+
+def test_of_runs_of_two_kinds_the_median_is_written_with_how_many_are_of_each() -> None:
+    found = claim_numbers.asked("fairmdp-13, as_coded, part 1", generated.claims())[1]
+    assert found["kinds"] == "10 and 10"
+    assert claim_numbers.written(found).endswith(" (median of two kinds of runs, 10 and 10)")
+    assert claim_numbers.turned({**found, "kinds": "2 and 8"})["kinds"] == "8 and 2"
+    plain = claim_numbers.asked("fairmdp-06, as_coded, part 1", generated.claims())[1]
+    assert "kinds" not in plain
+
+
 def test_a_number_that_is_nearly_zero_keeps_its_first_digit() -> None:
     found = {"estimate": -0.0003619, "interval": [-0.0055, 0.00471]}
     assert claim_numbers.written(found) == "-0.0004 [-0.0055, 0.00471]"

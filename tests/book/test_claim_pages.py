@@ -81,6 +81,13 @@ def test_a_page_says_everything_about_its_claim() -> None:
     ):  # fmt: skip
         assert part in text, part
     assert VERDICT.findall(text) == ["reproduced"]
+    assert '<td data-column="steps">2,000</td>' in text
+
+
+def test_a_page_says_of_how_many_steps_runs_ended_early() -> None:
+    row = ROW | {"settings": "ours", "horizon": 5_000_000}
+    text = claim_pages.page(SHEET | {"verdicts": [row]}, [], [], THERE)
+    assert '<td data-column="steps">2,000 of 5,000,000</td>' in text
 
 
 def test_a_page_says_how_sure_a_verdict_is_as_the_command_does() -> None:

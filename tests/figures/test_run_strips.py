@@ -49,6 +49,17 @@ def test_the_words_have_every_mean_and_the_ends_of_the_runs() -> None:
     assert "as published, bias: fair: mean 1.2" in words
 
 
+def test_of_runs_of_two_kinds_the_bar_is_a_median_without_a_line() -> None:
+    kinds = ["", "3 and 7 runs", "", ""]
+    drawn = run_strips(RUNS, MEANS.assign(kinds=kinds))
+    words = drawn.alt_text
+    assert "or for the median where runs are of two kinds" in words
+    assert "greedy: median of two kinds, 3 and 7 runs, 0.5, 2 runs at 0.5." in words
+    written = [text.get_text().replace("\n", " ") for text in drawn.figure.texts]
+    assert "bias; median where runs are of two kinds: greedy, 3 and 7 runs" in written
+    assert "kinds" not in run_strips(RUNS, MEANS.assign(kinds="")).alt_text
+
+
 @pytest.mark.parametrize(
     ("was", "words"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,29 @@ def test_a_policy_that_is_the_trivial_one_gets_its_stored_numbers(given: str) ->
     # Whoever accepts everybody has less bias than the best policy: there is no way to it.
     assert played.rows()[1]["of the way"] == "the trivial one is better"
     assert not played.plain
+
+
+def test_every_world_is_judged_by_the_bias_in_benefit_rates_once(given: str) -> None:
+    (played,) = card(f"{given}:Turns", 2, ["fairqcm/doughnuts"]).played
+    assert [line.measure for line in played.lines] == [
+        "score", "Nash welfare", "handed to nobody", "bias in benefit rates",
+    ]  # fmt: skip
+    line = played.lines[-1]
+    assert not line.rising
+    course = next(one for one in COURSES if one.experiment == "fairqcm/doughnuts")
+    best = replace(cards._setting(course), method=cards._reference(course, course.best))
+    assert line.best == pytest.approx(np.mean([cards.benefit_bias(best, seed) for seed in (0, 1)]))
+    assert 0 < line.best < line.trivial
+    (own,) = card(f"{given}:generous", 1, ["elbert/lending"]).played
+    assert [line.measure for line in own.lines] == ["reward per step", "bias in benefit rates"]
+
+
+def test_the_bias_is_of_the_totals_of_all_episodes() -> None:
+    course = next(one for one in COURSES if one.experiment == "elbert/lending")
+    setting = replace(cards._setting(course), method=cards._reference(course, course.best))
+    told = cards._final(setting, 0)
+    assert "benefit_bias" not in told
+    assert cards.benefit_bias(setting, 0) == pytest.approx(told["bias_exact"])
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,71 @@ def test_methods_with_two_kinds_of_runs_have_the_median_beside_the_means_of_othe
     assert median["low"] == median["high"] == median["value"] == 0.2
 
 
+TWO = [*np.linspace(-413.0, -271.0, 8), -890.0, -880.0]
+ONE = np.linspace(-60.0, -50.0, 10)
+
+
+def curves_of_two_kinds() -> pd.DataFrame:
+    """Curves of two methods: the runs of one end in two kinds, and were alike at the first step."""
+    parts = [
+        pd.DataFrame({"method": method, "variant": "as_coded", "seed": range(10)}).assign(
+            step=step, value=values
+        )
+        for method, ends in (("rnn", TWO), ("min", ONE))
+        for step, values in ((0, ONE), (10, ends))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_where_runs_end_in_two_kinds_a_figure_has_their_median_and_says_how_many_are_of_each():
+    rows, by = curves_of_two_kinds(), [*tidy.ARM, "step"]
+    found = tidy.middles(rows, by).set_index(["method", "step"])
+    assert found.index.tolist() == [("rnn", 0), ("rnn", 10), ("min", 0), ("min", 10)]
+    for step in (0, 10):  # a line is one thing all along
+        own = found.loc["rnn", step]
+        values = rows.query(f"method == 'rnn' and step == {step}")["value"]
+        assert own["low"] == own["high"] == own["value"] == tidy.middle(values)
+    assert found.loc[("min", 10), "low"] < found.loc[("min", 10), "value"]
+    assert tidy.kinds(rows, by) == {("rnn", "as_coded"): (2, 8)}
+    assert tidy.middles_in_words(rows, by, {"rnn": "RNN"}) == (
+        "mean and 95 % interval, 10 seeds; median without interval where runs are of two kinds: "
+        "RNN, 2 and 8 runs"
+    )
+    assert tidy.middles_in_words(rows[rows["method"] == "rnn"], by, {}) == (
+        "median without interval where runs are of two kinds: rnn, 2 and 8 runs"
+    )
+    again = pd.concat([rows, rows.assign(variant="as_published")])
+    assert "RNN as coded, 2 and 8 runs; RNN as_published" in tidy.middles_in_words(
+        again, by, {"rnn": "RNN", "as_coded": "as coded"}
+    )
+
+
+def test_runs_that_part_only_on_the_way_keep_their_mean():
+    rows = curves_of_two_kinds()
+    rows["step"] = 10 - rows["step"]
+    assert tidy.kinds(rows, [*tidy.ARM, "step"]) == {}
+    found = tidy.middles(rows, [*tidy.ARM, "step"])
+    assert (found["low"] < found["high"]).all()
+
+
+def test_one_metric_in_two_kinds_makes_medians_of_all_metrics_of_an_arm():
+    rows = curves_of_two_kinds().rename(columns={"step": "metric"})
+    found = tidy.middles(rows, [*tidy.ARM, "metric"]).set_index(["method", "metric"])
+    assert (found.loc["rnn", "low"] == found.loc["rnn", "high"]).all()
+    assert (found.loc["min", "low"] < found.loc["min", "high"]).all()
+
+
+def test_a_median_that_is_asked_for_stays_and_the_others_are_held_against_the_rule():
+    rows, by = curves_of_two_kinds(), [*tidy.ARM, "step"]
+    assert tidy.middles_in_words(rows, by, {}, median=True) == "median, no interval, 10 seeds"
+    assert tidy.middles_in_words(rows, by, {"min": "Min"}, median=("min",)) == (
+        "Min: median, no interval; median without interval where runs are of two kinds: "
+        "rnn, 2 and 8 runs"
+    )
+    found = tidy.middles(rows, by, median=("min",))
+    assert (found["low"] == found["high"]).all()
+
+
 def test_seeds_are_counted_in_words() -> None:
     learned = RESULTS[RESULTS["variant"] == "as_coded"]
     assert tidy.seeds_in_words(RESULTS) == "1 to 4 seeds"

@@ -301,4 +301,5 @@ def _value(value: object) -> str:
 
 
 def _number(row: Row) -> str:
-    return with_interval(row["estimate"], row["interval"], _value)
+    found = row["estimate"]
+    return with_interval(found, row["interval"]) if isinstance(found, float) else _value(found)

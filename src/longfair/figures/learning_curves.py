@@ -41,6 +41,7 @@ def learning_curves(
     quantity: str,
     band: str,
     runs: pd.DataFrame | None = None,
+    thin_lines: bool = True,
     references: pd.DataFrame | None = None,
     styles: Styles = None,
     across: str | None = None,
@@ -62,6 +63,8 @@ def learning_curves(
         What value and band are, for example "mean with 95 % interval, 10 seeds".
     runs
         Columns method, seed, step, value (and variant): the single runs.
+    thin_lines
+        Whether the single runs are drawn; they are the figure's data in any case.
     references
         Columns method, value: policies that learn nothing, drawn as horizontal lines that carry
         their names at the right edge.
@@ -89,7 +92,8 @@ def learning_curves(
         runs = require(runs, ["method", "seed", "step", "value"], "runs")
     if references is not None:
         references = require(references, ["method", "value"], "references")
-    curves, thin = arms(bands, styles), {} if runs is None else arms(runs, styles)
+    drawn = runs if thin_lines else None
+    curves, thin = arms(bands, styles), {} if drawn is None else arms(drawn, styles)
     lines = policies(references, styles)
     crowded = bool(thin) and (apart or len(curves) > CROWDED)
     count = len(curves) if crowded else 1
@@ -108,7 +112,7 @@ def learning_curves(
             _curves(panels[0], curves)
         whole = figure if crowded else None
         against = _axes(panels, bands["step"], quantity, across, logarithmic_beyond, whole)
-        cut = _cut_bands(panels[0], bands, runs, references)
+        cut = _cut_bands(panels[0], bands, drawn, references)
         if crowded:
             _behind(figure, panels, lines)
         else:

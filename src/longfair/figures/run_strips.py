@@ -74,7 +74,8 @@ def run_strips(
     means
         Columns title, label, method, mean, low and high; the ends are missing where there is no
         interval, the mean where it says nothing. Its panels are drawn in this order; a row of it
-        need not have runs.
+        need not have runs. A column kinds may say how many runs are of each of two kinds, as in
+        "2 and 8 runs": then the median stands in the place of the mean. Else it is empty.
     claimed
         Columns title, label, method, low, high and words: what is asked for in a row, shaded from
         one end to the other, which may be infinite.
@@ -113,6 +114,8 @@ def run_strips(
     what = (
         "Strip plots, a dot for every run and a bar for the mean of each method with its interval"
     )
+    if any(means.get("kinds", ())):
+        what += ", or for the median where runs are of two kinds"
     return Figure(drawing, f"{what}. {' '.join(said)}", runs)
 
 
@@ -172,12 +175,19 @@ def _places(
         words = bands[title, label]["words"].unique() if (title, label) in bands else ()
         asked = {0: "", 1: "".join(words)}.get(len(words), "shaded: what is asked of each")
         said = "" if title == above else _broken(title, _ROOM, _TITLE)
-        told = _broken("; ".join(filter(None, (label, asked))), _ROOM, _LABEL)
+        told = _broken("; ".join(filter(None, (label, asked, _medians(own)))), _ROOM, _LABEL)
         rows = list(dict.fromkeys(own["method"]))
         axes = _GAP + (_lines(said) * _LINE + 0.05 if said else 0)
         height = axes + row * len(rows) + _TICKS + _lines(told) * _LINE
         yield _Place((title, label), said, told, rows, top, top + axes, height)
         top, above = top + height, title
+
+
+def _medians(means: pd.DataFrame) -> str:
+    """Say which bars of a panel are medians, and how many runs are of each kind."""
+    parts = zip(means["method"], means.get("kinds", [""] * len(means)), strict=True)
+    told = [f"{method}, {kinds}" for method, kinds in parts if kinds]
+    return f"median where runs are of two kinds: {', '.join(told)}" if told else ""
 
 
 def _by_panel(table: pd.DataFrame) -> dict[Any, pd.DataFrame]:
@@ -282,7 +292,8 @@ def _mean(
     """Draw a mean with its interval, which ends in an arrow where it is cut; return the words."""
     if pd.isna(row["mean"]):
         return ""
-    word = "mean " * (runs > 0)
+    kinds = row.get("kinds")
+    word = f"median of two kinds, {kinds}, " if kinds else "mean " * (runs > 0)
     axes.plot([row["mean"]] * 2, [place - 0.36, place + 0.36], color=BLACK, lw=2.2)
     if pd.isna(row.get("low")) or pd.isna(row.get("high")):
         return f"{word}{number(row['mean'])}"

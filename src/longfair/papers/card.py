@@ -23,8 +23,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from longfair.errors import UsageError, near_misses
+from longfair.metrics.benefit import benefit_rate, bias
 from longfair.papers import registry
-from longfair.papers.protocol import train_and_evaluate
+from longfair.papers.protocol import Evaluation, train_and_evaluate, untrained
 from longfair.papers.setting import Setting, Untrained, World, Wrapper, resolved
 from longfair.runs.statistics import Estimate, estimate
 from longfair.settings import shortened
@@ -106,6 +107,9 @@ COURSES = (
     Course("ucbfair/adult", _POPULATION, "random", "optimum"),
 )
 """All worlds."""
+
+BENEFIT_BIAS = ("benefit_bias", "bias in benefit rates")
+"""What every world is judged by besides, and its name: supply and demand are told everywhere."""
 
 RISING = frozenset({"reward", "late_reward", "return", "welfare", "lower_rate"})
 """Measures of which more is better. Of all others, biases, gaps, distances and losses, less is."""
@@ -475,6 +479,7 @@ def _lines(course: Course, setting: Setting, world: World, place: str, seeds: in
     mine, trivial, best = (
         pd.DataFrame([_final(each, seed) for seed in range(seeds)]) for each in played
     )
+    measures = dict([*course.measures.items(), BENEFIT_BIAS])
     return [
         Line(
             name,
@@ -483,12 +488,39 @@ def _lines(course: Course, setting: Setting, world: World, place: str, seeds: in
             best[key].mean(),
             key in RISING,
         )
-        for key, name in course.measures.items()
+        for key, name in measures.items()
+        if key in mine
     ]
 
 
 def _final(setting: Setting, seed: int) -> dict[str, float]:
-    """Return the measures of the last policy."""
+    """Return the measures of the last policy, and its bias where they have none."""
     table = train_and_evaluate(setting, seed)
     last = table[table["phase"] == "final"]
-    return dict(zip(last["metric"], last["value"], strict=True))
+    found = dict(zip(last["metric"], last["value"], strict=True))
+    if not any(metric.endswith("bias") for metric in found):
+        found[BENEFIT_BIAS[0]] = benefit_bias(setting, seed)
+    return found
+
+
+def benefit_bias(setting: Setting, seed: int) -> float:
+    """Play the episodes of the end once more, and return the bias of what the groups got.
+
+    Parameters
+    ----------
+    setting
+        World, policy without training, and evaluation.
+    seed
+        Number of the evaluation.
+
+    Returns
+    -------
+    float
+        Largest less smallest benefit rate of a group, supply over demand, both summed over all
+        episodes. ELBERT's own evaluation, which its worlds keep, adds one to the demand of each.
+    """
+    draws = setting.evaluating.draws.removesuffix(", one policy")  # which no curve has made here
+    again = replace(setting, evaluating=replace(setting.evaluating, draws=draws))
+    totals = Evaluation(again, untrained(again), seed).final().totals
+    supply, demand = (totals[name].sum(axis=0) for name in ("supply", "demand"))
+    return float(bias(benefit_rate(supply, np.maximum(demand, 1.0))))

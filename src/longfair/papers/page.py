@@ -83,8 +83,8 @@ class Look:
         Profile to the number of neighbouring points of a curve that are averaged.
     median
         Whether figures show the median of the runs in place of a mean with its interval, or of
-        which methods. For runs that end in two places, between which no run ends. It is the value
-        of a run: of an even number, the lower one in the middle.
+        which methods. It is the value of a run: of an even number, the lower one in the middle.
+        Methods whose runs end in two kinds have it without being named, see `tidy.middles`.
     ranked
         Methods whose median has an interval, because their runs are of one kind.
     """
@@ -383,8 +383,9 @@ class Runs:
         return learning_curves(
             tidy.middles(runs, [*tidy.ARM, "step"], self.look.median, self.look.ranked),
             quantity=self.look.axes[metric],
-            band=self._interval_in_words(runs),
-            runs=runs if thin_lines else None,
+            band=self._in_words(runs, [*tidy.ARM, "step"]),
+            runs=runs,
+            thin_lines=thin_lines,
             references=self._references(self.results, metric, beside),
             styles=self.look.styles,
             across=across,
@@ -392,19 +393,10 @@ class Runs:
             apart=apart,
         )
 
-    def _interval_in_words(self, rows: pd.DataFrame) -> str:
+    def _in_words(self, rows: pd.DataFrame, by: Sequence[str]) -> str:
         """Say what bands and crosses are, and which methods have the median in their place."""
-        median, ranked = self.look.median, rows["method"].isin(list(self.look.ranked))
-        if isinstance(median, bool) and not ranked.any():
-            return tidy.interval_in_words(rows, median)
-        apart = rows["method"].isin(list(median)) if not isinstance(median, bool) else ~ranked
-        told = [] if (apart | ranked).all() else [tidy.interval_in_words(rows[~apart & ~ranked])]
-        if ranked.any():
-            told.append(f"median and 95 % interval by ranks, {tidy.seeds_in_words(rows[ranked])}")
-        if apart.any():
-            names = ", ".join(self.look.names[method] for method in rows["method"][apart].unique())
-            told.append(f"{names}: median, no interval")
-        return "; ".join(told)
+        look = self.look
+        return tidy.middles_in_words(rows, by, look.names, look.median, look.ranked)
 
     def scatter(self, *variants: str, caption: str, beside: Sequence[str] = ()) -> None:
         """Show the look's two metrics of the last policies, mean and interval over single runs.
@@ -463,7 +455,7 @@ class Runs:
         rows = seeds.melt([*tidy.ARM, "seed"], var_name="metric")
         return trade_off(
             tidy.middles(rows, [*tidy.ARM, "metric"], self.look.median, self.look.ranked),
-            interval=self._interval_in_words(chosen),
+            interval=self._in_words(rows, [*tidy.ARM, "metric"]),
             seeds=seeds,
             references=None if references.empty else references,
             reward_label=self.look.axes[up],

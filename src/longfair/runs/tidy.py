@@ -16,7 +16,13 @@ from scipy.stats import quantile_test
 
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.experiment import Experiment, plan
-from longfair.runs.statistics import Estimate, estimate, paired_difference, within_ends
+from longfair.runs.statistics import (
+    Estimate,
+    estimate,
+    paired_difference,
+    two_kinds,
+    within_ends,
+)
 from longfair.runs.store import Store, no_results
 from longfair.runs.tables import ALL_GROUPS
 from longfair.wording import with_interval
@@ -346,10 +352,14 @@ def over_seeds(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def middles(
     rows: pd.DataFrame,
     by: Sequence[str],
-    median: bool | Collection[str],
+    median: bool | Collection[str] = False,
     ranked: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Return means over seeds, as `over_seeds`, or medians; of few seeds without intervals.
+    """Return what stands for the runs of every arm in a figure: a mean or a median.
+
+    A mean has its 95 % interval, as from `over_seeds`, but for few seeds. Where the runs of an arm
+    end in two kinds, see `kinds`, the median stands in its place whatever is asked for: no run ends
+    where the mean is. A median has no interval unless it is `ranked`.
 
     Parameters
     ----------
@@ -358,7 +368,7 @@ def middles(
     by
         Columns that tell apart what is summed up.
     median
-        Whether it is the median, or of which methods it is.
+        Whether it is the median in any case, or of which methods it is.
     ranked
         Methods whose medians have an interval; see `between_runs`.
     """
@@ -372,15 +382,125 @@ def middles(
                 found[["low", "high"]] = ends.to_list()
             parts.append(found)
         return pd.concat(parts)
-    if not median:
-        found = over_seeds(rows, by)
-        few = found["seeds"] < FEWEST
-        return found.assign(
-            **{end: found[end].mask(few, found["value"]) for end in ("low", "high")}
-        )
     groups = rows.groupby(list(by), sort=False, observed=True)["value"]
     middle = groups.quantile(0.5, interpolation="lower").reset_index()
-    return middle.assign(low=middle["value"], high=middle["value"])
+    middle = middle.assign(low=middle["value"], high=middle["value"])
+    if median:
+        return middle
+    found = over_seeds(rows, by)
+    few = found["seeds"] < FEWEST
+    cut = {end: found[end].mask(few, found["value"]) for end in ("low", "high")}
+    found, apart = found.assign(**cut), kinds(rows, by)
+    if apart:
+        arms = [tuple(map(str, arm)) in apart for arm in found[_arm(by)].to_numpy()]
+        numbers = ["value", "low", "high"]
+        medians = found[list(by)].merge(middle, on=list(by), how="left")
+        found.loc[arms, numbers] = medians.loc[arms, numbers]
+    return found
+
+
+def kinds(rows: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Find the arms whose runs end in two kinds, so that no run ends where their mean is.
+
+    Parameters
+    ----------
+    rows, by
+        As for `middles`. Of a curve the last step decides, so that a line is one thing all along;
+        of several metrics or groups of an arm, one that is in two kinds is enough.
+
+    Returns
+    -------
+    dict
+        The arm, by the columns of `by` that are no step, metric or group, to the number of runs
+        below and above the gap; see `longfair.runs.statistics.two_kinds`.
+    """
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    last = rows
+    if "step" in by:
+        arms = rows.groupby(_arm(by), sort=False, observed=True)["step"]
+        last = rows[rows["step"] == arms.transform("max")]
+    for name, part in last.groupby(list(by), sort=False, observed=True):
+        arm = tuple(str(one) for one, key in zip(name, by, strict=True) if key not in _OF_AN_ARM)
+        values = part["value"]
+        middle = two_kinds(values)
+        if middle is not None:
+            found.setdefault(arm, (int((values < middle).sum()), int((values > middle).sum())))
+    return found
+
+
+_OF_AN_ARM = ("step", "metric", "group")
+"""Columns that tell apart what is measured of the same runs."""
+
+
+def _arm(by: Sequence[str]) -> list[str]:
+    return [column for column in by if column not in _OF_AN_ARM]
+
+
+def middles_in_words(
+    rows: pd.DataFrame,
+    by: Sequence[str],
+    names: Mapping[str, str],
+    median: bool | Collection[str] = False,
+    ranked: Collection[str] = (),
+) -> str:
+    """Say what `middles` are, and of how many runs each kind is where there are two.
+
+    Parameters
+    ----------
+    rows, by, median, ranked
+        As for `middles`; columns method, variant and seed are there.
+    names
+        Labels of methods and variants.
+
+    Returns
+    -------
+    str
+        As in "mean and 95 % interval, 10 seeds; median without interval where runs are of two
+        kinds: Min, 2 and 8 runs".
+    """
+    by_rank = rows["method"].isin(list(ranked))
+    if median is True and not by_rank.any():
+        return interval_in_words(rows, median=True)
+    by_hand = ~by_rank if median is True else rows["method"].isin(list(median or ())) & ~by_rank
+    rest = rows[~by_hand & ~by_rank]
+    apart = kinds(rest, by) if len(rest) else {}
+    means = rest[[tuple(map(str, arm)) not in apart for arm in rest[_arm(by)].to_numpy()]]
+    told = [interval_in_words(means)] if len(means) else []
+    if by_rank.any():
+        told.append(f"median and 95 % interval by ranks, {seeds_in_words(rows[by_rank])}")
+    if by_hand.any():
+        called = ", ".join(names[method] for method in rows["method"][by_hand].unique())
+        told.append(f"{called}: median, no interval")
+    if apart:
+        told.append(kinds_in_words(rest, by, names))
+    return "; ".join(told)
+
+
+def kinds_in_words(rows: pd.DataFrame, by: Sequence[str], names: Mapping[str, str]) -> str:
+    """Name the arms whose runs end in two kinds, with how many runs are of each.
+
+    Parameters
+    ----------
+    rows, by
+        As for `kinds`.
+    names
+        Labels of what is in the columns of `by`. A variant is named only where there are several.
+
+    Returns
+    -------
+    str
+        As in "median without interval where runs are of two kinds: Min, 2 and 8 runs"; empty where
+        there are none.
+    """
+    told = []
+    for arm, (below, above) in kinds(rows, by).items():
+        parts = zip(_arm(by), arm, strict=True)
+        shown = [part for key, part in parts if key != "variant" or rows[key].nunique() > 1]
+        called = " ".join(names.get(part, part) for part in shown)
+        told.append(f"{called}, {below} and {above} runs")
+    if not told:
+        return ""
+    return f"median without interval where runs are of two kinds: {'; '.join(told)}"
 
 
 def between_runs(values: pd.Series[float]) -> tuple[float, float]:

@@ -235,10 +235,11 @@ def group_bars(runs: Runs, variant: str) -> Figure | None:
     if not learned.any():
         return None
     rows = rows[rows["metric"].isin(list(PANELS)) & (rows["group"] >= 0)]
+    by = [*tidy.ARM, "metric", "group"]
     return group_rates(
-        tidy.over_seeds(rows, [*tidy.ARM, "metric", "group"]),
+        tidy.middles(rows, by),
         quantities=PANELS,
-        interval=tidy.interval_in_words(rows),
+        interval=tidy.middles_in_words(rows, by, runs.look.names),
         group_names=["group 0 (starts higher)", "group 1"],
         styles=runs.look.styles,
     )

@@ -29,7 +29,7 @@ from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.untrained import params
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import curve, final, interval_in_words, of_arm, over_seeds, written
+from longfair.runs.tidy import curve, final, middles, middles_in_words, of_arm, written
 
 NAMES: Mapping[str, str] = {
     "explore-commit": "explore 100, commit",
@@ -217,11 +217,14 @@ def regret_figure(runs: Runs, variant: str, highest: float) -> Figure | None:
     rows = rows[rows["method"].isin(IN_FIGURE)].drop(columns="variant")
     if rows.empty:
         return None
-    means = over_seeds(rows, ["method", "step"])
+    by = ["method", "step"]
+    lines = middles(rows, by)
     return learning_curves(
-        means[means["value"] <= highest],
+        lines[lines["value"] <= highest],
         quantity=runs.look.axes["regret"],
-        band=interval_in_words(rows.assign(variant=variant)),
+        band=middles_in_words(rows.assign(variant=variant), by, runs.look.names),
+        runs=rows,
+        thin_lines=False,
         styles=runs.look.styles,
         across="episodes",
     )

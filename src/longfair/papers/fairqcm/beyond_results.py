@@ -40,11 +40,12 @@ from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import (
+    ARM,
     Quantities,
-    change,
     difference,
     differences,
-    interval_in_words,
+    middles,
+    middles_in_words,
     of_arm,
     references,
     sign,
@@ -150,17 +151,18 @@ def lost(results: pd.DataFrame, problem: str, metric: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `method`, `variant`, `value`, `low`, `high`, `seeds`; arms without results are left
-        out.
+        Columns `method`, `variant`, `seed`, `value`; arms without results are left out.
     """
     best = of_arm(results, metric, OPTIMAL, REFERENCE)
-    rows = []
-    for method, variant in arms(problem):
-        found = change(best, of_arm(results, metric, method, variant), f"{method} {variant}")
-        if found is not None:
-            low, high = found.interval or (found.value, found.value)
-            rows.append((method, variant, found.value, low, high, found.seeds))
-    return pd.DataFrame(rows, columns=["method", "variant", "value", "low", "high", "seeds"])
+    rows = [
+        (best - of_arm(results, metric, *arm))
+        .dropna()
+        .rename("value")
+        .reset_index()
+        .assign(**dict(zip(ARM, arm, strict=True)))
+        for arm in arms(problem)
+    ]
+    return pd.concat(rows, ignore_index=True)[[*ARM, "seed", "value"]]
 
 
 def bars(results: pd.DataFrame, metric: str) -> pd.Series[float]:
@@ -235,6 +237,8 @@ def loss_figure(runs: Runs, problem: str) -> Figure | None:
     if found.empty:
         return None
     called = {**ADDED, **SOUGHT, "memories": "nothing imagined"}
+    told = middles_in_words(found, ARM, called)
+    found = middles(found, ARM)
     series = {"ladder": "added", "as_published": "added", "without": "left out"}
     found = found.assign(
         name=found["method"].map(called),
@@ -247,11 +251,10 @@ def loss_figure(runs: Runs, problem: str) -> Figure | None:
     marks = {names[policy]: reached[OPTIMAL] - reached[policy] for policy in BESIDE[problem]}
     if problem == "doughnuts":
         marks["one per cent"] = reached[OPTIMAL] / 100
-    learned = runs.results[runs.results["variant"] != REFERENCE]
     return dot_intervals(
         found[["name", "series", "value", "low", "high"]],
         across="return lost against the best possible",
-        band=interval_in_words(learned),
+        band=told,
         references=pd.DataFrame({"name": list(marks), "value": list(marks.values())}),
         lowest=0.3,
     )
@@ -324,7 +327,7 @@ def most_and_least(runs: Runs, problem: str) -> str:
     """Name the fix that adds most on the ladder, the one missed most, and those that do harm."""
     if not runs.has((COMPLETE[problem], "ladder")):
         return NOT_STORED
-    found = lost(runs.results, problem, _LAST)
+    found = middles(lost(runs.results, problem, _LAST), ARM)
     rung = found[found["variant"].isin(["as_published", "ladder"])].set_index("method")["value"]
     gains = -rung.diff().dropna()
     costs = found[found["variant"] == "without"].set_index("method")["value"]

@@ -25,12 +25,12 @@ from longfair.runs.rules.rule import listed
 from longfair.runs.rules.words import AGAINST, IN_FAVOUR
 from longfair.runs.tidy import (
     ARM,
-    change,
     final,
     interval_in_words,
+    kinds_in_words,
     middle,
+    middles,
     of_arm,
-    over_seeds,
 )
 from longfair.runs.verdicts import Verdict
 from longfair.wording import counted
@@ -666,28 +666,28 @@ def each_less_ppo(page: Page) -> Figure | None:
     Figure or None
         A panel for each world and measure; None without runs.
     """
-    means, single, learned = [], [], []
+    single, learned = [], []
     for (metric, measure), world in product(_DRAWN.items(), LOOKS):
         for paper, runs in _as_each_has(page, world).items():
             learned.append(runs.results[runs.results["variant"] == VARIANT])
             of_ppo = of_arm(runs.results, metric, "g-ppo", VARIANT)
             for method, label in _AGAINST_PPO.items():
                 own = of_arm(runs.results, metric, method, VARIANT)
-                found = change(own, of_ppo, f"{method} {metric}")
-                if found is None:
+                apart = (own - of_ppo).dropna()
+                if apart.empty:
                     continue
                 where = {"panel": f"{world}: {measure}", "name": f"as {paper} has it"}
                 where["series"] = f"{label}{',' * (',' in label)} less PPO"
-                low, high = found.interval or (found.value, found.value)
-                means.append(where | {"value": found.value, "low": low, "high": high})
-                single.append((own - of_ppo).dropna().rename("value").reset_index().assign(**where))
-    if not means:
+                single.append(apart.rename("value").reset_index().assign(**where))
+    if not single:
         return None
+    rows, by = pd.concat(single, ignore_index=True), ["panel", "name", "series"]
+    told = (interval_in_words(pd.concat(learned)), kinds_in_words(rows, by, {}))
     return dot_panels(
-        pd.DataFrame(means),
-        pd.concat(single, ignore_index=True),
+        middles(rows, by),
+        rows,
         across="difference from PPO, paired by run",
-        band=interval_in_words(pd.concat(learned)),
+        band="; ".join(filter(None, told)),
     )
 
 
@@ -719,8 +719,8 @@ def both_distances(runs: Runs) -> pd.DataFrame:
         told = untrained[untrained["metric"] == f"at_{metric}"]
         start = told[told["step"] == 0].groupby("method", sort=False)["value"].mean()
         ends = final(untrained)
-        means = over_seeds(ends[ends["metric"] == f"end_{metric}"], ["method"]).set_index("method")
-        parts = means[["value", "low", "high"]].div(start, axis=0)
+        shown = middles(ends[ends["metric"] == f"end_{metric}"], ["method"]).set_index("method")
+        parts = shown[["value", "low", "high"]].div(start, axis=0)
         rows.append(parts.reset_index(names="name").assign(series=series))
     found = pd.concat(rows, ignore_index=True)
     return found.replace({"name": runs.look.names})
