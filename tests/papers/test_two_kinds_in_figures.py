@@ -133,7 +133,9 @@ def regret() -> Figure | None:
 
 
 @pytest.mark.parametrize(
-    ("draw", "odd"), [(ladder, True), (groups, False), (regret, False)], ids=lambda one: str(one)
+    ("draw", "odd"),
+    [(ladder, True), (groups, False), (regret, False)],
+    ids=["ladder", "groups", "regret"],
 )
 def test_neither_do_the_figures_of_one_paper(
     drawn: list[tuple[pd.DataFrame, pd.DataFrame, str]],
