@@ -40,13 +40,18 @@ def title(verdict: dict[str, Any]) -> str:
 
 def test_the_interval_that_is_drawn_is_the_one_that_decides() -> None:
     sheet, tables = drawn("fppo-1a-below")
+    apart = tables.means[tables.means["kinds"] != ""]
+    medians = set(apart[["title", "label", "method"]].itertuples(index=False, name=None))
     found = rows(tables)
+    compared = 0
     for verdict in sheet["verdicts"]:
         for part in verdict["parts"]:
-            label, method = part["measured"].split(", ")
-            own = found[title(verdict), label, method]
-            assert own == pytest.approx([part["estimate"], *part["interval"]])
-            assert max(own) <= 1
+            where = (title(verdict), *part["measured"].split(", "))
+            if where not in medians and part["interval"]:
+                assert found[where] == pytest.approx([part["estimate"], *part["interval"]])
+                assert max(found[where]) <= 1
+                compared += 1
+    assert compared
 
 
 @pytest.mark.parametrize("name", ["fairmdp-12", "fairmdp-13", "fppo-1a-below"])

@@ -237,7 +237,8 @@ def loss_figure(runs: Runs, problem: str) -> Figure | None:
     if found.empty:
         return None
     called = {**ADDED, **SOUGHT, "memories": "nothing imagined"}
-    told = middles_in_words(found, ARM, called)
+    unnamed = dict.fromkeys(("ladder", "as_published", "search"), "")
+    told = middles_in_words(found, ARM, {**called, **unnamed, "without": "left out"})
     found = middles(found, ARM)
     series = {"ladder": "added", "as_published": "added", "without": "left out"}
     found = found.assign(
