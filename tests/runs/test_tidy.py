@@ -305,7 +305,7 @@ def test_where_runs_end_in_two_kinds_a_figure_has_their_median_and_says_how_many
         "median without interval where runs are of two kinds: rnn, 2 and 8 runs"
     )
     again = pd.concat([rows, rows.assign(variant="as_published")])
-    assert "RNN as coded, 2 and 8 runs; RNN as_published" in tidy.middles_in_words(
+    assert "RNN, as coded, 2 and 8 runs; RNN, as_published" in tidy.middles_in_words(
         again, by, {"rnn": "RNN", "as_coded": "as coded"}
     )
 

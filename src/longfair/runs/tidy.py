@@ -497,7 +497,7 @@ def kinds_in_words(rows: pd.DataFrame, by: Sequence[str], names: Mapping[str, st
     for arm, (below, above) in kinds(rows, by).items():
         parts = zip(_arm(by), arm, strict=True)
         shown = [part for key, part in parts if key != "variant" or rows[key].nunique() > 1]
-        called = " ".join(filter(None, (names.get(part, part) for part in shown)))
+        called = ", ".join(filter(None, (names.get(part, part) for part in shown)))
         told.append(f"{called}, {below} and {above} runs")
     if not told:
         return ""
