@@ -431,7 +431,9 @@ def test_learned_features_are_judged_by_the_rule_of_the_others(name: str) -> Non
     base = name.removesuffix("-learned")
     other = base if base in rules else f"{base}-l-ucbfair"
     assert "l-ucbfair-learned" in rules[name]
-    assert rules[name].replace("l-ucbfair-learned", "l-ucbfair") == rules[other]
+    # What the paper says is limited more than what is asked here.
+    rule = rules[other].replace("at_worst: inconclusive", "at_worst: not reproduced")
+    assert rules[name].replace("l-ucbfair-learned", "l-ucbfair") == rule
 
 
 # Portraits of learners ---------------------------------------------------------------------------
