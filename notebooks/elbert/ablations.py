@@ -124,24 +124,21 @@ authors_steps.say(
 source_of(ElbertPO.advantage)
 
 # %% [markdown]
-# Standardising makes every advantage equally large. The weights of the chain rule, which the
-# proposition derives with care, then multiply quantities whose sizes have been forgotten.
+# The weights of the chain rule, which the proposition derives with care, then multiply quantities
+# whose sizes have been forgotten.
 #
-# The second is about the length of a step. Reward, supplies and demands each have a critic $V_k$,
-# which learns what came after a state, $R_k$. Their errors are one part of the loss:
+# The second is about the length of a step. The critics $V_k$ learn what came after a state, $R_k$,
+# and their errors are one part of the loss:
 #
 # $$
 # L_V = \frac{1}{2} \sum_k \mathbb E \big[ (V_k(s) - R_k)^2 \big] .
 # $$ (eq-ablations-critics)
 #
-# The gradient $g$ holds the slopes of the whole loss by the weights of the policy and of all
-# critics. One factor shortens it if its norm is above $c$:
+# One factor shortens the gradient $g$ of the whole loss if its norm is above $c$:
 #
 # $$
 # g \leftarrow \min\Big(1, \frac{c}{\lVert g \rVert}\Big)\, g .
 # $$ (eq-ablations-norm)
-#
-# So a critic that fits badly makes the step of the policy smaller, too.
 
 # %% tags=["nbval-check-output", "remove-input"]
 source_of(ppo_loss, heading="The loss in code, with the errors of all critics")
@@ -156,8 +153,7 @@ source_of(
 # %% [markdown]
 # ## Train it yourself
 #
-# Three short runs in the harder infectious disease environment, with three weights. Change the
-# weights and run the cell again.
+# Three short runs in the harder infectious disease environment, with three weights to change.
 
 # %% tags=["nbval-ignore-output"]
 problem = infectious.HARDER
@@ -362,8 +358,7 @@ forms["alpha-attention"].curves(
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and
 # the bias falls, as the paper says. Ten times the main weight makes the bank accept nearly
-# everybody, which has no bias and loses money. So the bias does not rise with it. The authors' too
-# large a weight may be another one.
+# everybody, which has no bias and loses money. So the bias does not rise with it.
 
 # %% [markdown]
 # ### Beta
@@ -522,8 +517,7 @@ forms["details-infectious-harder"].curves(
 
 # %% [markdown]
 # The two forms that combine raw advantages begin slowly. Both still rise at the end of our one and
-# a half million steps, so part of what they cost is time. How much would be left after the paper's
-# five million, these runs cannot tell. *Raw* is the form as published, which
+# a half million steps, so part of what they cost is time. *Raw* is the form as published, which
 # [the page of this environment](infectious.ipynb) holds against the coded one.
 #
 # Why they are slow can be watched. The next run remembers how far every advantage spreads and by

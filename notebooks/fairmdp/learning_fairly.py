@@ -287,8 +287,7 @@ banks.bound_table(runs)
 # %% [markdown]
 # ## Other learners on the same problem
 #
-# From here on *as published* discounts reward and gap, as the paper's definitions do. Above it
-# discounted nothing.
+# From here on *as published* discounts reward and gap.
 #
 # The learners of {cite:t}`xu2024elbert` know nothing of this problem's form. They learn from
 # episodes, a million steps each, and know fairness only from the loans that each group asks for
@@ -496,8 +495,7 @@ memory.say(
 # - **A problem too large for tables.** There FairQCM needs networks, with which imagined memories
 #   help less surely.
 #
-# The learner with a memory knows demographic parity only. Whether it would keep equal opportunity,
-# too, nobody has tried here.
+# The learner with a memory knows demographic parity only.
 
 # %% [markdown]
 # ## Exercises

@@ -281,11 +281,11 @@ runs.live_curves(
 # %% [markdown]
 # ## What came out
 #
-# The stored runs are as long as the paper's, as many for each method as the paper has. The
-# **return** is what the paper's Figure 2 shows; as coded it is the figure at the top. It mixes two
-# things, so the next figures take them apart: the **doughnuts taken**, which the paper's text
-# relies on, and the **welfare** $\sum_t \sum_i \log(n_i + 1)$ alone, where a wasted doughnut earns
-# no zero but leaves the counts as they are.
+# The stored runs are as long as the paper's, as many for each method. The **return** is what the
+# paper's Figure 2 shows; as coded it is the figure at the top. It mixes two things, so the next
+# figures take them apart: the **doughnuts taken**, which the paper's text relies on, and the
+# **welfare** $\sum_t \sum_i \log(n_i + 1)$ alone, where a wasted doughnut earns no zero but leaves
+# the counts as they are.
 #
 # Thin lines are single runs, each point the mean of 50 greedy episodes. Bands are 95 % intervals of
 # the mean over runs. Where runs end in two kinds, the line is their median, without a band.

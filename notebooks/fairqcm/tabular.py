@@ -250,7 +250,7 @@ runs.live_curves(
 #
 # The stored runs are longer, and there are many of each method. Thin lines are single runs, bands
 # are 95 % intervals of the mean over runs, a point is the mean of a thousand greedy episodes, as in
-# the paper's Figure 4. Where runs end in two kinds, the line is their median, without a band.
+# the paper's Figure 4.
 #
 # ### As coded
 
