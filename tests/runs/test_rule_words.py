@@ -23,7 +23,7 @@ WORDS = [
     (
         HIGHEST | {"kind": "at_least", "margin": -2, "among": "available"},
         "reward of fair is at least 2 above that of each of a, b and c "
-        "(inconclusive at best until all were run)",
+        "(open at best until all were run)",
     ),
     (
         HIGHEST | {"kind": "at_least", "others": ["a"]},

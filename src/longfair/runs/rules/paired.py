@@ -133,7 +133,7 @@ class PairedRule(OfQuantity, SharedRule):
     def each_other(self) -> str:
         """Name the others, one or each of several."""
         several = "each of " * (len(self.others) > 1)
-        run = " (inconclusive at best until all were run)" if self.among == "available" else ""
+        run = " (open at best until all were run)" if self.among == "available" else ""
         return f"that of {several}{listed(self.others)}{run}"
 
     def ends_of_difference(self, case: Case) -> Ends:
