@@ -548,9 +548,7 @@ def sites_at_start(runs: Runs) -> dict[str, float]:
     dict of str to float
         The largest deviation from the mean rate, the mean rate, and the distance of the text.
     """
-    first = runs.results.query("phase == 'curve' and step == 0")
-    means = first.groupby("metric")["value"].mean()
-    return {name: float(means.get(metric, math.nan)) for name, metric in FIRST_STEP.items()}
+    return _at_start(runs, FIRST_STEP)
 
 
 def lending_at_start(runs: Runs) -> dict[str, float]:
@@ -566,9 +564,14 @@ def lending_at_start(runs: Runs) -> dict[str, float]:
     dict of str to float
         `long_term_gap`, by the distance of the figure, and `distance`, by that of the text.
     """
+    return _at_start(runs, {name: f"at_{name}" for name in DISTANCES})
+
+
+def _at_start(runs: Runs, curves: Mapping[str, str]) -> dict[str, float]:
+    """Return the mean over runs of curves at their first step; not a number where there is none."""
     first = runs.results.query("phase == 'curve' and step == 0")
     means = first.groupby("metric")["value"].mean()
-    return {name: float(means.get(f"at_{name}", math.nan)) for name in DISTANCES}
+    return {name: float(means.get(metric, math.nan)) for name, metric in curves.items()}
 
 
 def noise_of_ten_episodes(runs: Runs, method: str) -> float:
