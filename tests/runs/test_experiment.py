@@ -31,6 +31,22 @@ def test_plan_uses_the_default_seeds_of_the_profile() -> None:
     assert len(plan(toy_experiment(), "book")) == 15
 
 
+def test_an_arm_may_have_more_seeds_than_its_experiment() -> None:
+    experiment = toy_experiment()
+    fair, *others = experiment.arms["smoke"]
+    cheap = replace(
+        experiment, arms={**experiment.arms, "smoke": (replace(fair, seeds=4), *others)}
+    )
+    more = [run.seed for run in plan(cheap, "smoke") if run.arm.name == fair.name]
+    assert more == [0, 1, 2, 3]
+    assert (
+        len(plan(cheap, "smoke")) == len(plan(experiment, "smoke")) + 4 - experiment.seeds["smoke"]
+    )
+    assert {run.seed for run in plan(cheap, "smoke", seeds=1)} == {0}
+    with pytest.raises(UsageError, match=r"last of the seeds is 4294967296"):
+        plan(cheap, "smoke", first_seed=2**32 - 3)
+
+
 def test_plan_selects_methods_and_variants() -> None:
     runs = plan(toy_experiment(), "smoke", seeds=1, methods=["fair", "reject-all"])
     assert [run.arm.method for run in runs] == ["fair", "reject-all"]
@@ -72,6 +88,7 @@ def test_plan_explains_bad_input(options: dict[str, object], message: str) -> No
         ({"config": ToySettings}, "config of fair.as_coded is a type"),
         ({"work": lambda config, seed: None}, "work of fair.as_coded"),
         ({"work": toy_experiment().arms["smoke"]}, "work of fair.as_coded"),
+        ({"seeds": 0}, "fair.as_coded: 0 seeds"),
     ],
 )
 def test_an_arm_explains_what_is_wrong(change: dict[str, object], message: str) -> None:

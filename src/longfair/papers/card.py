@@ -145,7 +145,7 @@ class Line(NamedTuple):
         """The way in per cent, or in words why there is none."""
         if self.way is not None:
             return f"{round(100 * self.way) or 0} %"
-        return "the two are equal" if self.gain > -NO_GAIN else "the trivial one is better"
+        return "equal" if self.gain > -NO_GAIN else "trivial wins"
 
 
 class Played(NamedTuple):

@@ -104,12 +104,14 @@ class Arm:
         Module-level function of ``(config, seed)`` that returns the result table of one run.
     description
         One sentence for tables.
+    seeds
+        Default number of seeds, where it is another than the experiment's; at least 1.
 
     Raises
     ------
     UsageError
-        If a name cannot be part of a file name, the config is not a frozen dataclass, or the
-        work is not a module-level function (a worker process could not find it).
+        If a name cannot be part of a file name, the config is not a frozen dataclass, the work is
+        not a module-level function (a worker process could not find it), or there are no seeds.
     """
 
     method: str
@@ -117,11 +119,14 @@ class Arm:
     config: Any
     work: Work
     description: str = ""
+    seeds: int | None = None
 
     def __post_init__(self) -> None:
         """Check the parts."""
         require_name("method", self.method)
         require_name("variant", self.variant)
+        if self.seeds is not None and self.seeds < 1:
+            raise UsageError(f"{self.name}: {self.seeds} seeds; at least 1 is needed")
         _require_frozen(self.config, f"the config of {self.name}")
         _require_module_level(self.work, self.name)
 
@@ -148,7 +153,7 @@ class Experiment:
     arms
         Profile to arms. Method and variant together are unique within a profile.
     seeds
-        Profile to default number of seeds, at least 1.
+        Profile to default number of seeds, at least 1; an arm may have another.
     horizon
         Profile to training steps of the methods that learn.
     authors
@@ -316,7 +321,7 @@ def plan(
     profile
         One of the experiment's profiles.
     seeds
-        Number of seeds; the profile's default when not given.
+        Number of seeds; the default of profile or arm when not given.
     first_seed
         The seeds are ``first_seed, first_seed + 1, ...``.
     methods, variants
@@ -333,11 +338,9 @@ def plan(
         If a name is unknown, a number out of range, or nothing is left to run.
     """
     require_known("profile", profile, experiment.arms, f"experiment {experiment.id}")
-    number = experiment.seeds[profile] if seeds is None else seeds
-    if type(number) is not int or number < 1:
-        raise UsageError(f"seeds is {number!r}: at least 1 is needed, a whole number")
+    if seeds is not None and (type(seeds) is not int or seeds < 1):
+        raise UsageError(f"seeds is {seeds!r}: at least 1 is needed, a whole number")
     _require_seed("first seed", first_seed)
-    _require_seed("the last of the seeds", first_seed + number - 1)
     where = f"experiment {experiment.id}, profile {profile}"
     for what, names in (("method", methods), ("variant", variants)):
         if names is not None and not names:
@@ -357,10 +360,14 @@ def plan(
             f"{where} has no arm with method in {list(methods or ())} and variant in "
             f"{list(variants or ())}: it has {', '.join(a.name for a in experiment.arms[profile])}"
         )
+    number = {arm.name: seeds or arm.seeds or experiment.seeds[profile] for arm in arms}
+    most = max(number.values())
+    _require_seed("the last of the seeds", first_seed + most - 1)
     return [
-        Run(experiment.id, profile, arm, seed)
-        for seed in range(first_seed, first_seed + number)
+        Run(experiment.id, profile, arm, first_seed + index)
+        for index in range(most)
         for arm in arms
+        if index < number[arm.name]
     ]
 
 

@@ -62,7 +62,8 @@ def ppo_loss(policy: FairActorCriticPolicy, batch: Batch, coefficients: Coeffici
     policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
 
     value_loss = (values - returns).square().mean(dim=0).sum()
-    entropy_loss = -torch.mean(distribution.entropy())  # type: ignore[arg-type]  # neither kind lacks one
+    # torch's types allow a distribution without an entropy; neither kind here lacks one.
+    entropy_loss = -torch.mean(distribution.entropy())  # type: ignore[arg-type]
     total = policy_loss + coefficients.value * value_loss + coefficients.entropy * entropy_loss
 
     clip_fraction = ((ratio - 1.0).abs() > coefficients.clip_range).float().mean()
