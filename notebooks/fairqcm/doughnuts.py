@@ -37,8 +37,10 @@ from longfair.papers.fairqcm.memoryless import best_memoryless
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
 
-page = Page(profile, "fairqcm/doughnuts", look=deep.DOUGHNUTS_LOOK)
-runs = page.of("fairqcm/doughnuts")
+page = Page(
+    profile, "fairqcm/doughnuts", "fairqcm/doughnuts-memories", look=deep.DOUGHNUTS_LOOK
+)
+runs, shorter = (page.of(f"fairqcm/doughnuts{end}") for end in ("", "-memories"))
 names = runs.look.names
 memoryless = deep.bar(runs, "return", "random-present")
 both = ("as_coded", "as_published")
@@ -281,7 +283,7 @@ runs.live_curves(
 # %% [markdown]
 # ## What came out
 #
-# The stored runs are as long as the paper's, as many for each method. The **return** is what the
+# The stored runs are as long as the paper's, and no fewer. The **return** is what the
 # paper's Figure 2 shows; as coded it is the figure at the top. It mixes two things, so the next
 # figures take them apart: the **doughnuts taken**, which the paper's text relies on, and the
 # **welfare** $\sum_t \sum_i \log(n_i + 1)$ alone, where a wasted doughnut earns no zero but leaves
@@ -473,6 +475,21 @@ runs.say(*deep.effects(runs, "return_all", separated | others_changed))
 # long as the end is not seen (`fairqcm-doughnuts-end-full`, `fairqcm-doughnuts-end-fairqcm`).
 # Whether it helps to see the time cannot be told (`fairqcm-doughnuts-clock-full`,
 # `fairqcm-doughnuts-clock-fairqcm`). Both together cost Full points.
+#
+# Does imagining help an agent with a shorter memory? Minibatches and buffers are equally large.
+
+# %% tags=["nbval-check-output", "remove-input"]
+with_min, with_reset = (("fairqcm", f"with_{memory}") for memory in ("min", "reset"))
+shorter_memories = {
+    "Imagining, with the memory of Min": (with_min, ("min", "large_batch")),
+    "Imagining, with the memory of Reset": (with_reset, ("reset", "large_batch")),
+    "Min's memory in place of Full's, while imagining": (with_min, fair),
+    "Reset's memory in place of Full's, while imagining": (with_reset, fair),
+}
+folded(shorter.differences(shorter_memories, compared), "Imagining with shorter memories")
+
+# %% tags=["nbval-check-output", "remove-input"]
+shorter.say(*deep.effects(shorter, "return", shorter_memories))
 
 # %% [markdown]
 # ## Text against code
@@ -485,13 +502,14 @@ runs.say(*deep.effects(runs, "return_all", separated | others_changed))
 #   has nothing to do with what it carries while acting. The published variant trains on whole
 #   episodes.
 # - **Imagined people keep what was wasted**, as in the example above.
-# - **The README names memories that the environment does not know**, `binary-reset` for Min and
-#   `binary-equal` for Reset, and the script stops. We take its `reset-binary` and `equal-binary`.
 #
-# :::{dropdown} One random stream in the scripts, two here
+# :::{dropdown} Two differences that are not switches
 # In the authors' scripts training and evaluation draw from the same stream, so whoever evaluates
 # differently trains differently. Here they have streams of their own, and the evaluation of a run
-# takes place afterwards, on all its networks side by side. This is not a switch.
+# takes place afterwards, on all its networks side by side.
+#
+# The README names memories that the environment does not know, `binary-reset` for Min and
+# `binary-equal` for Reset, and the script stops. We take its `reset-binary` and `equal-binary`.
 # :::
 
 # %% tags=["nbval-check-output", "remove-input"]

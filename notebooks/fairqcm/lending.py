@@ -262,7 +262,7 @@ runs.live_curves(
 # %% [markdown]
 # ## What came out
 #
-# The stored runs are as long as the paper's, and there are as many for each method. Thin lines are
+# The stored runs are as long as the paper's, and no fewer for each method. Thin lines are
 # single runs, each point the mean of 50 greedy episodes; bands are 95 % intervals of the mean over
 # runs. Where runs end in two kinds, the line is their median, without a band.
 #

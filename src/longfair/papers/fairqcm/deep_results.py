@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longfair.agents.fairqcm.presets import Exploration, Learning, Switches
+from longfair.agents.fairqcm.presets import RUNS_OF_A_SCRIPT, Exploration, Learning, Switches
 from longfair.figures import LineStyle, Words
 from longfair.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from longfair.papers.fairqcm.deep import (
@@ -426,7 +426,7 @@ def first_to_reach(runs: Runs, variant: str, level: int) -> str:
 
 
 def first_runs(runs: Runs) -> pd.DataFrame | Words:
-    """Hold the first run, which alone explores much as coded, against the others.
+    """Hold the first run, which alone explores much as coded, against the others of one script.
 
     Returns
     -------
@@ -439,6 +439,7 @@ def first_runs(runs: Runs) -> pd.DataFrame | Words:
         rows[f"{names[method]}, rerun"] = numbers
         for variant in ("as_coded", "as_published"):
             ours = of_arm(runs.results, "return", method, variant)
+            ours = ours[ours.index < RUNS_OF_A_SCRIPT]
             if len(ours) > 1 and 0 in ours.index:
                 others = ours.drop(0)
                 line = (float(ours[0]), float(others.min()), float(others.max()))
