@@ -33,6 +33,7 @@ from longfair.papers.page import Page
 from longfair.papers.ucbfair.portrait_results import STATES_IN_WORDS, learned_portraits
 from longfair.papers.ucbfair.results import (
     POPULATION,
+    RANKS_IN_WORDS,
     above_optimum,
     along_episodes,
     end_figure,
@@ -95,7 +96,7 @@ arms |= {arm: f"{arms[arm]} ({counted(count, 'run')})" for arm, count in fewer.i
 adult.show(
     end_figure(adult, "loss", arms),
     "Adult scores: mean loss over an episode of 150 steps, from the 16 starts. To the left is "
-    "better.",
+    f"better. {RANKS_IN_WORDS}",
     "ends",
 )
 

@@ -32,6 +32,7 @@ from longfair.papers.ucbfair.learning import TD3Learning
 from longfair.papers.ucbfair.portrait_results import STATES_IN_WORDS, learned_portraits
 from longfair.papers.ucbfair.results import (
     POPULATION,
+    RANKS_IN_WORDS,
     above_optimum,
     cost_in_words,
     end_figure,
@@ -41,6 +42,7 @@ from longfair.papers.ucbfair.results import (
     runs_below,
     runs_under,
     starts_figure,
+    training_figure,
     with_arms_of,
 )
 
@@ -76,7 +78,8 @@ arms = {
 gaussian.show(
     end_figure(gaussian, "loss", arms),
     "Gaussian features: mean loss over an episode from the 16 starts, after 200,000 steps of "
-    "training. To the left is better. Myopic and Maxmin look at the present step only.",
+    "training. To the left is better. Myopic looks at the present step only. "
+    f"{RANKS_IN_WORDS}",
     "ends",
 )
 
@@ -222,8 +225,8 @@ gaussian.say(
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 gaussian.show(
-    gaussian.curve_figure("training_loss", "as_published", methods=("r-td3",)),
-    "R-TD3 in training: mean loss of an episode, twenty episodes averaged.",
+    training_figure(gaussian, "training_loss", "as_published", ("r-td3",)),
+    f"R-TD3 in training: mean loss of an episode, twenty episodes averaged. {RANKS_IN_WORDS}",
     "training_loss",
 )
 

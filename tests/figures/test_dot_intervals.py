@@ -30,6 +30,18 @@ def test_names_are_listed_from_the_top_and_dots_stand_beside_them():
     assert list(drawn.data.columns) == list(FRAME.columns)
 
 
+def test_single_runs_are_small_dots_beside_the_same_name() -> None:
+    runs = FRAME[["name", "series", "value"]]
+    runs = pd.concat([runs, runs.assign(value=runs["value"] + 1.0)], ignore_index=True)
+    drawn = dot_intervals(FRAME, across="points lost", band=BAND, runs=runs)
+    added, _, left_out, means = drawn.figure.axes[0].lines
+    assert list(added.get_xdata()) == [100.0, 10.0, 101.0, 11.0]
+    assert list(left_out.get_xdata()) == [0.1, 1.1]
+    assert left_out.get_ydata()[0] == means.get_ydata()[0]
+    assert drawn.marks == f"{BAND}; small dots are runs"
+    assert len(drawn.data) == len(runs)
+
+
 def test_a_logarithmic_axis_begins_at_the_lowest_value():
     references = pd.DataFrame({"name": ["bar"], "value": [20.0]})
     drawn = dot_intervals(FRAME, across="points lost", band=BAND, references=references, lowest=0.5)

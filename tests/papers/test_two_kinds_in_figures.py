@@ -73,7 +73,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         shown.words.append(in_words(*asked, **named))
         return shown.words[-1]
 
-    for module in (tidy, beyond_results, exploration_results, fppo_results):
+    for module in (tidy, beyond_results, exploration_results, fppo_results, ucbfair_results):
         for name, function in (("middles", watched), ("middles_in_words", told)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, function)
@@ -135,10 +135,22 @@ def regret() -> Figure | None:
     return exploration_results.regret_figure(runs, "as_published", 1e9)
 
 
+def disparities() -> Figure | None:
+    runs = Page("book").of("ucbfair/synthetic", look=ucbfair_results.POPULATION)
+    names = {arm: " ".join(arm) for arm in runs.learned}
+    return ucbfair_results.end_figure(runs, "disparity_dp", names)
+
+
+def losses() -> Figure | None:
+    runs = Page("book").of("ucbfair/synthetic", look=ucbfair_results.POPULATION)
+    names = {arm: " ".join(arm) for arm in runs.learned}
+    return ucbfair_results.end_figure(runs, "loss", names)
+
+
 @pytest.mark.parametrize(
     ("draw", "odd"),
-    [(ladder, True), (groups, False), (regret, False)],
-    ids=["ladder", "groups", "regret"],
+    [(ladder, True), (groups, False), (regret, False), (disparities, True), (losses, False)],
+    ids=["ladder", "groups", "regret", "disparities", "losses"],
 )
 def test_neither_do_the_figures_of_one_paper(
     drawn: Drawn,

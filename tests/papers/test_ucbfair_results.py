@@ -17,28 +17,37 @@ from longfair.papers.registry import experiment
 from longfair.papers.ucbfair.results import (
     IN_FIGURES,
     POPULATION,
+    RANKS_IN_WORDS,
     above_optimum,
     along_episodes,
     constant_losses,
     cost_in_words,
+    end_figure,
     farthest_from_optimum,
     from_starts,
     grid_error,
-    in_linear_problem,
-    middle_runs,
     optimum_by_grid,
     portraits,
     price_of_fairness,
     random_losses,
+    run_ends,
     runs_below,
+    runs_in_words,
     runs_under,
     starts_figure,
     strictest_cell,
+    training_figure,
     with_arms_of,
 )
-from longfair.papers.ucbfair.theorem import beside_bound, bounds, example, run
+from longfair.papers.ucbfair.theorem import bounds, example, run
+from longfair.papers.ucbfair.theorem_results import (
+    beside_bound,
+    both_ends,
+    linear_figure,
+    linear_runs,
+)
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import written
+from longfair.runs.tidy import between_runs, written
 
 
 def made_up(method: str, metric: str, values: list[float]) -> pd.DataFrame:
@@ -221,29 +230,92 @@ def test_every_method_of_the_paper_has_a_style() -> None:
     assert len(set(drawn)) == len(drawn)
 
 
-def test_runs_are_summed_up_by_the_middle_one(runs: Runs) -> None:
-    ends = pd.DataFrame({"seed": range(4), "value": [0.9, 0.1, 0.3, 0.2]})
-    rows = ends.assign(
-        step=9, method="l-ucbfair", variant="calibrated", metric="loss", phase="final", group=-1
-    )
-    names = {("l-ucbfair", "calibrated"): "learned", ("td3", "as_coded"): "not stored"}
-    (row,) = middle_runs(runs.showing(rows.assign(profile="smoke")), "loss", names).to_numpy()
-    assert row.tolist() == ["learned", "runs", 0.2, 0.1, 0.9]
+LEARNED = {("l-ucbfair", "calibrated"): "learned", ("td3", "as_published"): "another"}
 
 
-def test_regret_and_distortion_stand_beside_their_bounds_as_shares_of_everything() -> None:
-    shares = beside_bound(6, (2, 6), seed=0)
+def ended(runs: Runs, *ends: list[float]) -> Runs:
+    """Return runs of L-UCBFair and TD3 with such losses, of episodes and of the last policies."""
+    rows = [
+        {"method": method, "variant": variant, "seed": seed, "value": value, "metric": metric}
+        | {"phase": phase, "step": step}
+        for (method, variant), values in zip(LEARNED, ends, strict=False)
+        for seed, value in enumerate(values)
+        for metric, phase, step in (
+            ("loss", "final", 20),
+            ("training_loss", "curve", 10),
+            ("training_loss", "curve", 20),
+        )
+    ]
+    return runs.showing(pd.DataFrame(rows).assign(group=-1, profile="smoke"))
+
+
+ALIKE = [0.1 * number for number in range(1, 11)]
+TWO_KINDS = [*(0.1 + 0.001 * number for number in range(8)), 0.9, 0.901]
+
+
+def test_runs_end_where_they_are_stored(runs: Runs) -> None:
+    names = {**LEARNED, ("r-td3", "as_coded"): "not stored"}
+    ends = run_ends(ended(runs, ALIKE), "loss", names)
+    assert ends["value"].tolist() == ALIKE
+    assert set(ends["method"]) == {"learned"}
+    assert end_figure(ended(runs, ALIKE), "loss", names) is None  # one arm is no comparison
+    assert run_ends(runs.showing(pd.DataFrame()), "loss", names).empty
+
+
+def test_the_median_of_runs_of_one_kind_has_an_interval_by_ranks(runs: Runs) -> None:
+    figure = end_figure(ended(runs, ALIKE, TWO_KINDS), "loss", LEARNED)
+    assert figure is not None
+    assert len(figure.data) == 20
+    assert "learned: runs 0.5 (0.2 to 0.9)" in figure.alt_text
+    assert "another: runs 0.104." in figure.alt_text  # no interval where no run ends
+    assert "another, 8 and 2 runs" in figure.marks
+    assert RANKS_IN_WORDS.startswith("An interval by ranks goes from the second lowest of ten")
+    assert between_runs(pd.Series(range(1, 11))) == (2, 9)
+    assert between_runs(pd.Series(range(1, 6))) == (3, 3)
+    assert between_runs(pd.Series(range(1, 7))) == (1, 6)
+
+
+def test_runs_that_are_equal_have_no_interval(runs: Runs) -> None:
+    figure = end_figure(ended(runs, [0.3] * 10, [0.4] * 10), "loss", LEARNED)
+    assert figure is not None
+    assert figure.marks == "all runs of a policy are equal"
+
+
+def test_curves_have_a_band_where_runs_are_of_one_kind(runs: Runs) -> None:
+    for ends, told in (
+        (ALIKE, "median and 95 % interval by ranks, 10 seeds"),
+        (TWO_KINDS, "median without interval where runs are of two kinds: L-UCBFair, 8 and 2 runs"),
+    ):
+        shown = ended(runs, ends)
+        figure = training_figure(shown, "training_loss", "calibrated", ["l-ucbfair"])
+        assert figure is not None
+        assert figure.marks == f"{told}; thin lines are single runs"
+        assert ("(band 0.2 to 0.9)" in figure.alt_text) == (ends is ALIKE)
+    nothing = runs.showing(pd.DataFrame())
+    assert training_figure(nothing, "training_loss", "calibrated", ["l-ucbfair"]) is None
+
+
+@pytest.fixture(scope="module")
+def lost() -> pd.DataFrame:
+    return linear_runs(6, {"the theorem's": None, "0.05": 0.05}, seeds=(0, 1))
+
+
+def test_regret_and_distortion_stand_beside_their_bounds_as_shares_of_everything(
+    lost: pd.DataFrame,
+) -> None:
+    shares = beside_bound(lost, (2, 6))
     assert shares.index.tolist() == [2, 6]
-    problem, settings = example(), LUCBFairSettings.as_published(episodes=6, cells=9)
+    problem = example()
     price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
+    literal = LUCBFairSettings.as_published(episodes=6, cells=9, largest_price=price)
     limits = bounds(6, problem.horizon, 4, 9, price)
-    lost = run(problem, replace(settings, largest_price=price), 0)
-    for name in ("regret", "distortion"):
+    runs_of_it = [run(problem, literal, seed) for seed in (0, 1)]
+    for name, column in (("regret", "regret"), ("distortion", "missing fairness")):
         bound = getattr(limits, name) / (6 * problem.horizon)
-        assert shares.loc[6, (name, "the bound")] == pytest.approx(bound)
-        so_far = max(getattr(lost, name).sum(), 0.0) / (6 * problem.horizon)
-        assert shares.loc[6, (name, "with the theorem's numbers")] == pytest.approx(so_far)
-    assert (shares["distortion"] >= 0).all(axis=None)
+        assert shares.loc[6, (column, "the bound")] == f"{bound:.1f}"
+        sums = np.array([getattr(one, name).sum() for one in runs_of_it])
+        so_far = np.maximum(sums, 0.0 if name == "distortion" else -np.inf) / (6 * problem.horizon)
+        assert shares.loc[6, (column, "the theorem's")] == runs_in_words(so_far)
 
 
 def test_a_price_that_may_hardly_rise_is_like_none() -> None:
@@ -287,19 +359,26 @@ def test_a_narrow_strictest_cell_is_the_strictest_threshold() -> None:
     assert wide_late < late <= 1.0
 
 
-def test_both_ends_of_a_run_in_the_linear_problem() -> None:
-    table = in_linear_problem(6, {"the theorem's": None, "0.05": 0.05}, seeds=(0, 1), ends=2)
-    assert table.index.tolist() == [
-        (name, seed) for name in ("the theorem's", "0.05") for seed in (0, 1)
-    ]
-    problem = example()
-    price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
-    literal = LUCBFairSettings.as_published(episodes=6, cells=9, largest_price=price)
-    lost = run(problem, literal, 1)
-    row = dict(zip(table.columns, table.to_numpy()[1], strict=True))
-    assert row["regret, last 2"] == pytest.approx(lost.regret[-2:].mean())
-    assert row["missing fairness, first 2"] == pytest.approx(lost.distortion[:2].mean())
-    assert row["price"] == lost.price[-1]
+def test_both_ends_of_runs_in_the_linear_problem(lost: pd.DataFrame) -> None:
+    table = both_ends(lost, 2)
+    assert table.index.tolist() == ["the theorem's", "0.05"]
+    own = lost[lost["method"] == "0.05"]
+    for column, signal, steps in (
+        ("regret, last 2", "regret", (5, 6)),
+        ("missing fairness, first 2", "distortion", (1, 2)),
+    ):
+        part = own[own["step"].isin(steps)].groupby("seed")[signal].mean()
+        assert table.loc["0.05", column] == runs_in_words(part.to_numpy(), 2)
+    assert float(table.loc["0.05", "price"]) == pytest.approx(own["price"].max(), abs=0.005)
+
+
+def test_the_linear_problem_is_drawn_run_by_run(lost: pd.DataFrame) -> None:
+    figure = linear_figure(lost, "regret", averaged=3)
+    assert figure.data["step"].unique().tolist() == [3, 6]
+    first = lost[(lost["step"] <= 3) & (lost["seed"] == 1) & (lost["method"] == "0.05")]
+    drawn = figure.data[(figure.data["seed"] == 1) & (figure.data["method"] == "0.05")]
+    assert drawn["value"].iloc[0] == pytest.approx(first["regret"].mean())
+    assert "thin lines are single runs" in figure.marks
 
 
 def test_runs_below_a_policy_without_training_are_counted() -> None:

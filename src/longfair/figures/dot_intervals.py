@@ -41,6 +41,7 @@ def dot_intervals(
     *,
     across: str,
     band: str,
+    runs: pd.DataFrame | None = None,
     references: pd.DataFrame | None = None,
     lowest: float | None = None,
 ) -> Figure:
@@ -55,6 +56,8 @@ def dot_intervals(
         Label of the horizontal axis in lower case, with units.
     band
         What dot and line are, for example "mean with 95 % interval, 10 seeds".
+    runs
+        Columns `name`, `series`, `value`: single runs, drawn as small dots.
     references
         Columns `name`, `value`: things drawn as vertical lines that carry their names on top.
     lowest
@@ -64,14 +67,17 @@ def dot_intervals(
     Returns
     -------
     Figure
-        Its data are the frame.
+        Its data are the single runs if given, otherwise the frame.
 
     Raises
     ------
     UsageError
-        If a column is missing, the table is empty or there are more series than styles.
+        If a column is missing, a table is empty or there are more series than styles.
     """
     frame = require(frame, ["name", "series", "value", "low", "high"], "frame")
+    if runs is not None:
+        runs = require(runs, ["name", "series", "value"], "runs")
+        band = f"{band}; small dots are runs"
     names = list(dict.fromkeys(frame["name"]))
     series = list(dict.fromkeys(frame["series"]))
     lines = _references(references)
@@ -80,8 +86,13 @@ def dot_intervals(
     with styled():
         shown = _placed(frame, names, series)
         shown[["value", "low", "high"]] = shown[["value", "low", "high"]].clip(lower=lowest)
+        single = None if runs is None else _placed(runs, names, series)
         for index, (kind, rows) in enumerate(shown.groupby("series", sort=False)):
-            _dots(axes, rows, group_style(index, str(kind)))
+            style = group_style(index, str(kind))
+            if single is not None:
+                dots = single[single["series"] == kind]
+                _small_dots(axes, dots.assign(value=dots["value"].clip(lower=lowest)), style)
+            _dots(axes, rows, style)
         kinds, _ = axes.get_legend_handles_labels()
         handles = [*kinds * (len(series) > 1), *_vertical_lines(axes, lines)]
         name_rows(axes, names)
@@ -95,7 +106,7 @@ def dot_intervals(
             legend(figure, handles)
     said = [f"Dots with lines: {across}; {band}.", *_said(frame)]
     said += [f"Vertical line: {name} {number(value)}." for name, value in lines]
-    return Figure(figure, " ".join(said), frame, marks=band)
+    return Figure(figure, " ".join(said), frame if runs is None else runs, marks=band)
 
 
 @drawing
@@ -149,7 +160,7 @@ def dot_panels(frame: pd.DataFrame, runs: pd.DataFrame, *, across: str, band: st
             for index, kind in enumerate(series):
                 style = group_style(index, str(kind))
                 dots, means = (part[part["series"] == kind] for part in placed)
-                axes.plot(dots["value"], dots["place"], **style.points, ms=3.5, mew=0, alpha=0.5)
+                _small_dots(axes, dots, style)
                 _dots(axes, means, style, cut=_ends(single, own))
             name_rows(axes, names)
             axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
@@ -172,6 +183,10 @@ def _placed(rows: pd.DataFrame, names: Sequence[str], series: Sequence[str]) -> 
     own = rows["series"].map(series.index).groupby(rows["name"])
     order = own.rank(method="dense") - (own.transform("nunique") + 1) / 2
     return rows.assign(place=rows["name"].map(names.index) + apart * order + lower)
+
+
+def _small_dots(axes: Axes, runs: pd.DataFrame, style: LineStyle) -> None:
+    axes.plot(runs["value"], runs["place"], **style.points, ms=3.5, mew=0, alpha=0.5)
 
 
 def _dots(

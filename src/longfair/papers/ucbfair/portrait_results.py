@@ -18,7 +18,10 @@ SHADES = {"loss": "loss of the step", "disparity": "disparity of the step"}
 IN_WORDS = {"begin": "first step", "middle": "halfway"}
 """Moments of an episode, as titles of panels have them."""
 
-STATES_IN_WORDS = f"Each policy is of one run, shown in {SIZE} by {SIZE} states."
+STATES_IN_WORDS = (
+    f"Each policy is of one run, which stored its moves in {SIZE} by {SIZE} states; the paper's "
+    "100 by 100 would take new runs."
+)
 """What captions of these portraits say."""
 
 

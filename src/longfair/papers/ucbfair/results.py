@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from longfair.agents.policies.population import Cost
-from longfair.agents.ucbfair.settings import LUCBFairSettings
 from longfair.envs.population import DISPARITIES, PopulationModel, PopulationParams, start_grid
 from longfair.envs.population.exact import Planner, Resolution, constrained_optimum, follow
 from longfair.errors import UsageError
@@ -22,11 +21,20 @@ from longfair.papers.page import NOT_STORED, Look, Runs
 from longfair.papers.setting import Setting, Untrained, World
 from longfair.papers.ucbfair.experiments import PROFILES
 from longfair.papers.ucbfair.flow import flow
-from longfair.papers.ucbfair.theorem import CELLS, example, run
 from longfair.papers.untrained import params
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.statistics import estimate
-from longfair.runs.tidy import ArmName, median_and_range, middle, written
+from longfair.runs.tidy import (
+    ARM,
+    UNITS_APART,
+    ArmName,
+    curve,
+    kinds,
+    median_and_range,
+    middles,
+    middles_in_words,
+    written,
+)
 from longfair.settings import Count, checked
 
 STARTS = 4
@@ -56,8 +64,11 @@ SWEPT = {
 }
 """What the arms of the sweep change."""
 
-MIDDLE = "middle run, lowest and highest"
-"""What dots and lines are."""
+RANKS_IN_WORDS = (
+    "An interval by ranks goes from the second lowest of ten runs to the second highest; fewer "
+    "than six have none."
+)
+"""What captions say of medians with intervals; see `tidy.between_runs`."""
 
 POPULATION = Look(
     styles={
@@ -106,7 +117,8 @@ def portraits(
     shade
         ``"loss"`` of the step, or one of `DISPARITIES`.
     size
-        States along a rate.
+        States along a rate. A page carries a row for every state: with the paper's 100 that would
+        be some 3 MB a figure, for streamlines and shades that look the same.
 
     Returns
     -------
@@ -213,15 +225,26 @@ def above_optimum(runs: Runs, *policies: str | ArmName, digits: int = 3) -> pd.D
     for label, losses in _runs_by_start(runs, policies).items():
         apart = losses.sub(optimum.iloc[:, 0], axis=0)
         rows = [*apart.to_numpy(), apart.mean().to_numpy()]
-        columns[label] = [_with_interval(row, digits) for row in rows]
+        columns[label] = [runs_in_words(row, digits) for row in rows]
     table = pd.DataFrame(columns, index=pd.Index([*starts, "mean"], name="rates at the start"))
     return table if len(table.columns) else runs.missing
 
 
-def _with_interval(values: np.ndarray, digits: int) -> str:
-    """Write the mean of runs with its interval, if they differ and are of one kind."""
+def runs_in_words(values: np.ndarray, digits: int = 3) -> str:
+    """Write the mean of runs with its interval, if they differ and are of one kind.
+
+    Of runs of two kinds it is the middle one, with the lowest and the highest, unless all are
+    within `UNITS_APART` of the last digit.
+
+    Parameters
+    ----------
+    values
+        One per run.
+    digits
+        Digits after the point.
+    """
     found = estimate(values)
-    if found.two_kinds:
+    if found.two_kinds and float(np.ptp(values)) * 10**digits > UNITS_APART:
         return f"{median_and_range(pd.Series(values), digits)}, two kinds"
     alone = found.interval is None or found.interval[0] == found.interval[1]
     return f"{found.value:.{digits}f}" if alone else written(found, digits)
@@ -519,49 +542,6 @@ def constant_losses(known: PopulationParams, thresholds: Sequence[float]) -> pd.
     return pd.Series(losses, index=pd.Index(thresholds, name="threshold"), name="mean loss")
 
 
-def in_linear_problem(
-    episodes: int, bonuses: Mapping[str, float | None], seeds: Sequence[int], ends: int
-) -> pd.DataFrame:
-    """Let L-UCBFair learn in the small linear problem, and compare the run's two ends.
-
-    Parameters
-    ----------
-    episodes
-        Episodes of a run.
-    bonuses
-        Name to the bonus; None is the theorem's. The other numbers are the theorem's.
-    seeds
-        Seeds of the runs.
-    ends
-        Episodes at the start and at the end of a run that are averaged.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index the bonus and the seed; columns: regret and missing fairness (distortion) per episode
-        at both ends, below 0 where there is more than the best fair policy has, and the last price.
-    """
-    problem = example()
-    price = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
-    literal = LUCBFairSettings.as_published(episodes=episodes, cells=CELLS, largest_price=price)
-    rows = {}
-    for name, bonus in bonuses.items():
-        for seed in seeds:
-            lost = run(problem, replace(literal, bonus=bonus), seed)
-            rows[name, seed] = [
-                part.mean()
-                for signal in (lost.regret, lost.distortion)
-                for part in (signal[:ends], signal[-ends:])
-            ] + [lost.price[-1]]
-    columns = [
-        f"{what}, {where} {ends}"
-        for what in ("regret", "missing fairness")
-        for where in ("first", "last")
-    ]
-    table = pd.DataFrame(rows, index=[*columns, "price"]).transpose()
-    return table.rename_axis(index=["bonus", "seed"])
-
-
 def explained_by_features(world: World, transitions: int, seed: int) -> pd.DataFrame:
     """Learn features from random play, and look at what they explain of steps kept back.
 
@@ -594,10 +574,8 @@ def explained_by_features(world: World, transitions: int, seed: int) -> pd.DataF
     return pd.DataFrame({"share of the variance": rows})
 
 
-def middle_runs(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
-    """Sum up where runs end: the middle one, the lowest and the highest.
-
-    A mean of runs that end far apart can have an interval that reaches what cannot occur.
+def run_ends(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
+    """Select where runs end.
 
     Parameters
     ----------
@@ -611,19 +589,25 @@ def middle_runs(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.Data
     Returns
     -------
     pandas.DataFrame
-        Columns `name`, `series`, `value`, `low` and `high`, as `longfair.figures.dot_intervals`
-        takes them. Arms without results are left out.
+        Columns `method` (the name), `variant` (empty), `seed` and `value`. Arms without results are
+        left out.
     """
-    rows = []
-    for arm, name in arms.items():
-        if len(runs.results) and runs.has(arm):
-            values = runs.last_of(*arm)[metric]
-            rows.append((name, "runs", middle(values), values.min(), values.max()))
-    return pd.DataFrame(rows, columns=["name", "series", "value", "low", "high"])
+    parts = [
+        runs.last_of(*arm)[["seed", metric]].assign(method=name)
+        for arm, name in arms.items()
+        if len(runs.results) and runs.has(arm)
+    ]
+    if not parts:
+        return pd.DataFrame(columns=[*ARM, "seed", "value"])
+    ends = pd.concat(parts, ignore_index=True).assign(variant="").rename(columns={metric: "value"})
+    return ends[[*ARM, "seed", "value"]]
 
 
 def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure | None:
-    """Draw where runs end, as `middle_runs` sums them up; None with fewer than two arms.
+    """Draw where runs end, every run and the median; None with fewer than two arms.
+
+    The median has an interval by ranks, see `tidy.between_runs`, but where runs are of two kinds:
+    there it would reach where no run ends.
 
     Parameters
     ----------
@@ -634,10 +618,46 @@ def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure |
     arms
         Method and variant to the name in the figure.
     """
-    ends = middle_runs(runs, metric, arms)
-    if len(ends) < 2:
+    ends = run_ends(runs, metric, arms)
+    names = list(dict.fromkeys(ends["method"]))
+    if len(names) < 2:
         return None
-    return dot_intervals(ends, across=runs.look.axes[metric], band=MIDDLE)
+    apart = kinds(ends, ARM)
+    ranked = [name for name in names if (name, "") not in apart]
+    found = middles(ends, ARM, median=ranked, ranked=ranked)
+    shown, single = (
+        table.rename(columns={"method": "name"}).assign(series="runs") for table in (found, ends)
+    )
+    across = runs.look.axes[metric]
+    if (ends.groupby("method")["value"].nunique() == 1).all():
+        return dot_intervals(shown, across=across, band="all runs of a policy are equal")
+    band = middles_in_words(ends, ARM, {}, median=ranked, ranked=ranked)
+    return dot_intervals(shown, across=across, band=band, runs=single)
+
+
+def training_figure(runs: Runs, metric: str, variant: str, methods: Sequence[str]) -> Figure | None:
+    """Draw a metric during training, every run and the median with its interval by ranks.
+
+    Methods whose runs end in two kinds have no interval, as in `end_figure`.
+
+    Parameters
+    ----------
+    runs
+        Runs of an experiment.
+    metric
+        One of the look's axes.
+    variant
+        Variant to draw.
+    methods
+        Methods to draw.
+    """
+    if runs.results.empty:
+        return None
+    apart = kinds(curve(runs.results, metric, variant), [*ARM, "step"])
+    ranked = [method for method in methods if (method, variant) not in apart]
+    look = replace(runs.look, median=ranked, ranked=ranked)
+    shown = replace(runs, look=look).showing(runs.results)
+    return shown.curve_figure(metric, variant, methods=methods)
 
 
 def with_arms_of(runs: Runs, other: Runs, *arms: ArmName) -> Runs:

@@ -17,12 +17,10 @@ more of them would change little.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
@@ -277,7 +275,7 @@ def held_against_bounds(episodes: int, one_step_episodes: int, seeds: int) -> Ch
     """Run the learner for so many episodes; see `bounds_hold`."""
     problem = example()
     price = problem.best()[1]
-    literal, limits = _literal(problem, episodes)
+    literal, limits = literally(problem, episodes)
     size, largest = MixtureFeatures(len(problem.start)).size, literal.largest_price
     share = _shares(problem, literal, limits, seeds)
     telling = one_step_shares(one_step_episodes, seeds)
@@ -315,7 +313,7 @@ def one_step_shares(episodes: int, seeds: int) -> dict[str, float]:
     found, shares = {}, []
     for number, (signal, wanted) in enumerate(ONE_STEP.items()):
         problem = one_step(wanted)
-        literal, limits = _literal(problem, episodes)
+        literal, limits = literally(problem, episodes)
         shares.append(_shares(problem, literal, limits, seeds))
         reward, fairness = problem.worth(np.full((1, 1), AT_RANDOM))[:, 0]
         lost = (problem.best()[0] - reward, wanted - fairness)[number]
@@ -339,7 +337,7 @@ def _shares(
     return largest
 
 
-def _literal(problem: MixtureProblem, episodes: int) -> tuple[LUCBFairSettings, FloatArray]:
+def literally(problem: MixtureProblem, episodes: int) -> tuple[LUCBFairSettings, FloatArray]:
     """Return the theorem's own numbers, and its bounds (K, 2) after every episode."""
     largest = 2.0 * problem.horizon / (problem.most_fair() - problem.wanted)
     literal = replace(
@@ -348,43 +346,6 @@ def _literal(problem: MixtureProblem, episodes: int) -> tuple[LUCBFairSettings, 
     size = MixtureFeatures(len(problem.start)).size
     limits = [bounds(k + 1, problem.horizon, size, CELLS, largest) for k in range(episodes)]
     return literal, np.array(limits)
-
-
-def beside_bound(episodes: int, after: Sequence[int], seed: int) -> pd.DataFrame:
-    """Let L-UCBFair learn in the linear problem, beside the bounds of regret and distortion.
-
-    Parameters
-    ----------
-    episodes
-        Episodes K.
-    after
-        Numbers of episodes at which one looks.
-    seed
-        Seed of every run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index episodes; columns `regret` and `distortion`, and below each the theorem's bound and
-        the runs: the sum so far, as a share of all reward, or fairness, there could have been.
-    """
-    problem = example()
-    literal, limits = _literal(problem, episodes)
-    chosen = {"with the theorem's numbers": literal}
-    chosen |= {f"with a bonus of {bonus:g}": replace(literal, bonus=bonus) for bonus in BONUSES}
-    lost = {name: run(problem, how, seed) for name, how in chosen.items()}
-    sums = {("regret", "the bound"): limits[:, 0]}
-    sums |= {("regret", name): np.cumsum(one.regret) for name, one in lost.items()}
-    sums |= {("distortion", "the bound"): limits[:, 1]}
-    sums |= {
-        ("distortion", name): np.maximum(np.cumsum(one.distortion), 0.0)
-        for name, one in lost.items()
-    }
-    there_is = problem.horizon * np.arange(1, episodes + 1)
-    shares = pd.DataFrame(sums).div(there_is, axis=0)
-    return shares.iloc[[number - 1 for number in after]].set_axis(
-        pd.Index(after, name="episodes"), axis=0
-    )
 
 
 def informative_from(horizon: int, size: int, cells: int, largest_price: float) -> int:
