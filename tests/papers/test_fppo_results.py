@@ -96,7 +96,7 @@ def test_f_ppo_in_use_stands_beside_methods_that_never_massage() -> None:
 def test_runs_of_two_kinds_are_told_with_their_share() -> None:
     metric, variant = "at_short_term_gap", "as_published"
     assert fppo.kinds_told(TWO_CURVES, metric, variant, "f-ppo", "ppo") == (
-        " Runs end in two kinds: F-PPO, 0.70 [0.35, 0.93] of them in the lower one."
+        " Runs end in two kinds: F-PPO, a share of 0.70 [0.35, 0.93] in the lower one."
     )
     assert fppo.kinds_told(TWO_CURVES, metric, variant, "ppo") == ""
     assert fppo.kinds_told(TWO_CURVES, "at_cash", variant, "ppo") == ""

@@ -401,7 +401,7 @@ def squeeze_beyond(axes: Axes, bound: float) -> str:
 
 
 class _Squeezed(Locator):
-    """Round numbers up to a bound, and powers of ten beyond it, multiples of them if few fit.
+    """Round numbers up to a bound, and powers of ten beyond it, three times them if few fit.
 
     What is so close behind the bound that the two numbers would overlap is left out.
     """
@@ -417,7 +417,7 @@ class _Squeezed(Locator):
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         tens = 10.0 ** np.arange(-3, 12)
         seen = (tens > 1.3 * abs(self.bound)) & (tens <= max(abs(vmin), abs(vmax)))
-        between = {0: (1.0, 2.0, 5.0), 1: (1.0, 3.0)}.get(int(seen.sum()), (1.0,))
+        between = (1.0, 3.0) if seen.sum() < 2 else (1.0,)
         far = np.sign(self.bound) * np.outer(tens, between).ravel()
         linear = np.clip((vmin, vmax), -abs(self.bound), abs(self.bound))
         near = np.asarray(MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*linear))

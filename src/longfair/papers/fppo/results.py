@@ -394,7 +394,7 @@ def kinds_told(runs: Runs, metric: str, variant: str, *methods: str) -> str:
     rows = rows[rows["method"].isin(list(methods))]
     told = [
         f"{runs.look.names[method]}, "
-        f"{written(share([True] * below + [False] * above), 2)} of them in the lower one"
+        f"a share of {written(share([True] * below + [False] * above), 2)} in the lower one"
         for (method, _), (below, above) in kinds(rows, [*ARM, "step"]).items()
     ]
     return f" Runs end in two kinds: {'; '.join(told)}." if told else ""
