@@ -431,11 +431,13 @@ class _Squeezed(Locator):
     def _clear(self, far: np.ndarray, vmin: float, vmax: float) -> np.ndarray:
         """Say which numbers are beyond the bound by more than most of a line of text."""
         axes = self.axis.axes  # type: ignore[union-attr]
-        height = axes.get_position().height * axes.get_figure().get_figheight() * 72.0
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        height = axes.get_position().height * figure.get_figheight() * 72.0
         transform = axes.yaxis.get_transform().transform
         low, bound, high = transform(np.array([vmin, self.bound, vmax]))
-        beyond: np.ndarray = (transform(far) - bound) * np.sign(self.bound)
-        return beyond * height > 7.5 * (high - low)
+        beyond = (transform(far) - bound) * np.sign(self.bound)
+        return np.asarray(beyond * height > 7.5 * (high - low))
 
 
 def number(value: float) -> str:
