@@ -41,12 +41,14 @@ from longfair.papers.fppo.results import (
     beside_figure,
     better_without_training,
     by_verdict,
+    kinds_told,
     massaging_in_training,
     middle_run,
     most_of_the_trained,
     noise_of_ten_episodes,
     sites_at_start,
     stored_runs,
+    with_massaging_in_use,
 )
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
@@ -54,7 +56,9 @@ from longfair.papers.protocol import train_and_evaluate
 page = Page(profile, "fppo/attention", look=ATTENTION)
 sites = page.of("fppo/attention")
 apart = page.of("fppo/attention", look=APART)
+in_use = with_massaging_in_use(apart)
 plotted = ("ppo", "a-ppo", "f-ppo", "cpo", "above-target")
+plotted_in_use = ("ppo", "a-ppo", "f-ppo-in-use", "above-target")
 coded = ("as_coded", "reference")
 all_three = {
     "end_short_term_gap": "lower",
@@ -269,28 +273,36 @@ sites.say(
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(
     sites.curve_figure("at_short_term_gap", *coded, methods=plotted, across=EPISODE),
-    "Figure 3a: the largest difference of a site's share of units from a fifth, as coded.",
+    "Figure 3a: the largest difference of a site's share of units from a fifth, as coded. "
+    "CPO's line is its median."
+    + kinds_told(sites, "at_short_term_gap", "as_coded", "cpo"),
     "figure_3a",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(
     sites.curve_figure("at_long_term_gap", *coded, methods=plotted, across=EPISODE),
-    "Figure 3b: the largest difference of a site's rate from the mean, as coded.",
+    "Figure 3b: the largest difference of a site's rate from the mean, as coded. "
+    "CPO's line is its median."
+    + kinds_told(sites, "at_long_term_gap", "as_coded", "cpo"),
     "figure_3b",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(
     sites.curve_figure("at_distance", *coded, methods=plotted, across=EPISODE),
-    "The same runs by the distance of the text: how unequally incidents are spread over sites.",
+    "The same runs by the distance of the text: how unequally incidents are spread over sites. "
+    "CPO's line is its median."
+    + kinds_told(sites, "at_distance", "as_coded", "cpo"),
     "figure_3b_text",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 sites.show(
     sites.curve_figure("at_reward", *coded, methods=plotted, across=EPISODE),
-    "Figure 3c: reward per step, smoothed over time as in the paper, as coded.",
+    "Figure 3c: reward per step, smoothed over time as in the paper, as coded. "
+    "CPO's line is its median."
+    + kinds_told(sites, "at_reward", "as_coded", "cpo"),
     "figure_3c",
 )
 
@@ -421,29 +433,82 @@ sites.aside(
 in_text = ("as_published", "reference")
 apart.show(
     apart.curve_figure("at_short_term_gap", *in_text, methods=plotted, across=EPISODE),
-    "Figure 3a as published, not massaged in use: how far a site's share of units is from a fifth.",
+    "Figure 3a as published, not massaged in use: how far a site's share of units is from a fifth."
+    + kinds_told(apart, "at_short_term_gap", "as_published", "f-ppo"),
     "figure_3a_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+in_use.show(
+    in_use.curve_figure("at_short_term_gap", *in_text, methods=plotted_in_use, across=EPISODE),
+    "Figure 3a as published, F-PPO massaged in use. The others never massage."
+    + kinds_told(in_use, "at_short_term_gap", "as_published", "f-ppo-in-use"),
+    "figure_3a_massaged",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 apart.show(
     apart.curve_figure("at_distance", *in_text, methods=plotted, across=EPISODE),
-    "Figure 3b as published, not massaged in use: how unequally incidents are spread over sites.",
+    "Figure 3b as published, not massaged in use: how unequally incidents are spread over sites."
+    + kinds_told(apart, "at_distance", "as_published", "f-ppo"),
     "figure_3b_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+in_use.show(
+    in_use.curve_figure("at_distance", *in_text, methods=plotted_in_use, across=EPISODE),
+    "Figure 3b as published, by the distance of the text, F-PPO massaged in use."
+    + kinds_told(in_use, "at_distance", "as_published", "f-ppo-in-use"),
+    "figure_3b_massaged",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+apart.show(
+    apart.curve_figure("at_long_term_gap", *in_text, methods=plotted, across=EPISODE),
+    "Figure 3b as published, by the gap of the figure, not massaged in use."
+    + kinds_told(apart, "at_long_term_gap", "as_published", "f-ppo"),
+    "figure_3b_as_published_by_the_figure",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+in_use.show(
+    in_use.curve_figure("at_long_term_gap", *in_text, methods=plotted_in_use, across=EPISODE),
+    "Figure 3b as published, by the gap of the figure, F-PPO massaged in use."
+    + kinds_told(in_use, "at_long_term_gap", "as_published", "f-ppo-in-use"),
+    "figure_3b_massaged_by_the_figure",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 apart.show(
     apart.curve_figure("at_reward", *in_text, methods=plotted, across=EPISODE),
-    "Figure 3c as published, not massaged in use: reward per step.",
+    "Figure 3c as published, not massaged in use: reward per step."
+    + kinds_told(apart, "at_reward", "as_published", "f-ppo"),
     "figure_3c_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+in_use.show(
+    in_use.curve_figure("at_reward", *in_text, methods=plotted_in_use, across=EPISODE),
+    "Figure 3c as published, F-PPO massaged in use."
+    + kinds_told(in_use, "at_reward", "as_published", "f-ppo-in-use"),
+    "figure_3c_massaged",
 )
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 apart.show(
     apart.curve_figure("training_gap", "as_published", methods=("f-ppo", "f-ppo-l"), every=10),
-    "Figure 2b for training as published.",
+    "Figure 2b for training as published."
+    + kinds_told(apart, "training_gap", "as_published", "f-ppo"),
     "figure_2b_as_published",
+)
+
+# %% tags=["nbval-ignore-output", "hide-cell"]
+apart.show(
+    apart.curve_figure(
+        "training_gap_deviation", "as_published", methods=("f-ppo", "f-ppo-l"), every=10
+    ),
+    "The standard deviation of that gap within a rollout, as published.",
+    "figure_2b_deviation_as_published",
 )
 
 # %% [markdown]

@@ -412,6 +412,13 @@ def test_an_axis_can_be_logarithmic_above_a_number() -> None:
     assert figure.figure.axes[0].get_ylabel() == "demand (logarithmic above 5)"
 
 
+def test_an_axis_of_shares_can_be_logarithmic_above_one() -> None:
+    rates = bands().assign(value=0.1, low=0.05, high=0.6)
+    figure = learning_curves(rates, quantity="rate", band=INTERVAL, logarithmic_beyond=0.2)
+    ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
+    assert {"0.1", "0.2", "1"} <= ticks
+
+
 def test_panels_come_in_their_order_and_share_axes_and_legend() -> None:
     figure = FIGURES["panels"]
     first, second, third, unused = figure.figure.axes
@@ -431,7 +438,8 @@ def test_panels_can_be_logarithmic_and_end_where_the_curves_do() -> None:
     figure = curve_panels(rising, quantity="demand", band=INTERVAL, logarithmic_beyond=5.0)
     assert "demand (logarithmic above 5)" in figure.alt_text
     ticks = {text.get_text() for text in figure.figure.axes[0].get_yticklabels()}
-    assert {"5", "10", "100"} <= ticks
+    assert {"5", "100"} <= ticks
+    assert "10" not in ticks  # in so low a panel it would touch the 5
     for axes in figure.figure.axes:
         assert axes.get_ylim()[0] > -1  # the margin is that of the scale, not of the numbers
         assert axes.get_xlim() == (0, 2_000_000)

@@ -59,6 +59,59 @@ def test_runs_of_two_kinds_show_the_middle_one_and_the_ends() -> None:
     assert isinstance(nothing.ranges({"end_cash": ("cash", 0)}), Words)
 
 
+def curves_of(metric: str, ends: list[float], method: str = "f-ppo") -> list[list[object]]:
+    """Return rows of one curve as published, a seed for each value of its last step."""
+    return [
+        [method, "as_published", seed, "curve", step, metric, -1, end * step / 20]
+        for seed, end in enumerate(ends)
+        for step in (10, 20)
+    ]
+
+
+TWO_CURVES = TWO_KINDS.showing(
+    pd.DataFrame(
+        [
+            *curves_of("at_short_term_gap", [1.0] * 7 + [9.0] * 3),
+            *curves_of("massaged_at_short_term_gap", [2.0] * 10),
+            *curves_of("at_short_term_gap", [3.0] * 10, "ppo"),
+        ],
+        columns=COLUMNS,
+    )
+)
+
+
+def test_f_ppo_in_use_stands_beside_methods_that_never_massage() -> None:
+    found = fppo.with_massaging_in_use(TWO_CURVES)
+    assert found.arms == [(name, "as_published") for name in ("f-ppo", "f-ppo-in-use", "ppo")]
+    own = found.results[found.results["method"] == "f-ppo-in-use"]
+    assert set(own["metric"]) == {"at_short_term_gap"}
+    assert own.query("step == 20")["value"].tolist() == [2.0] * 10
+    figure = found.curve_figure("at_short_term_gap", "as_published", across=fppo.EPISODE)
+    assert figure is not None
+    assert set(figure.data["method"]) == {"f-ppo", "f-ppo-in-use", "ppo"}
+    assert "F-PPO, massaged in use goes from 1 to 2." in figure.alt_text
+    assert "F-PPO goes from 0.5 to 1 (band 1 to 9)." in figure.alt_text  # by ranks
+
+
+def test_runs_of_two_kinds_are_told_with_their_share() -> None:
+    metric, variant = "at_short_term_gap", "as_published"
+    assert fppo.kinds_told(TWO_CURVES, metric, variant, "f-ppo", "ppo") == (
+        " Runs end in two kinds: F-PPO, a share of 0.70 [0.35, 0.93] in the lower one."
+    )
+    assert fppo.kinds_told(TWO_CURVES, metric, variant, "ppo") == ""
+    assert fppo.kinds_told(TWO_CURVES, "at_cash", variant, "ppo") == ""
+    assert fppo.share_hardly_lending(TWO_KINDS, "f-ppo", "as_coded") == "0.50 [0.07, 0.93]"
+    assert fppo.share_hardly_lending(TWO_KINDS, "a-ppo", "as_coded") == "(not stored)"
+
+
+def test_without_runs_nothing_is_massaged_in_use(tmp_path: Path) -> None:
+    none = Page("book", store=Store(tmp_path)).of("fppo/lending", look=fppo.LENDING)
+    found = fppo.with_massaging_in_use(none)
+    assert found.results.empty
+    assert found.curve_figure("at_cash", "as_published") is None
+    assert fppo.kinds_told(found, "at_cash", "as_published", "f-ppo") == ""
+
+
 def test_the_papers_numbers_stand_beside_the_runs() -> None:
     read = {"end_cash": {"f-ppo": 11_630.0, "a-ppo": 11_808.0}}
     table = fppo.beside_figure(TWO_KINDS, read, {"end_cash": 0})

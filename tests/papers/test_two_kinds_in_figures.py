@@ -35,6 +35,7 @@ LOOKS: dict[tuple[str, str], Look] = {
     ("fairmdp/figure1", "book"): cross_entropy_results.LOOK,
     ("fppo/lending", "book"): fppo_results.LENDING,
     ("fppo/attention", "book"): fppo_results.ATTENTION,
+    ("fppo/epidemic", "book"): fppo_results.EPIDEMIC_APART,
     ("ucbfair/synthetic", "book"): ucbfair_results.POPULATION,
 }
 """What pages draw by the shared functions, with the look that they have there."""

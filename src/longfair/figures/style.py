@@ -401,7 +401,10 @@ def squeeze_beyond(axes: Axes, bound: float) -> str:
 
 
 class _Squeezed(Locator):
-    """Round numbers up to a bound, and powers of ten beyond it, three times them if few fit."""
+    """Round numbers up to a bound, and powers of ten beyond it, three times them if few fit.
+
+    What is so close behind the bound that the two numbers would overlap is left out.
+    """
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
@@ -412,18 +415,29 @@ class _Squeezed(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        tens = 10.0 ** np.arange(12)
+        tens = 10.0 ** np.arange(-3, 12)
         seen = (tens > 1.3 * abs(self.bound)) & (tens <= max(abs(vmin), abs(vmax)))
         between = (1.0, 3.0) if seen.sum() < 2 else (1.0,)
         far = np.sign(self.bound) * np.outer(tens, between).ravel()
         linear = np.clip((vmin, vmax), -abs(self.bound), abs(self.bound))
         near = np.asarray(MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*linear))
         parts = (
-            far[np.abs(far) > 1.3 * abs(self.bound)],
+            far[self._clear(far, vmin, vmax)],
             [self.bound],
             near[np.abs(near) < 0.95 * abs(self.bound)],
         )
         return [tick for tick in np.concatenate(parts).tolist() if vmin <= tick <= vmax]
+
+    def _clear(self, far: np.ndarray, vmin: float, vmax: float) -> np.ndarray:
+        """Say which numbers are beyond the bound by more than most of a line of text."""
+        axes = self.axis.axes  # type: ignore[union-attr]
+        figure = axes.get_figure(root=True)
+        assert figure is not None
+        height = axes.get_position().height * figure.get_figheight() * 72.0
+        transform = axes.yaxis.get_transform().transform
+        low, bound, high = transform(np.array([vmin, self.bound, vmax]))
+        beyond = (transform(far) - bound) * np.sign(self.bound)
+        return np.asarray(beyond * height > 7.5 * (high - low))
 
 
 def number(value: float) -> str:

@@ -23,14 +23,19 @@ from longfair.papers.styles import METHODS
 from longfair.runs.evidence import REFERENCE
 from longfair.runs.rules.rule import listed
 from longfair.runs.rules.words import AGAINST, IN_FAVOUR
+from longfair.runs.statistics import share
 from longfair.runs.tidy import (
     ARM,
+    curve,
     final,
+    in_order,
     interval_in_words,
+    kinds,
     kinds_in_words,
     middle,
     middles,
     of_arm,
+    written,
 )
 from longfair.runs.verdicts import Verdict
 from longfair.wording import counted
@@ -75,7 +80,6 @@ LENDING = Look(
         "at_cash": "cash",
         "training_gap": "short-term gap in training",
         "training_gap_deviation": "deviation of the short-term gap",
-        "massaged_at_short_term_gap": "short-term gap, massaged in use",
         "end_cash": "cash at the end",
         "end_long_term_gap": "figure's long-term gap at the end",
         "late_short_term_gap": "short-term gap",
@@ -84,10 +88,15 @@ LENDING = Look(
     across=("end_cash", "end_long_term_gap"),
     beside=(),
     median=True,
-    ranked=("ppo", "a-ppo", "f-ppo-l", "f-ppo-s", "equal-opportunity"),
+    ranked=(*LEARNERS, *IN_USE, "equal-opportunity"),
 )
 """How runs in bank loans appear. Some of F-PPO end lending and some do not: a mean is no run, and
-an interval would reach where none ends. Of the others a run or two is far from the rest."""
+the interval of a median may reach from one kind to the other. Of the others a run or two is far
+from the rest."""
+
+LENDING_ENDS = replace(LENDING, ranked=tuple(name for name in LENDING.ranked if name != "f-ppo"))
+"""The same where ends are drawn in a plane. There an interval of F-PPO would reach across the cut
+of the axis, where no run ends."""
 
 ATTENTION = Look(
     styles={
@@ -115,11 +124,24 @@ ATTENTION = Look(
     across=("late_reward", "late_long_term_gap"),
     beside=(),
     median=("cpo",),
+    ranked=("cpo",),
 )
 """How runs in attention allocation appear. CPO ends in more than one place: its mean is no run."""
 
-APART = replace(ATTENTION, median=("cpo", "f-ppo"), logarithmic_beyond={"at_reward": -3.0})
-"""The same as published, where runs of F-PPO end apart, too, and far below all others."""
+APART = replace(
+    ATTENTION,
+    median=True,
+    axes={**ATTENTION.axes, "training_gap_deviation": "deviation of that gap"},
+    ranked=(*LEARNERS, *IN_USE, "above-target"),
+    logarithmic_beyond={
+        "at_short_term_gap": 0.2,
+        "at_long_term_gap": 4.0,
+        "at_reward": -3.0,
+        "training_gap": 0.2,
+        "training_gap_deviation": 0.05,
+    },
+)
+"""The same as published, where runs of F-PPO end apart, too, and one is far from all others."""
 
 EPIDEMIC = Look(
     styles={
@@ -146,6 +168,11 @@ EPIDEMIC = Look(
     beside=(),
 )
 """How runs in epidemic control appear."""
+
+EPIDEMIC_APART = replace(
+    EPIDEMIC, median=True, ranked=(*LEARNERS, *IN_USE, "max-degree", "uniform")
+)
+"""The same as published, where runs of PPO and A-PPO end in two kinds."""
 
 FIGURE_1: Readings = {
     "late_short_term_gap": {"equal-opportunity": 0.02, "ppo": 0.21, "a-ppo": 0.05, "f-ppo": 0.065},
@@ -314,6 +341,63 @@ def stored_runs(runs: Runs, *methods: str, variant: str = "as_coded") -> str:
     counts = rows.groupby("method")["seed"].nunique()
     names = runs.look.names
     return ", ".join(f"{names.get(one, one)} {counts.get(one, 0)}" for one in methods)
+
+
+MASSAGED = "massaged_"
+"""How the names of metrics begin that are of F-PPO with massaging in use."""
+
+
+def with_massaging_in_use(runs: Runs) -> Runs:
+    """Add F-PPO as published, massaged in use, as a method beside those that never massage.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+
+    Returns
+    -------
+    Runs
+        The same and, behind F-PPO, its rows that begin with `MASSAGED`, without that.
+    """
+    (in_use,) = IN_USE
+    rows = runs.results
+    alone = rows[(rows["method"] == "f-ppo") & (rows["variant"] == "as_published")]
+    massaged = alone[alone["metric"].str.startswith(MASSAGED)]
+    names = massaged["metric"].str.removeprefix(MASSAGED)
+    both = pd.concat([rows, massaged.assign(method=in_use, metric=names)])
+    methods = list(dict.fromkeys(rows["method"]))
+    if "f-ppo" in methods:
+        methods.insert(methods.index("f-ppo") + 1, in_use)
+    return runs.showing(in_order(both, methods))
+
+
+def kinds_told(runs: Runs, metric: str, variant: str, *methods: str) -> str:
+    """Say of whose runs a curve ends in two kinds, with the share of the lower one.
+
+    Parameters
+    ----------
+    runs
+        Runs in one of the three worlds.
+    metric
+        Of a curve, whose last step decides.
+    variant, *methods
+        The arms.
+
+    Returns
+    -------
+    str
+        A sentence with the share's exact interval over runs, behind a space; empty where there are
+        no such runs.
+    """
+    rows = curve(runs.results, metric, variant)
+    rows = rows[rows["method"].isin(list(methods))]
+    told = [
+        f"{runs.look.names[method]}, "
+        f"a share of {written(share([True] * below + [False] * above), 2)} in the lower one"
+        for (method, _), (below, above) in kinds(rows, [*ARM, "step"]).items()
+    ]
+    return f" Runs end in two kinds: {'; '.join(told)}." if told else ""
 
 
 def middle_run(runs: Runs, metric: str, method: str, variant: str, digits: int = 3) -> str:
@@ -749,6 +833,20 @@ def hardly_lending(runs: Runs, method: str, variant: str) -> tuple[int, int]:
     """
     cash = of_arm(runs.results, "end_cash", method, variant)
     return int((cash < HARDLY_LENDING).sum()), len(cash)
+
+
+def share_hardly_lending(runs: Runs, method: str, variant: str) -> str:
+    """Write the share of an arm's runs that end as a bank that hardly lends, with its interval.
+
+    Parameters
+    ----------
+    runs
+        Runs in bank loans.
+    method, variant
+        The arm.
+    """
+    lost, ran = hardly_lending(runs, method, variant)
+    return written(share([True] * lost + [False] * (ran - lost)), 2) if ran else NOT_STORED
 
 
 def lending_only(runs: Runs) -> Runs:
