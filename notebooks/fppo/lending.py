@@ -46,7 +46,6 @@ from longfair.papers.fppo.results import (
     FIGURE_1,
     IN_FIGURE_1,
     LENDING,
-    LENDING_ENDS,
     beside_figure,
     better_without_training,
     hardly_lending,
@@ -97,8 +96,7 @@ shown = {
 untrained = ("threshold-3-3", "threshold-2-2", "equal-opportunity")
 lost, ran = hardly_lending(loans, "f-ppo", "as_coded")
 start = lending_at_start(loans)
-ends = page.of("fppo/lending", look=LENDING_ENDS)
-drawn = ends.only("ppo", "a-ppo", "f-ppo-l", "f-ppo", *untrained)
+drawn = loans.only("ppo", "a-ppo", "f-ppo-l", "f-ppo", *untrained)
 loans.show(
     drawn.scatter_figure("as_coded", points=middle_points(drawn, untrained)),
     "Cash of the bank against the long-term gap of the paper's figure, both at the end of "
@@ -249,8 +247,8 @@ loans.live_curves(
 # The stored runs have the settings of the authors' code and their 700,000 steps, and as published
 # those of Section VI-A where it names them. The figures below are the paper's Figure 1: the last
 # policy, played for 10,000 applicants in a hundred episodes per run. Lines are medians,
-# with intervals from the second lowest of ten runs to the second highest; F-PPO's reaches from one
-# kind of runs to another.
+# with intervals from the second lowest of ten runs to the second highest, but where that would
+# reach from one kind of runs to another.
 
 # %% tags=["nbval-check-output", "remove-input"]
 lost_exact, ran_exact = hardly_lending(loans, "f-ppo", "as_published")

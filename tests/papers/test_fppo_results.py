@@ -90,7 +90,7 @@ def test_f_ppo_in_use_stands_beside_methods_that_never_massage() -> None:
     assert figure is not None
     assert set(figure.data["method"]) == {"f-ppo", "f-ppo-in-use", "ppo"}
     assert "F-PPO, massaged in use goes from 1 to 2." in figure.alt_text
-    assert "F-PPO goes from 0.5 to 1 (band 1 to 9)." in figure.alt_text  # by ranks
+    assert "F-PPO goes from 0.5 to 1." in figure.alt_text  # of two kinds, so without a band
 
 
 def test_runs_of_two_kinds_are_told_with_their_share() -> None:

@@ -310,6 +310,26 @@ def test_where_runs_end_in_two_kinds_a_figure_has_their_median_and_says_how_many
     )
 
 
+@pytest.mark.parametrize("below", [1, 2, 5, 8, 9])
+def test_an_interval_by_ranks_does_not_reach_from_one_kind_of_runs_to_the_other(below):
+    rows, by = curves_of_two_kinds(), [*tidy.ARM, "step"]
+    last = (rows["method"] == "rnn") & (rows["step"] == 10)
+    rows.loc[last, "value"] = [*ONE[:below] - 100.0, *ONE[below:]]
+    found = tidy.middles(rows, by, median=True, ranked=("rnn", "min")).set_index(["method", "step"])
+    own, other = found.loc["rnn"], found.loc["min"]
+    assert (other["low"] < other["high"]).all()
+    words = tidy.middles_in_words(rows, by, {}, median=True, ranked=("rnn", "min"))
+    assert words.startswith("median and 95 % interval by ranks, 10 seeds")
+    if 1 < below < 9:
+        assert (own["low"] == own["high"]).all()
+        assert words.endswith(f"of two kinds: rnn, {below} and {10 - below} runs")
+    else:
+        end = own.loc[10]
+        assert (end["low"] > -100) == (end["high"] > -100) == (below == 1)
+        assert "two kinds" not in words
+    assert tidy.kinds(rows, by) == {("rnn", "as_coded"): (below, 10 - below)}
+
+
 def test_runs_that_part_only_on_the_way_keep_their_mean():
     rows = curves_of_two_kinds()
     rows["step"] = 10 - rows["step"]

@@ -86,7 +86,8 @@ class Look:
         which methods. It is the value of a run: of an even number, the lower one in the middle.
         Methods whose runs end in two kinds have it without being named, see `tidy.middles`.
     ranked
-        Methods whose median has an interval, because their runs are of one kind.
+        Methods whose median has an interval by ranks, but where that would reach from one kind of
+        runs to the other.
     """
 
     styles: Mapping[str, LineStyle] = field(default_factory=dict)

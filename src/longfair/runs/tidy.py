@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import quantile_test
 
 from longfair.runs.evidence import REFERENCE
@@ -359,7 +360,8 @@ def middles(
 
     A mean has its 95 % interval, as from `over_seeds`, but for few seeds. Where the runs of an arm
     end in two kinds, see `kinds`, the median stands in its place whatever is asked for: no run ends
-    where the mean is. A median has no interval unless it is `ranked`.
+    where the mean is. A median has no interval unless it is `ranked`, and not where that interval
+    would reach from one kind to the other.
 
     Parameters
     ----------
@@ -373,13 +375,15 @@ def middles(
         Methods whose medians have an interval; see `between_runs`.
     """
     if ranked or not isinstance(median, bool):
-        parts = []
+        parts, apart = [], kinds(rows[rows["method"].isin(list(ranked))], by, ranked=True)
         for name, own in rows.groupby("method", sort=False, observed=True):
             of_it = median if isinstance(median, bool) else name in median
             found = middles(own, by, of_it)
             if of_it and name in ranked:
-                ends = own.groupby(list(by), sort=False, observed=True)["value"].agg(between_runs)
-                found[["low", "high"]] = ends.to_list()
+                groups = own.groupby(list(by), sort=False, observed=True)["value"]
+                ends = np.array(groups.agg(between_runs).to_list())
+                alike = ~_among(apart, found, by)
+                found.loc[alike, ["low", "high"]] = ends[alike]
             parts.append(found)
         return pd.concat(parts)
     groups = rows.groupby(list(by), sort=False, observed=True)["value"]
@@ -392,14 +396,16 @@ def middles(
     cut = {end: found[end].mask(few, found["value"]) for end in ("low", "high")}
     found, apart = found.assign(**cut), kinds(rows, by)
     if apart:
-        arms = [tuple(map(str, arm)) in apart for arm in found[_arm(by)].to_numpy()]
+        arms = _among(apart, found, by)
         numbers = ["value", "low", "high"]
         medians = found[list(by)].merge(middle, on=list(by), how="left")
         found.loc[arms, numbers] = medians.loc[arms, numbers]
     return found
 
 
-def kinds(rows: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], tuple[int, int]]:
+def kinds(
+    rows: pd.DataFrame, by: Sequence[str], ranked: bool = False
+) -> dict[tuple[str, ...], tuple[int, int]]:
     """Find the arms whose runs end in two kinds, so that no run ends where their mean is.
 
     Parameters
@@ -407,6 +413,9 @@ def kinds(rows: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], tuple[
     rows, by
         As for `middles`. Of a curve the last step decides, so that a line is one thing all along;
         of several metrics or groups of an arm, one that is in two kinds is enough.
+    ranked
+        Find only those whose interval by ranks reaches from one kind to the other, see
+        `between_runs`. With ten runs it does not where nine of them are of one kind.
 
     Returns
     -------
@@ -423,7 +432,8 @@ def kinds(rows: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], tuple[
         arm = tuple(str(one) for one, key in zip(name, by, strict=True) if key not in _OF_AN_ARM)
         values = part["value"]
         middle = two_kinds(values)
-        if middle is not None:
+        low, high = between_runs(values) if ranked else (-math.inf, math.inf)
+        if middle is not None and low < middle < high:
             found.setdefault(arm, (int((values < middle).sum()), int((values > middle).sum())))
     return found
 
@@ -434,6 +444,13 @@ _OF_AN_ARM = ("step", "metric", "group")
 
 def _arm(by: Sequence[str]) -> list[str]:
     return [column for column in by if column not in _OF_AN_ARM]
+
+
+def _among(
+    arms: Collection[tuple[str, ...]], rows: pd.DataFrame, by: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Say which rows are of arms, as `kinds` names them."""
+    return np.array([tuple(map(str, arm)) in arms for arm in rows[_arm(by)].to_numpy()], dtype=bool)
 
 
 def middles_in_words(
@@ -462,17 +479,17 @@ def middles_in_words(
     if median is True and not by_rank.any():
         return interval_in_words(rows, median=True)
     by_hand = ~by_rank if median is True else rows["method"].isin(list(median or ())) & ~by_rank
-    rest = rows[~by_hand & ~by_rank]
-    apart = kinds(rest, by) if len(rest) else {}
-    means = rest[[tuple(map(str, arm)) not in apart for arm in rest[_arm(by)].to_numpy()]]
+    apart = kinds(rows[~by_hand & ~by_rank], by) | kinds(rows[by_rank], by, ranked=True)
+    alike = ~_among(apart, rows, by) & ~by_hand
+    means, medians = rows[alike & ~by_rank], rows[alike & by_rank]
     told = [interval_in_words(means)] if len(means) else []
-    if by_rank.any():
-        told.append(f"median and 95 % interval by ranks, {seeds_in_words(rows[by_rank])}")
+    if len(medians):
+        told.append(f"median and 95 % interval by ranks, {seeds_in_words(medians)}")
     if by_hand.any():
         called = ", ".join(names[method] for method in rows["method"][by_hand].unique())
         told.append(f"{called}: median, no interval")
     if apart:
-        told.append(kinds_in_words(rest, by, names))
+        told.append(_apart_in_words(apart, rows, by, names))
     return "; ".join(told)
 
 
@@ -493,8 +510,17 @@ def kinds_in_words(rows: pd.DataFrame, by: Sequence[str], names: Mapping[str, st
         As in "median without interval where runs are of two kinds: Min, 2 and 8 runs"; empty where
         there are none.
     """
+    return _apart_in_words(kinds(rows, by), rows, by, names)
+
+
+def _apart_in_words(
+    apart: Mapping[tuple[str, ...], tuple[int, int]],
+    rows: pd.DataFrame,
+    by: Sequence[str],
+    names: Mapping[str, str],
+) -> str:
     told = []
-    for arm, (below, above) in kinds(rows, by).items():
+    for arm, (below, above) in apart.items():
         parts = zip(_arm(by), arm, strict=True)
         shown = [part for key, part in parts if key != "variant" or rows[key].nunique() > 1]
         called = ", ".join(filter(None, (names.get(part, part) for part in shown)))

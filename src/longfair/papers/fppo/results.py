@@ -91,12 +91,7 @@ LENDING = Look(
     ranked=(*LEARNERS, *IN_USE, "equal-opportunity"),
 )
 """How runs in bank loans appear. Some of F-PPO end lending and some do not: a mean is no run, and
-the interval of a median may reach from one kind to the other. Of the others a run or two is far
-from the rest."""
-
-LENDING_ENDS = replace(LENDING, ranked=tuple(name for name in LENDING.ranked if name != "f-ppo"))
-"""The same where ends are drawn in a plane. There an interval of F-PPO would reach across the cut
-of the axis, where no run ends."""
+an interval would reach where none ends. Of the others a run or two is far from the rest."""
 
 ATTENTION = Look(
     styles={

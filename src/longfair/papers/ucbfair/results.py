@@ -28,8 +28,6 @@ from longfair.runs.tidy import (
     ARM,
     UNITS_APART,
     ArmName,
-    curve,
-    kinds,
     median_and_range,
     middles,
     middles_in_words,
@@ -622,16 +620,14 @@ def end_figure(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> Figure |
     names = list(dict.fromkeys(ends["method"]))
     if len(names) < 2:
         return None
-    apart = kinds(ends, ARM)
-    ranked = [name for name in names if (name, "") not in apart]
-    found = middles(ends, ARM, median=ranked, ranked=ranked)
+    found = middles(ends, ARM, median=True, ranked=names)
     shown, single = (
         table.rename(columns={"method": "name"}).assign(series="runs") for table in (found, ends)
     )
     across = runs.look.axes[metric]
     if (ends.groupby("method")["value"].nunique() == 1).all():
         return dot_intervals(shown, across=across, band="all runs of a policy are equal")
-    band = middles_in_words(ends, ARM, {}, median=ranked, ranked=ranked)
+    band = middles_in_words(ends, ARM, {}, median=True, ranked=names)
     return dot_intervals(shown, across=across, band=band, runs=single)
 
 
@@ -653,9 +649,7 @@ def training_figure(runs: Runs, metric: str, variant: str, methods: Sequence[str
     """
     if runs.results.empty:
         return None
-    apart = kinds(curve(runs.results, metric, variant), [*ARM, "step"])
-    ranked = [method for method in methods if (method, variant) not in apart]
-    look = replace(runs.look, median=ranked, ranked=ranked)
+    look = replace(runs.look, median=True, ranked=methods)
     shown = replace(runs, look=look).showing(runs.results)
     return shown.curve_figure(metric, variant, methods=methods)
 
