@@ -25,7 +25,8 @@ NOTEBOOKS = {
     "ucbfair": "ucbfair/l_ucbfair",
 }
 """Paper to the notebook, below `notebooks`, whose first figure its chapter shows."""
-CAPTION = re.compile(r"<em>(.*?)</em>", re.DOTALL)
+CAPTION = re.compile(r"<em>(?P<said>.*?)</em>(?P<marks> Drawn: .*?\.)?(?= <|</p>)", re.DOTALL)
+"""What a notebook says below a figure, and what its lines, bands and dots are."""
 
 
 class Shown(NamedTuple):
@@ -34,6 +35,7 @@ class Shown(NamedTuple):
     picture: dict[str, Any]
     """Output with its data and metadata."""
     caption: str
+    marks: str
 
 
 @cache
@@ -50,8 +52,9 @@ def first_figure(notebook: Path) -> Shown:
         for output, following in pairwise(outputs):
             if "image/png" in output.get("data", {}):
                 markup = "".join(following["data"].get("text/html", ""))
-                if caption := CAPTION.search(markup):
-                    return Shown(output, html.unescape(caption[1]))
+                if found := CAPTION.search(markup):
+                    said, marks = (html.unescape(part or "") for part in found.groups())
+                    return Shown(output, said, marks)
     raise ValueError(f"{notebook} has no figure with a caption; execute it")
 
 
@@ -61,7 +64,8 @@ def fragment(root: Path, paper: str) -> str:
     shown = first_figure(root / "notebooks" / f"{name}.ipynb")
     meant = shown.picture["metadata"]["image/png"]
     drawn = picture(f"chapter_{paper}", " ".join(meant["alt"].split()), meant["width"])
-    return f"{drawn}\n\n*{shown.caption}* [The page of this figure](/notebooks/{name}.ipynb)\n"
+    page = f"[The page of this figure](/notebooks/{name}.ipynb)"
+    return f"{drawn}\n\n*{shown.caption}*{shown.marks} {page}\n"
 
 
 def pictures(root: Path) -> dict[str, bytes]:

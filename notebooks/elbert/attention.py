@@ -299,7 +299,8 @@ for at_site_5 in (6, 3, 2, 1, 0):
     }
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("units at site 5")
 
-# %% [markdown] In the first line site 5 is served better than others, and the objective pushes its
+# %% [markdown]
+# In the first line site 5 is served better than others, and the objective pushes its
 # supply down. As units are taken away the push becomes a pull, and the pull stays weak. In the last
 # line, where the site gets nothing and the bias is as large as it can be, there is no pull at all.
 # The rate is supply over demand, and its slope in the supply is one over the demand. A site that
@@ -506,7 +507,8 @@ original.missing if original.results.empty else folded(
     "Incidents per step at all sites together",
 )
 
-# %% [markdown] The same number of units everywhere leaves fewest, and every learned policy several
+# %% [markdown]
+# The same number of units everywhere leaves fewest, and every learned policy several
 # times as many. The reward of the original environment pays one for an incident that is discovered
 # and takes a quarter for one that is missed. Where more than one in five is discovered, an incident
 # is a profit. So the learners let most sites stay busy, and the rule with weights does the same at
@@ -660,7 +662,7 @@ authors.curves(
 
 # %% tags=["nbval-check-output", "remove-input"]
 authors.say(
-    f"There are {worlds.how_many(authors, 'elbert-po')} of each method so far, of "
+    f"There are {worlds.how_many(authors, 'elbert-po')} of ELBERT-PO so far, of "
     f"{authors.experiment.seeds['paper']}. In {worlds.best_in_words(authors)} ELBERT-PO has the "
     "least bias and the most reward of the four methods. "
     f"{worlds.lost_in_words(authors.results, 'elbert-po')}. Its rewards are "

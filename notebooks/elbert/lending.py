@@ -326,7 +326,8 @@ ours.live_curves(
 # %% tags=["nbval-ignore-output", "hide-input"]
 ours.live_curves(live, "bias", "The live runs: bias on the same evaluation episodes.")
 
-# %% [markdown] An untrained policy tosses a coin. It treats both groups alike and loses a little,
+# %% [markdown]
+# An untrained policy tosses a coin. It treats both groups alike and loses a little,
 # so the bias of G-PPO has to rise while it learns. With the paper's weight, fairness comes first
 # for a long time and the reward has to wait. With a hundredth of it the reward comes soon after
 # G-PPO's. How the weight was chosen the paper does not say.

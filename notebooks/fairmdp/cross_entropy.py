@@ -194,7 +194,8 @@ source_of(
     heading="What the networks see and say, in Python",
 )
 
-# %% [markdown] The authors' code evaluates a policy exactly, by a recursion over everything that
+# %% [markdown]
+# The authors' code evaluates a policy exactly, by a recursion over everything that
 # can happen to an applicant. So do we, for a whole population at once: each distinct belief goes
 # through each network once, and impossible ones never. As coded it takes both outputs of a network,
 # each rounded. Whoever lends with one chance whatever happens has no gap, and whoever never lends

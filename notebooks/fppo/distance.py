@@ -281,7 +281,7 @@ lending.say(
 # moved even if both groups scatter alike.
 #
 # In the epidemic the figure compares *numbers* of people by state, not shares. The communities have
-# 15 and 19 members:
+# 15 and 19 members.
 
 # %% tags=["nbval-check-output", "remove-input"]
 plotted = checks.plotted_distances().computed

@@ -181,9 +181,9 @@ loans.say(
 )
 
 # %% [markdown]
-# *EO* is the oracle of equal opportunity. It knows the scores' distributions and the chances to
-# repay, and takes the two thresholds that earn most while both groups have the same true positive
-# rate.
+# The *equal-opportunity oracle* is not trained. It knows the scores' distributions and the chances
+# to repay, and takes the two thresholds that earn most while both groups have the same true
+# positive rate.
 
 # %% [markdown]
 # ## The idea

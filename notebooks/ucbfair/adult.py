@@ -477,8 +477,8 @@ changes = [arm for arm in swept.experiment.arms[profile] if arm.variant == "one_
 played = sum(len(swept.results) > 0 and swept.has((arm.method, arm.variant)) for arm in changes)
 Words(
     f"Its numbers are ours, as well. In `ucbfair/sweep-adult` {len(changes)} of them are changed, "
-    f"one at a time. Runs are stored of {played or 'none'} of these changes. Claims that end in "
-    "`-sweep` ask which findings survive every change"
+    f"one at a time. {'No runs' if not played else f'Runs of {played}'} of these changes are "
+    "stored. Claims that end in `-sweep` ask which findings survive every change"
     + (":" if played == len(changes) else ", and wait for the runs that are missing.")
 )
 

@@ -34,8 +34,14 @@ def test_it_is_the_first_one_with_a_caption(tmp_path: Path) -> None:
     found = first_figure(
         written(tmp_path, picture(b"none"), other, picture(b"one"), caption, picture(b"two"))
     )
-    assert found.caption == "A & B."
+    assert (found.caption, found.marks) == ("A & B.", "")
     assert base64.b64decode(found.picture["data"]["image/png"]) == b"one"
+
+
+def test_what_lines_and_bands_are_is_told_as_in_the_notebook(tmp_path: Path) -> None:
+    markup = '<p><em>A.</em> Drawn: median; of two kinds: B &amp; C, 2.5. <a href="x">Data</a></p>'
+    found = first_figure(written(tmp_path, picture(b"one"), {"data": {"text/html": markup}}))
+    assert (found.caption, found.marks) == ("A.", " Drawn: median; of two kinds: B & C, 2.5.")
 
 
 def test_a_notebook_without_figures_is_named(tmp_path: Path) -> None:
@@ -52,7 +58,9 @@ def test_every_chapter_shows_one_and_folds_its_claims(paper: str) -> None:
         assert before.rstrip().splitlines()[-1].startswith("````{dropdown}")
     shown = fragment(ROOT, paper)
     assert f"/notebooks/{NOTEBOOKS[paper]}.ipynb" in shown
-    assert first_figure(ROOT / "notebooks" / f"{NOTEBOOKS[paper]}.ipynb").caption in shown
+    figure = first_figure(ROOT / "notebooks" / f"{NOTEBOOKS[paper]}.ipynb")
+    assert f"*{figure.caption}*{figure.marks}" in shown
+    assert figure.marks.startswith(" Drawn: ")
 
 
 def test_a_phone_gets_its_own_drawing() -> None:

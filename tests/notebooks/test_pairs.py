@@ -62,6 +62,13 @@ def test_source_survives_a_round_trip(source: Path) -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_no_text_stands_beside_the_mark_of_a_cell(source: Path) -> None:
+    """It would be taken for the name of the cell, and the page would begin in mid-sentence."""
+    cells = jupytext.read(source).cells
+    assert [cell.metadata["title"] for cell in cells if "title" in cell.metadata] == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_every_cell_was_executed_in_order(source: Path) -> None:
     counts = [cell.execution_count for cell in code(source) if cell.source.strip()]
     assert counts == list(range(1, len(counts) + 1))

@@ -130,8 +130,8 @@ def attention() -> Picture:
         across="steps",
         up="expected incidents per step",
         caption=(
-            "Every site gets more units than it takes to lower its rate, so equal attention wins "
-            "everywhere in the end, last of all at the busiest site. Proportional attention "
+            "Every site gets more units than it takes to lower its rate, so equal attention lowers "
+            "them all, slowest at the busiest site. Proportional attention "
             "brings all sites down together."
         ),
         setting="Preset `elbert_harder`, mean of 4 copies.",

@@ -330,7 +330,7 @@ def _on_adult() -> Iterator[Finding]:
         yield Finding(
             "On census data, with fitness chosen to allow the paper's figure, L-UCBFair loses less "
             "than every short-sighted rule, as its paper says, but cannot be told from random "
-            f"thresholds (loss difference {adult.less('loss', drawn, learned, 4)}), which it "
+            f"thresholds (loss difference {adult.less('loss', learned, drawn, 4)}), which it "
             "beats with Gaussian features.",
             "ucbfair/adult",
             "ucbfair-like-random-adult",

@@ -475,11 +475,11 @@ def better_without_training(runs: Runs, measures: Measures, variant: str = "as_c
     }
     best = max(beaten, key=lambda method: beaten[method])
     if not beaten[best]:
-        return f"none of {len(beaten)} policies without training, beside any run"
+        return f"no run is worse than any of {len(beaten)} policies without training"
     name = runs.look.names.get(best, best)
     return (
-        f"{name}, beside {beaten[best]} of {len(trained)} runs, the most of {len(beaten)} policies "
-        "without training"
+        f"*{name}* is, than {beaten[best]} of {len(trained)} runs; none of the {len(beaten)} "
+        "policies without training is better than more of them"
     )
 
 

@@ -70,7 +70,8 @@ def _compared_flows(params: PopulationParams, searches: tuple[str, ...]) -> Chec
     return CheckResult(
         min(computed.values()) >= AGREEMENT,
         computed,
-        f"Both groups move the same way with and without the fairness term on: {parts}.",
+        f"With thresholds from 1/{1 / params.threshold_range[0]:g} on, both groups move the same "
+        f"way with and without the fairness term in these shares of the states: {parts}.",
         instances=len(computed) * SIZE**2,
     )
 
