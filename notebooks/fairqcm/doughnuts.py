@@ -433,10 +433,9 @@ folded(deep.changes(runs, compared), "What every single change to a published me
 
 # %% [markdown]
 # FairQCM imagines memories, and its minibatches are 32 times as large. The authors' code changes
-# both together and cannot tell which of them helps. Below, Full gets as many rows in its
-# minibatches and in its buffer as FairQCM. Its rows are all real, so its buffer goes 16 times
-# further back. So minibatches and buffer are also enlarged one at a time, and FairQCM gets a buffer
-# that goes as far back. And two things can be told to a learner: how much of the episode has
+# both together and cannot tell which of them helps. Below, Full gets FairQCM's minibatches and
+# buffer, together and one at a time. Its rows are all real, so that buffer goes 16 times further
+# back; FairQCM gets one that goes as far back. And two things can be told to a learner: how much of the episode has
 # passed, and that nothing comes after the last doughnut. We tried either and both. Differences are
 # in the return over all of training.
 
@@ -480,16 +479,19 @@ runs.say(*deep.effects(runs, "return_all", separated | others_changed))
 
 # %% tags=["nbval-check-output", "remove-input"]
 with_min, with_reset = (("fairqcm", f"with_{memory}") for memory in ("min", "reset"))
-shorter_memories = {
+imagining = {
     "Imagining, with the memory of Min": (with_min, ("min", "large_batch")),
     "Imagining, with the memory of Reset": (with_reset, ("reset", "large_batch")),
+}
+in_place = {
     "Min's memory in place of Full's, while imagining": (with_min, fair),
     "Reset's memory in place of Full's, while imagining": (with_reset, fair),
 }
-folded(shorter.differences(shorter_memories, compared), "Imagining with shorter memories")
+found = shorter.differences(imagining | in_place, compared)
+folded(found, "Imagining with shorter memories")
 
 # %% tags=["nbval-check-output", "remove-input"]
-shorter.say(*deep.effects(shorter, "return", shorter_memories))
+shorter.say(*deep.effects(shorter, "return", imagining))
 
 # %% [markdown]
 # ## Text against code
