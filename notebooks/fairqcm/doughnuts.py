@@ -435,9 +435,9 @@ folded(deep.changes(runs, compared), "What every single change to a published me
 # FairQCM imagines memories, and its minibatches are 32 times as large. The authors' code changes
 # both together and cannot tell which of them helps. Below, Full gets FairQCM's minibatches and
 # buffer, together and one at a time. Its rows are all real, so that buffer goes 16 times further
-# back; FairQCM gets one that goes as far back. And two things can be told to a learner: how much of the episode has
-# passed, and that nothing comes after the last doughnut. We tried either and both. Differences are
-# in the return over all of training.
+# back; FairQCM gets one that goes as far back. And two things can be told to a learner: how much of
+# the episode has passed, and that nothing comes after the last doughnut. We tried either and both.
+# Differences are in the return over all of training.
 
 # %% tags=["nbval-check-output", "remove-input"]
 batch, buffer, large = (("full", form) for form in ("batch_only", "buffer_only", "large_batch"))
