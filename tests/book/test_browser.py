@@ -288,7 +288,8 @@ def test_the_checks_see_what_they_look_for(browser: Browser, tmp_path: Path) -> 
     page = tmp_path / "bad.html"
     page.write_text(
         """<!doctype html><title>Bad</title><html lang="en"><main><article>
-        <div class="prev-next-area"><p style="margin-left: 370px; width: 90px">Hyperparameters</p></div>
+        <div class="prev-next-area">
+        <p style="margin-left: 370px; width: 90px">Hyperparameters</p></div>
         <details><div style="overflow: auto; width: 90px" tabindex="-1"><p style="width: 300px">
         folded and far to the right</p></div></details>
         <div style="overflow: auto; width: 90px"><p style="width: 300px">far to the right</p></div>
