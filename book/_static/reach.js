@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const WIDE = ".cell_output, .longfair-picture, .math, mjx-container, pre, .pst-scrollable-table-container, table.longfair-claims, .figure-frame";
+  const WIDE = ".cell_output, .cell_output .output, .longfair-picture, .math, mjx-container, pre, .pst-scrollable-table-container, table.longfair-claims, .figure-frame";
   const KINDS = [["table", "table"], ["mjx-container, .math", "formula"], ["img", "figure"]];
 
   const kind = part => KINDS.find(([selector]) => part.matches(selector) || part.querySelector(selector))?.[1] ?? "code";

@@ -420,8 +420,8 @@
           const side = step * { lends: 0.8, gains: 0.9, denies: 0.35, loses: 0.6 }[name];
           const [left, top] = [x - side / 2, y - side / 2];
           frame.svg.append(name === "coin"
-            ? drawn("circle", { class: "situation-coin", cx: x, cy: y, r: step * 0.9 })
-            : drawn("rect", { class: `situation-${name}`, x: left, y: top, width: side, height: side }));
+            ? drawn("circle", { class: "situation-coin", cx: x, cy: y, r: Math.max(step * 0.9, 0) })
+            : drawn("rect", { class: `situation-${name}`, x: left, y: top, width: Math.max(side, 0), height: Math.max(side, 0) }));
         }
         return frame.part;
       }

@@ -140,8 +140,9 @@ print(f"{problem.states:,} states, {problem.reward.size:,} pairs of state and ac
 tidy.solved("dp", tolerances).round(4)
 
 # %% [markdown]
-# Look at the last column. In every situation but one the best fair policy tosses no coin. And look
-# at the rates: a tight tolerance does not only raise the minority's rate, it also lowers the
+# Look at the last column: it names a situation by group, loans repaid / loans not repaid, and then
+# the chance of a loan. In every situation but one the best fair policy tosses no coin. And look at
+# the rates: a tight tolerance does not only raise the minority's rate, it also lowers the
 # majority's. To be equal, the bank denies loans that it would like to grant. The
 # *price* is what a little more tolerance would earn.
 

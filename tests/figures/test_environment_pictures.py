@@ -8,6 +8,7 @@ from matplotlib.collections import PolyCollection
 
 from longfair.errors import UsageError
 from longfair.figures import GROUPS, policy_lines, policy_shares
+from longfair.figures.style import phone
 
 LABELS = {"across": "steps", "up": "things received"}
 
@@ -48,6 +49,21 @@ def test_panels_share_their_scales() -> None:
     left, right = policy_lines(lines(), **LABELS).figure.axes
     assert left.get_ylim() == right.get_ylim()
     assert left.get_xlim() == right.get_xlim()
+
+
+def test_a_phone_has_the_label_only_where_the_numbers_are() -> None:
+    with phone():
+        for figure in (policy_lines(lines(), **LABELS), policy_shares(shares(), **LABELS)):
+            *above, last = figure.figure.axes
+            assert [panel.get_xlabel() for panel in above] == [""] * len(above)
+            assert last.get_xlabel() == "steps"
+
+
+def test_no_number_stands_alone_below_a_title() -> None:
+    called = {"greedy": "lend to both groups from score 3"}
+    with phone():
+        first, _ = policy_lines(lines().replace({"policy": called}), **LABELS).figure.axes
+    assert first.get_title(loc="left") == "lend to both groups from\nscore 3"
 
 
 def test_words_say_where_every_line_begins_and_ends() -> None:

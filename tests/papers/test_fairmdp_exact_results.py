@@ -39,10 +39,11 @@ def test_the_problem_is_that_of_the_presets() -> None:
 def test_the_program_names_the_situation_with_a_coin() -> None:
     table = tidy.solved("dp", (None, 0.1))
     assert table.index.tolist() == ["none", "0.1"]
-    assert table["tosses a coin at"].tolist() == ["", "group 0, 6 repaid, 3 not: lends with 0.035"]
+    assert table["coin at"].tolist() == ["", "minority 6 / 3: 0.035".replace(" ", tidy.UNBROKEN)]
     assert table.loc["0.1", "gap"] == pytest.approx(0.1)
     opportunity = tidy.solved("eo", (0.1,))
-    assert opportunity["tosses a coin at"].iloc[0].startswith("group 0, 10 repaid, 2 not")
+    first, *_ = opportunity["coin at"].iloc[0].split("; ")
+    assert first.replace(tidy.UNBROKEN, " ").startswith("minority 10 / 2: ")
 
 
 def test_policies_keep_their_order_and_names(numbers: Any) -> None:

@@ -270,5 +270,5 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
             textcoords="offset points",
             va="center",
             fontsize=9.5,
-            bbox={"facecolor": CARD, "edgecolor": "none", "pad": 0.5},
+            bbox={"facecolor": CARD, "edgecolor": "none", "pad": 2.0},
         )

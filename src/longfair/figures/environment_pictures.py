@@ -31,7 +31,8 @@ from longfair.figures.style import (
 
 _STATES = (SKY, VERMILION, GREEN, YELLOW)
 _HATCHES = ("", "//", "..", "xx")
-_TITLE_WIDTH = 32  # characters that fit above a panel
+_TITLE_WIDTH, _ON_A_PHONE = 32, 30  # characters that fit above a panel
+_LAST_LINE = 6  # characters that a title may leave for its last line
 
 
 @drawing
@@ -62,8 +63,9 @@ def policy_lines(frame: pd.DataFrame, *, across: str, up: str) -> Figure:
         for axes, policy in zip(panels, policies, strict=True):
             for index, group in enumerate(groups):
                 _line(axes, _rows(frame, policy=policy, group=group), index, group)
-            head(axes, textwrap.fill(policy, _TITLE_WIDTH))
-            axes.set_xlabel(across)
+            head(axes, _title(policy))
+            if axes is panels[-1] or not on_a_phone():  # there are the numbers
+                axes.set_xlabel(across)
         panels[0].set_ylabel(up)
         legend(figure)
     return Figure(figure, _describe_lines(frame, across, up), frame)
@@ -109,13 +111,21 @@ def policy_shares(frame: pd.DataFrame, *, across: str, up: str, ranked: bool = F
         for axes, (group, policy) in zip(panels, places, strict=True):
             _stack(axes, _rows(frame, policy=policy, group=group), parts, colours, ranked)
             if group == groups[0] or on_a_phone():
-                head(axes, textwrap.fill(policy, _TITLE_WIDTH))
-            if group == groups[-1]:
+                head(axes, _title(policy))
+            if axes is panels[-1] or (group == groups[-1] and not on_a_phone()):
                 axes.set_xlabel(across)
             if policy == policies[0] or on_a_phone():
                 axes.set_ylabel(f"{group}\n{up}")
         legend(figure)
     return Figure(figure, _describe_shares(frame, across, up), frame)
+
+
+def _title(policy: str) -> str:
+    """Break a title into lines of which the last is no single number."""
+    width = _ON_A_PHONE if on_a_phone() else _TITLE_WIDTH
+    tried = [textwrap.wrap(policy, narrow) for narrow in range(width, width // 2, -1)]
+    good = (lines for lines in tried if len(lines) == 1 or len(lines[-1]) >= _LAST_LINE)
+    return "\n".join(next(good, tried[0]))
 
 
 def _checked(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:

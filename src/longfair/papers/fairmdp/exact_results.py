@@ -32,6 +32,10 @@ from longfair.runs.store import Store
 NOTIONS: dict[Notion, str] = {"dp": "demographic parity", "eo": "equal opportunity"}
 RATES: dict[Rates, str] = {"as_coded": "as coded", "discounted": "as published"}
 
+GROUPS = ("minority", "majority")
+UNBROKEN = "\N{NO-BREAK SPACE}"
+"""Between words that stay in one line where a table is narrow."""
+
 POLICY_NAMES = {
     "never-lend": "never lend",
     "lend-half": "lend with probability 1/2",
@@ -120,14 +124,15 @@ def solved(notion: Notion, tolerances: Sequence[float | None]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Index: tolerance. Columns: profit, gap, lending rates, price, and the situations in which
-        the policy tosses a coin. Profits are sums.
+        the policy tosses a coin: "minority 6 / 3: 0.035" lends with chance 0.035 to those of the
+        minority who repaid 6 loans and 3 not. Profits are sums.
     """
     problem, states = finite_problem(notion), finite_loan_problem()[1].states
     rows = {}
     for tolerance in tolerances:
         found = linear_program.solve(problem, tolerance)
         mixed = [
-            f"group {z}, {repaid} repaid, {lost} not: lends with {found.policy[s, 1]:.3f}"
+            f"{GROUPS[z]} {repaid} / {lost}: {found.policy[s, 1]:.3f}".replace(" ", UNBROKEN)
             for s in found.randomised_states
             for z, repaid, lost in [states[s % len(states)][:3]]
         ]
@@ -137,7 +142,7 @@ def solved(notion: Notion, tolerances: Sequence[float | None]) -> pd.DataFrame:
             "rate, minority": found.value.group_values[0],
             "majority": found.value.group_values[1],
             "price": found.price * discounted_steps(),
-            "tosses a coin at": "; ".join(mixed),
+            "coin at": "; ".join(mixed),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance")
 

@@ -31,7 +31,6 @@ from longfair.runs.tidy import (
     in_order,
     interval_in_words,
     kinds,
-    kinds_in_words,
     middle,
     middles,
     of_arm,
@@ -764,12 +763,14 @@ def each_less_ppo(page: Page) -> Figure | None:
     if not single:
         return None
     rows, by = pd.concat(single, ignore_index=True), ["panel", "name", "series"]
-    told = (interval_in_words(pd.concat(learned)), kinds_in_words(rows, by, {}))
+    told = [interval_in_words(pd.concat(learned))]
+    if kinds(rows, by):  # of many arms, whose counts would fill a screen
+        told.append("median without interval where runs are of two kinds, as the file shows")
     return dot_panels(
         middles(rows, by),
         rows,
         across="difference from PPO, paired by run",
-        band="; ".join(filter(None, told)),
+        band="; ".join(told),
     )
 
 
