@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import pandas as pd
@@ -42,7 +42,7 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
-from longfair.wording import by_middle
+from longfair.wording import by_middle, with_digits
 
 ORIGIN = "Profile, versions and commits of this page, and its stored runs"
 """What stands on the folded table of a page's origin."""
@@ -483,10 +483,10 @@ class Runs:
         self.show(figure, caption, f"live_{metric}")
 
     def live_table(self, live: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-        """Lay out where live runs, as from `live`, have ended."""
+        """Lay out where live runs, as from `live`, have ended, in the digits asked for."""
         last = tidy.by_seed(live).set_index("method")
         columns = {
-            title: last[metric].round(digits)
+            title: last[metric].map(partial(with_digits, digits=digits))
             for metric, (title, digits) in quantities.items()
             if metric in last
         }
