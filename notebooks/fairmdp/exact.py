@@ -252,7 +252,7 @@ Words(
 
 # %% tags=["nbval-check-output", "hide-input"]
 shares = {"share of the highest": printed["share of the highest"].map("{:.1%}".format)}
-printed.assign(**shares).round(4)
+printed.assign(**shares).round(2)  # as many digits as are printed
 
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small

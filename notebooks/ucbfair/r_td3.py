@@ -45,7 +45,7 @@ from longfair.papers.ucbfair.results import (
     training_figure,
     with_arms_of,
 )
-from longfair.wording import numerals, plain
+from longfair.wording import numerals
 
 CLAIMS = [
     *(f"ucbfair-{name}-r-td3" for name in ("c10", "c11", "c11-high", "c11-close")),
@@ -438,7 +438,7 @@ settings = pd.DataFrame(
         "as coded": vars(RTD3Settings.as_coded(gradient_steps=method.gradient_steps)),
     }
 )
-numerals(settings).rename(plain)
+numerals(settings).rename(lambda name: name.replace("_", " "))
 
 # %% [markdown]
 # ## What it means

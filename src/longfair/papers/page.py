@@ -7,6 +7,7 @@ runs when there are none, and no notebook has to ask.
 from __future__ import annotations
 
 import html
+import importlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -321,7 +322,10 @@ class Runs:
     def show(self, figure: Figure | None, caption: str, name: str) -> None:
         """Show a figure with its data, or which command makes the runs if it is None."""
         what = f"{self.experiment.name}_{name}".replace("-", "_")
-        show(figure, caption, name=what, otherwise=str(self.missing))
+        if figure is None:
+            importlib.import_module("IPython.display").display(self.missing)
+        else:
+            show(figure, caption, name=what)
 
     def curves(
         self, metric: str, variant: str, caption: str, *, thin_lines: bool = True, **keywords: Any
