@@ -10,8 +10,8 @@ median is written, with how many runs are of each kind.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from docutils import nodes
@@ -78,10 +78,19 @@ def written(found: Row) -> str:
     low, high = found["interval"] or (0.0, 0.0)
     if low == high:
         return _number(found["estimate"])
-    if _number(low) == _number(high):
-        digits = digits_for((low, high))
-        return with_interval(found["estimate"], (low, high), partial(numeral, digits=digits))
-    return with_interval(found["estimate"], (low, high), _number)
+    even = f"{{:z,.{_decimals(low, high)}f}}".format
+    if any(end and not float(even(end).replace(",", "")) for end in (low, high, found["estimate"])):
+        even = _number
+    return with_interval(found["estimate"], (low, high), even)
+
+
+def _decimals(low: float, high: float) -> int:
+    """Say how many digits after the point both ends have, of which the larger shows three or more.
+
+    So a number and its interval are as long as each other, with the zeros at their ends.
+    """
+    digits = max(3, digits_for((low, high), 3))
+    return max(0, digits - 1 - math.floor(math.log10(max(abs(low), abs(high)))))
 
 
 def middle(row: Row, found: Row) -> Row:

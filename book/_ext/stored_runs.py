@@ -289,6 +289,10 @@ def learner(config: Config, paper: str) -> tuple[str, dict[str, Any]] | None:
     return kind, own
 
 
+NOTIONS = {"dp": "demographic parity", "eo": "equal opportunity"}
+"""Notions of fairness that settings name by two letters."""
+
+
 def setting(value: object) -> str:
     """Write a setting's value."""
     if isinstance(value, bool):
@@ -297,6 +301,8 @@ def setting(value: object) -> str:
         return numeral(value, 6)
     if isinstance(value, list):
         return ", ".join(map(setting, value))
+    if isinstance(value, str) and value.isidentifier():
+        return NOTIONS.get(value, plain(value) if value.islower() else value)
     return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 

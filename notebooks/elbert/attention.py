@@ -49,6 +49,7 @@ from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.styles import METHODS
 from longfair.runs.tidy import middle, of_arm
+from longfair.wording import numerals
 
 alpha_harder = ALPHA["elbert_harder"]
 page = Page(profile, "elbert/attention-harder", "elbert/attention", look=worlds.ATTENTION)
@@ -125,11 +126,12 @@ harder.say(
 
 # %% tags=["nbval-check-output", "hide-input"]
 params = AttentionParams.elbert_harder()
-pd.DataFrame(
+given = pd.DataFrame(
     [params.initial_rate, params.decrease, params.increase],
     index=["incidents per step at the start", "less per unit and step", "more if no unit is there"],
     columns=pd.Index(range(1, 6), name="site"),
 )
+numerals(given)
 
 # %% [markdown]
 # Site 1 is busy and hardly reacts. Site 5 is quiet and reacts at once, and two steps without a unit

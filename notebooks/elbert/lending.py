@@ -36,6 +36,7 @@ from longfair.papers.elbert import world_results as worlds
 from longfair.papers.elbert.lending import ALPHA, LIGHTER_ALPHAS, PROBLEM, REFERENCES
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.wording import numerals
 
 page = Page(profile, "elbert/lending", look=lending.LOOK, claims=["elbert-24"])
 authors = page.of("elbert/lending", "paper", lending.LOOK)
@@ -105,11 +106,12 @@ authors.say(
 # %% tags=["nbval-check-output", "hide-input"]
 params = LendingParams()
 scores = np.arange(len(params.repay_probability))
-pd.DataFrame(
+given = pd.DataFrame(
     [params.repay_probability, *params.initial_distribution],
     index=["chance of repaying", "share of group 0 at the start", "share of group 1 at the start"],
     columns=pd.Index(scores, name="score"),
 )
+numerals(given)
 
 # %% [markdown]
 # An accepted loan earns one unit when it is repaid and loses one when it is not. After a repayment
@@ -930,9 +932,8 @@ unbeaten.set_index(["group 0", "group 1"]).round(3)
 short = replace(problem, learning={"live": replace(quick, total_steps=200_000)})
 signs = {"subtracted": RPPO(excess_only=True), "added, as printed": RPPO(excess_only=True, sign=1)}
 tried = page.live({name: short.learned(how, "live") for name, how in signs.items()}, 1000)
-pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lenders])])[
-    ["reward", "bias"]
-].round(3)
+beside = ours.labelled(bar.loc[lenders, ["reward", "bias"]]).map("{:.3f}".format)
+pd.concat([ours.live_table(tried, reward_and_bias), beside])
 
 # %% [markdown]
 # Adding the penalty rewards the gap itself, and the policy finds it.
@@ -959,9 +960,8 @@ forms = {
     for alpha in (ALPHA, ALPHA / 2000)
 }
 tried = page.live({name: short.learned(how, "live") for name, how in forms.items()}, 1000)
-pd.concat([ours.live_table(tried, reward_and_bias), ours.labelled(bar.loc[lenders])])[
-    ["reward", "bias"]
-].round(3)
+beside = ours.labelled(bar.loc[lenders, ["reward", "bias"]]).map("{:.3f}".format)
+pd.concat([ours.live_table(tried, reward_and_bias), beside])
 
 # %% [markdown]
 # One short run each proves little. It does show that this form is not broken by nature:

@@ -388,7 +388,7 @@ comparison = {
     "as published": [*plain, bias(plain)],
     "as coded, evaluation": [*evaluated, bias(evaluated)],
 }
-pd.DataFrame(comparison, index=["rate of blue", "rate of red", "bias"]).round(5)
+pd.DataFrame(comparison, index=["rate of blue", "rate of red", "bias"]).map("{:.4f}".format)
 
 # %% [markdown]
 # The lending experiment is evaluated on episodes of ten thousand steps. There, the extra one moves

@@ -176,7 +176,9 @@ for tolerance in (0.1, 0.01, 0.0):
         "profit, duality": dual.value.reward * exact.discounted_steps(),
         "price, linear program": program.price * exact.discounted_steps(),
         "price, duality": dual.price * exact.discounted_steps(),
-        "rewards differ by less than 1e-9": abs(program.value.reward - dual.value.reward) < 1e-9,
+        "same rewards, up to rounding": (
+            "yes" if abs(program.value.reward - dual.value.reward) < 1e-9 else "no"
+        ),
     }
 pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance").round(6)
 
@@ -251,7 +253,7 @@ Words(
 
 # %% tags=["nbval-check-output", "hide-input"]
 shares = {"share of the highest": printed["share of the highest"].map("{:.1%}".format)}
-printed.assign(**shares).round(4)
+printed.assign(**shares).round(2)  # as many digits as are printed
 
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small
@@ -357,7 +359,7 @@ tidy.times(tidy.stored(page.store, "fairmdp_scale"))
 rows = {}
 for measure in LoanMDPParams.RISK_MEASURES:
     other = loan_episode(replace(params, risk_measure=measure)).problem("dp", "discounted")
-    rows[measure] = {
+    rows[measure.replace("_", " ")] = {
         f"reward at tolerance {tidy.in_words(tolerance)}": lagrangian.solve(
             other, tolerance
         ).value.reward

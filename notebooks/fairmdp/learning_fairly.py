@@ -384,7 +384,7 @@ bank = MemoryQLearning(
 )
 bank.learn(Meeting.early)
 readings = bank.readings(500_000, np.random.default_rng(run_number + 1))
-memory_results.levels(bank, readings, discounted=True).round(3)
+memory_results.levels(bank, readings, discounted=True).round(3).rename("{:g}".format)
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 outcome, target = bank.outcome(readings), memory_results.best(numbers, "as_published")

@@ -274,7 +274,7 @@ pd.DataFrame(
         "all are there": values[0] - values[0].max(),
         "person 0 is not there": values[1] - values[1].max(),
     }
-).rename_axis("person").round(3)
+).rename_axis("person").map("{:z.3f}".format)
 
 # %% [markdown]
 # Zero is the choice. Choosing somebody who is not there is worth far less than choosing anybody who

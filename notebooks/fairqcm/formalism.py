@@ -402,7 +402,7 @@ show(
 
 # %% tags=["nbval-check-output"]
 table = pd.concat([pd.Series({"best without memory": without["no memory"].max()}), remembering])
-table.rename("expected score").to_frame().round(6)
+table.rename("expected score").to_frame().round(3)
 
 # %% [markdown]
 # "Best of all" is the best of all policies that may use the whole past in any way, by brute force.

@@ -33,6 +33,7 @@ from longfair.papers.fairqcm.beyond_results import exact_scores
 from longfair.papers.fairqcm.deep import REFERENCE_POLICIES, reference
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.wording import numerals
 
 page = Page(
     profile,
@@ -133,7 +134,7 @@ runs.say(
 
 # %% tags=["nbval-check-output", "hide-input"]
 params = LoanPoolParams.discrete()
-pd.Series(
+given = pd.Series(
     {
         "steps in an episode": params.episode_length,
         "profit that the bank must make": params.required_profit,
@@ -143,7 +144,8 @@ pd.Series(
         "credit of group B at the start": params.initial_repayment[-1],
     },
     name="value",
-).to_frame()
+)
+numerals(given).to_frame()
 
 # %% [markdown]
 # With $L_A$ and $L_B$ the loans that the groups have had so far, the reward of an ordinary step is

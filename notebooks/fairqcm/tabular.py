@@ -497,7 +497,9 @@ source_of(
 quick = converging(PREMISES, checkpoints=(100, 1_000, 10_000, 100_000))
 first = train_and_evaluate(quick, run_number).query("phase == 'curve'")
 first = first.assign(episodes=first["step"] // SMALL.changes["episode_length"])
-first.pivot(index="episodes", columns="metric", values="value").round(4)
+first = first.pivot(index="episodes", columns="metric", values="value").rename_axis(columns=None)
+first.rename(columns={"relative_distance": "largest distance", "mean_distance": "mean distance",
+                      "relative_loss": "return missed"}).round(4)
 
 # %% [markdown]
 # The policy is optimal long before the values are. The largest distance is that of the rarest
@@ -511,7 +513,9 @@ runs.labelled(
         {
             arm: {
                 "what": description,
-                "step size": f"{settings.step_size:g} / n^{settings.step_size_decay:g}",
+                "step size": f"{settings.step_size:g}"
+                + f" / (visits to the power {settings.step_size_decay:g})"
+                * (settings.step_size_decay > 0),
             }
             for arm, (settings, description) in CONVERGENCE_ARMS.items()
         }

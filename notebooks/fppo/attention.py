@@ -52,6 +52,7 @@ from longfair.papers.fppo.results import (
 )
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.wording import numerals
 
 page = Page(profile, "fppo/attention", look=ATTENTION)
 sites = page.of("fppo/attention")
@@ -147,11 +148,12 @@ sites.say(
 
 # %% tags=["nbval-check-output", "hide-input"]
 params = AttentionParams.fppo()
-pd.DataFrame(
+given = pd.DataFrame(
     [params.initial_rate, params.increase],
     index=["rate at the start", "increase without a unit"],
     columns=pd.RangeIndex(5, name="site"),
 )
+numerals(given)
 
 # %% [markdown]
 # The reward of a step is the number of incidents found, less a quarter of those that were missed.

@@ -44,6 +44,7 @@ from longfair.papers.fppo.results import (
 from longfair.papers.fppo.vaccines_results import lost_in_words, of_both_forms, whom_they_reach
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.wording import numerals
 
 page = Page(profile, "fppo/epidemic", "fppo/vaccines", look=EPIDEMIC)
 people = page.of("fppo/epidemic")
@@ -151,7 +152,7 @@ people.say(
 # %% tags=["nbval-check-output", "hide-input"]
 params = EpidemicParams.fppo()
 group = np.array(params.group)
-pd.Series(
+given = pd.Series(
     {
         "people in community 0": (group == 0).sum(),
         "people in community 1": (group == 1).sum(),
@@ -160,7 +161,8 @@ pd.Series(
         "days": params.episode_length,
     },
     name="value",
-).to_frame()
+)
+numerals(given).to_frame()
 
 # %% [markdown]
 # A vaccine protects whoever is susceptible. Given to anybody else it is lost, and still counts as

@@ -65,6 +65,7 @@ from longfair.papers.fppo.results import (
 from longfair.papers.fppo.unsure_bank import executed
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
+from longfair.wording import numerals
 
 page = Page(profile, "fppo/lending", "fppo/why-banks-fall", look=LENDING)
 loans = page.of("fppo/lending")
@@ -153,11 +154,12 @@ loans.say(
 
 # %% tags=["nbval-check-output", "hide-input"]
 params = LendingParams.fppo()
-pd.DataFrame(
+given = pd.DataFrame(
     [*params.initial_distribution, params.repay_probability],
     index=["share of group 0 at the start", "share of group 1 at the start", "chance to repay"],
     columns=pd.RangeIndex(7, name="score"),
 )
+numerals(given)
 
 # %% [markdown]
 # A loan that is paid back earns 1, one that is not costs 1, and a refusal changes nothing. From

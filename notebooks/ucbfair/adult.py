@@ -36,6 +36,7 @@ from longfair.papers.ucbfair.results import (
     RANKS_IN_WORDS,
     above_optimum,
     along_episodes,
+    budget_costs,
     end_figure,
     farthest_from_optimum,
     grid_error,
@@ -256,8 +257,9 @@ Words(
     f"{grid_error(grids['on the grid'].tolist())}. There it is "
     f"{grids.iloc[-1]['on the grid']:.4f}, and played in the population its plan loses "
     f"{grids.iloc[-1]['played']:.4f}.\n"
-    f"- A budget of 0.1 costs {cost[0.1]:.4f} of mean loss, one of 0.01 {cost[0.01]:.4f}, and one "
-    f"of 0.005 {cost[0.005]:.4f}, or {cost[0.005] / parity['mean loss'][0.1]:.0%} of the least "
+    f"- A budget of 0.1 costs {budget_costs(cost[0.1])} of mean loss, one of 0.01 costs "
+    f"{budget_costs(cost[0.01])}, and one of 0.005 costs {budget_costs(cost[0.005])}, or "
+    f"{cost[0.005] / parity['mean loss'][0.1]:.0%} of the least "
     "loss there is."
 )
 

@@ -137,9 +137,9 @@ source_of(Cost.of, ShortSighted._best_pair, ShortSighted._descended)
 model, state = PopulationModel(params), np.array([[0.3, 0.7]])
 rows = {}
 for name, cost in BASELINES.items():
-    for search in ("grid", "gd"):
+    for search, called in (("grid", "grid"), ("gd", "descent")):
         chosen = ShortSighted(model, cost, search).choose(state)
-        rows[name, search] = [*chosen[0], float(cost.of(model, state, chosen)[0])]
+        rows[name, called] = [*chosen[0], float(cost.of(model, state, chosen)[0])]
 columns = ["threshold of group 0", "threshold of group 1", "cost of the step"]
 pd.DataFrame(rows, index=columns).T.round(3)
 

@@ -27,6 +27,7 @@ from longfair.papers.page import Page
 from longfair.papers.ucbfair.results import (
     POPULATION,
     along_episodes,
+    budget_costs,
     constant_losses,
     from_starts,
     grid_error,
@@ -229,8 +230,9 @@ Words(
     f"{grid_error(grids['on the grid'].tolist())}. With Gaussian features gaps to the optimum are "
     f"exact to that. It is {grids.iloc[-1]['on the grid']:.4f} on the finest grid; played in the "
     f"population itself the plan of that grid loses {grids.iloc[-1]['played']:.4f}.\n"
-    f"- A budget of 0.1 costs {cost[0.1]:.4f}. A budget of 0.001 costs {cost[0.001]:.4f} of mean "
-    f"loss, and one of 0.0001, which is nearly parity, {cost[0.0001]:.4f}, or "
+    f"- A budget of 0.1 costs {budget_costs(cost[0.1])}. A budget of 0.001 costs "
+    f"{budget_costs(cost[0.001])} of mean loss, and one of 0.0001, which is nearly parity, costs "
+    f"{budget_costs(cost[0.0001])}, or "
     f"{cost[0.0001] / parity['mean loss'][0.1]:.0%} of the least loss there is. So in this "
     "population parity is cheap for whoever knows it."
 )

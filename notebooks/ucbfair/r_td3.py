@@ -45,6 +45,7 @@ from longfair.papers.ucbfair.results import (
     training_figure,
     with_arms_of,
 )
+from longfair.wording import numerals
 
 CLAIMS = [
     *(f"ucbfair-{name}-r-td3" for name in ("c10", "c11", "c11-high", "c11-close")),
@@ -431,12 +432,13 @@ gaussian.show(
 #   take one for every step, four times as many, all of them after an episode.
 
 # %% tags=["nbval-check-output", "hide-input"]
-pd.DataFrame(
+settings = pd.DataFrame(
     {
         "as published": vars(method),
         "as coded": vars(RTD3Settings.as_coded(gradient_steps=method.gradient_steps)),
     }
-).astype(str)
+)
+numerals(settings).rename(lambda name: name.replace("_", " "))
 
 # %% [markdown]
 # ## What it means

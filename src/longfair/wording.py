@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from numbers import Real
 from typing import Any
 
 MOST_DIGITS = 8
 """Significant digits that tell the ends of an interval apart, at most."""
 
 LARGE = 1e7
-"""From here on numbers are written with an exponent."""
+"""From here on numbers are written with a power of ten."""
+
+ROUNDING = 1e-15
+"""What is nearer to zero is left by rounding, and is written as 0."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _SAID = {"bias_exact": "exact bias", "in_use": "massaging in use"}
 """Names that are no words, even without their underscores."""
@@ -44,12 +51,65 @@ def numeral(value: float, digits: int = 4) -> str:
     Returns
     -------
     str
-        As in "0.0229", "-17,000" and "97,230"; with an exponent only below 0.0001 and from `LARGE`
-        on.
+        As in "0.0229", "-17,000" and "97,230"; with a power of ten only below 0.0001 and from
+        `LARGE` on, and "0" within `ROUNDING` of zero.
     """
+    if abs(value) < ROUNDING:
+        return "0"
     text = f"{value:.{digits}g}"
     large = "e+" in text or abs(float(text)) >= 1000
-    return f"{float(text):,.0f}" if large and abs(float(text)) < LARGE else text
+    return f"{float(text):,.0f}" if large and abs(float(text)) < LARGE else _raised(text)
+
+
+def power_of_ten(value: float, digits: int = 2) -> str:
+    """Write a number of any size with a power of ten, as in "2.3·10⁻²¹"."""
+    return _raised(f"{value:.{digits - 1}e}") if value else "0"
+
+
+def _raised(text: str) -> str:
+    """Write a number's exponent, if it has one, as a power of ten: 1e-05 is 10⁻⁵."""
+    mantissa, mark, exponent = text.partition("e")
+    if not mark:
+        return text
+    power = f"10{str(int(exponent)).translate(_RAISED)}"
+    return f"{mantissa[:-1]}{power}" if mantissa in ("1", "-1") else f"{mantissa}·{power}"
+
+
+def unsigned_zero(form: str) -> str:
+    """Let a format, such as "+.3f" and ".0%", write what reads as zero without a minus."""
+    sign = form[:1] if form[:1] in ("+", "-", " ") else ""
+    return f"{sign}z{form.removeprefix(sign)}"
+
+
+def numerals(table: Any, digits: int = 6) -> Any:
+    """Write every number of a table by itself: pandas gives a whole column the digits of one.
+
+    Parameters
+    ----------
+    table
+        A table or a series of pandas, of numbers and other things.
+    digits
+        Significant digits, as for `numeral`.
+
+    Returns
+    -------
+    pandas.DataFrame or pandas.Series
+        Numbers as text, nothing where there is none, and all else as it is.
+    """
+    return table.map(partial(_cell, digits=digits))
+
+
+def _cell(value: Any, digits: int) -> Any:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return "" if math.isnan(value) else numeral(float(value), digits)
+
+
+def with_digits(value: float, digits: int) -> str:
+    """Write a number with so many digits after the point; nothing where there is none."""
+    return "" if math.isnan(value) else f"{value:z,.{digits}f}"
 
 
 def digits_for(interval: Iterable[float], least: int = 4) -> int:

@@ -33,12 +33,12 @@ ROLE = re.compile(r"\{measured\}`([^`]+)`")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("toy-1", "-0.25 [-0.5, -0.125]"),
-        ("toy-1, reversed", "0.25 [0.125, 0.5]"),
+        ("toy-1", "-0.250 [-0.500, -0.125]"),
+        ("toy-1, reversed", "0.250 [0.125, 0.500]"),
         ("toy-1, ours", "3"),
         ("toy-1, ours, reversed", "-3"),
-        ("toy-1, authors, as coded, text", "4 [-0.5, -0.125]"),
-        ("toy-2, part 1", "1.5 [-0.5, -0.125]"),
+        ("toy-1, authors, as coded, text", "4.000 [-0.500, -0.125]"),
+        ("toy-2, part 1", "1.500 [-0.500, -0.125]"),
     ],
 )
 def test_words_choose_a_number(text: str, expected: str) -> None:
@@ -72,7 +72,7 @@ def test_findings_of_a_chapter_have_numbers(chapter: Path) -> None:
 
 def test_the_ends_of_an_interval_can_be_told_apart() -> None:
     found = {"estimate": 10.43282, "interval": [10.43261, 10.43299]}
-    assert claim_numbers.written(found) == "10.4328 [10.4326, 10.433]"
+    assert claim_numbers.written(found) == "10.4328 [10.4326, 10.4330]"
 
 
 def test_of_runs_of_two_kinds_the_median_is_written_with_how_many_are_of_each() -> None:
@@ -86,5 +86,5 @@ def test_of_runs_of_two_kinds_the_median_is_written_with_how_many_are_of_each() 
 
 def test_a_number_that_is_nearly_zero_keeps_its_first_digit() -> None:
     found = {"estimate": -0.0003619, "interval": [-0.0055, 0.00471]}
-    assert claim_numbers.written(found) == "-0.0004 [-0.0055, 0.00471]"
+    assert claim_numbers.written(found) == "-0.00036 [-0.00550, 0.00471]"
     assert claim_numbers.written({"estimate": 0.0, "interval": None}) == "0"

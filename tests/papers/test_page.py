@@ -201,7 +201,7 @@ def test_live_runs_have_no_band_and_a_table(drawn: list[Any]) -> None:
     assert "no band" in drawn[0].alt_text
     assert "Horizontal reference lines: the bar 0.5." in drawn[0].alt_text
     table = RUNS.live_table(live, {"reward": ("reward", 2), "unknown": ("not measured", 1)})
-    assert table.to_dict() == {"reward": {"G-PPO": 0.3, "the bar": 0.5}}
+    assert table.to_dict() == {"reward": {"G-PPO": "0.30", "the bar": "0.50"}}
 
 
 def test_claims_are_folded_with_their_reasons(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What happens: environments, one file each, stepped in batches.
+"""What happens: environments, one package each, stepped in batches.
 
 Importing this package registers them with Gymnasium.
 """

@@ -7,10 +7,11 @@ runs when there are none, and no notebook has to ask.
 from __future__ import annotations
 
 import html
+import importlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import pandas as pd
@@ -42,7 +43,7 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
-from longfair.wording import by_middle
+from longfair.wording import by_middle, with_digits
 
 ORIGIN = "Profile, versions and commits of this page, and its stored runs"
 """What stands on the folded table of a page's origin."""
@@ -321,7 +322,10 @@ class Runs:
     def show(self, figure: Figure | None, caption: str, name: str) -> None:
         """Show a figure with its data, or which command makes the runs if it is None."""
         what = f"{self.experiment.name}_{name}".replace("-", "_")
-        show(figure, caption, name=what, otherwise=str(self.missing))
+        if figure is None:
+            importlib.import_module("IPython.display").display(self.missing)
+        else:
+            show(figure, caption, name=what)
 
     def curves(
         self, metric: str, variant: str, caption: str, *, thin_lines: bool = True, **keywords: Any
@@ -483,10 +487,10 @@ class Runs:
         self.show(figure, caption, f"live_{metric}")
 
     def live_table(self, live: pd.DataFrame, quantities: Quantities) -> pd.DataFrame:
-        """Lay out where live runs, as from `live`, have ended."""
+        """Lay out where live runs, as from `live`, have ended, in the digits asked for."""
         last = tidy.by_seed(live).set_index("method")
         columns = {
-            title: last[metric].round(digits)
+            title: last[metric].map(partial(with_digits, digits=digits))
             for metric, (title, digits) in quantities.items()
             if metric in last
         }

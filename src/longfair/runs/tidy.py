@@ -26,7 +26,7 @@ from longfair.runs.statistics import (
 )
 from longfair.runs.store import Store, no_results
 from longfair.runs.tables import ALL_GROUPS
-from longfair.wording import with_interval
+from longfair.wording import unsigned_zero, with_interval
 
 ARM = ["method", "variant"]
 """Columns that name an arm."""
@@ -578,11 +578,12 @@ def seeds_in_words(rows: pd.DataFrame) -> str:
 def written(found: Estimate, digits: int = 3, *, signed: bool = False) -> str:
     """Write an estimate with its interval, as in "0.150 [0.148, 0.152]".
 
-    One that would read as zero has as many more digits as show two of its interval's width.
+    One that would read as zero has as many more digits as show two of its interval's width, and two
+    more at most.
     """
     width = 0.0 if found.interval is None else found.interval[1] - found.interval[0]
     if width > 0 and round(found.value, digits) == 0:
-        digits = max(digits, 1 - math.floor(math.log10(width)))
+        digits = max(digits, min(1 - math.floor(math.log10(width)), digits + 2))
     return _text(found.value, found.interval, f"{'+' if signed else ''}.{digits}f")
 
 
@@ -603,7 +604,7 @@ def median_and_range(values: pd.Series[float], digits: int = 3, *, signed: bool 
     signed
         Write a plus before what is above zero.
     """
-    form = f"{'+' if signed else ''},.{digits}f"
+    form = unsigned_zero(f"{'+' if signed else ''},.{digits}f")
     low, high = f"{values.min():{form}}", f"{values.max():{form}}"
     return f"{middle(values):{form}} ({low} to {high})" if len(values) > 1 else low
 
@@ -634,7 +635,7 @@ def all_written(means: pd.DataFrame, form: str = ".3f") -> pd.Series[str]:
 
 
 def _text(value: Any, interval: tuple[Any, Any] | None, form: str) -> str:
-    return with_interval(value, interval, f"{{:{form}}}".format)
+    return with_interval(value, interval, f"{{:{unsigned_zero(form)}}}".format)
 
 
 def final_table(

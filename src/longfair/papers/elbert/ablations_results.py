@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from longfair.papers.setting import Setting
 from longfair.papers.styles import METHODS
 from longfair.runs import tidy
 from longfair.runs.experiment import Experiment
+from longfair.wording import with_digits
 
 _COLOURS = (BLACK, ORANGE, GREEN, SKY, PURPLE, GREY)
 _MARKERS = "vsD><P"
@@ -121,8 +123,9 @@ def added_one(experiments: Iterable[Runs]) -> pd.DataFrame:
             coded = runs.last[runs.last["variant"] == "as_coded"]
             moved = (coded["bias_exact"] - coded["bias"]).groupby(coded["method"]).mean()
             name = runs.experiment.name.replace("-", ", ")
-            added[name] = moved.rename(index=runs.look.names).round(4)
-    return pd.DataFrame(added).T
+            written = moved.map(partial(with_digits, digits=4))
+            added[name] = written.rename(index=runs.look.names)
+    return pd.DataFrame(added).T.fillna("")
 
 
 class WatchedPO(ElbertPO):

@@ -10,6 +10,7 @@ from longfair.agents.supply_demand_mdp import (
     policy_gradient,
 )
 from longfair.runs.claims import CheckResult
+from longfair.wording import numeral, power_of_ten
 
 TOLERANCE = 1e-6
 PROBLEMS = 10
@@ -41,7 +42,8 @@ def policy_gradient_check() -> CheckResult:
     }
     detail = (
         f"On {PROBLEMS} random problems the gradient differs from finite differences by at most "
-        f"{max(right):.0e} of its length; without the fairness terms by at least {min(wrong):.0e}."
+        f"{power_of_ten(max(right), 1)} of its length; without the fairness terms by at least "
+        f"{numeral(min(wrong), 1)}."
     )
     passed = max(right) < TOLERANCE < min(wrong)
     return CheckResult(passed, computed, detail, instances=PROBLEMS)

@@ -31,6 +31,7 @@ from longfair.papers.fairmdp.exact import (
 from longfair.papers.fairmdp.loans import measures
 from longfair.papers.fairmdp.notions import Rates
 from longfair.runs.claims import CheckResult
+from longfair.wording import power_of_ten
 
 ROUNDING = 1e-8
 """How far two exact solvers may differ."""
@@ -127,7 +128,8 @@ def linear_program_is_exact() -> CheckResult:
     most = max(ROUNDING, *differences, *excesses)
     detail = (
         f"On {len(cases) + len(LOANS)} problems, half of them with equal opportunity, the rewards "
-        f"of three solvers differ, and gaps exceed their tolerance, by at most {most:.0e}; of "
+        f"of three solvers differ, and gaps exceed their tolerance, by at most "
+        f"{power_of_ten(most, 1)}; of "
         f"{infeasible} tolerances that cannot be kept {reported} are reported."
     )
     return CheckResult(passed, computed, detail, instances=len(cases) + len(LOANS))

@@ -391,7 +391,7 @@ def best_by_tolerance(
             "reward": found.value.reward,
             "gap": found.value.gap,
             "price of fairness": found.price,
-            "states with a coin": found.randomised_states.tolist(),
+            "states with a coin": ", ".join(map(str, found.randomised_states)) or "none",
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("tolerance")
 

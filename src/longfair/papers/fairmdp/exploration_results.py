@@ -30,6 +30,7 @@ from longfair.papers.protocol import train_and_evaluate
 from longfair.papers.untrained import params
 from longfair.runs.statistics import estimate
 from longfair.runs.tidy import curve, final, middles, middles_in_words, of_arm, written
+from longfair.wording import power_of_ten
 
 NAMES: Mapping[str, str] = {
     "explore-commit": "explore 100, commit",
@@ -138,12 +139,12 @@ def bound_table(runs: Runs) -> pd.DataFrame:
     measured = runs.number("regret", "explore-commit", "as_published", 0)
     episodes = len(found.regret) - 1
     lines = {
-        "situations |S|": f"{found.states:,}",
-        "smallest share": f"{found.least:.1e}",
-        "episodes of exploration the theorem asks for": f"{found.required:.1e}",
-        "error of a probability after 100 episodes": f"{found.transition_error:.1e}",
-        "error of a value": f"{found.value_error:.1e}",
-        f"bound on the regret of {episodes:,} episodes": f"{found.regret[-1]:.1e}",
+        "situations": f"{found.states:,}",
+        "smallest share": power_of_ten(found.least),
+        "episodes of exploration the theorem asks for": power_of_ten(found.required),
+        "error of a probability after 100 episodes": power_of_ten(found.transition_error),
+        "error of a value": power_of_ten(found.value_error),
+        f"bound on the regret of {episodes:,} episodes": power_of_ten(found.regret[-1]),
         "largest regret there can be": f"{found.trivial * episodes:,.0f}",
         "regret of the banks that explore 100 and commit": measured,
     }

@@ -25,6 +25,7 @@ from longfair.papers.fairmdp.checks import ROUNDING, random_problem
 from longfair.papers.fairmdp.loans import LoanEpisode, loan_episode, loan_problem, measures
 from longfair.papers.fairmdp.searching import Sampling
 from longfair.runs.claims import CheckResult
+from longfair.wording import power_of_ten
 
 TOLERANCE = 0.1
 
@@ -127,7 +128,8 @@ def stricter_set(problems: int = 25) -> CheckResult:
     }
     passed = computed["coin_gap"] <= ROUNDING and computed["excess"] <= 0 and computed["loss"] <= 1
     detail = (
-        f"On {problems} problems the coin's gap is at most {max(ROUNDING, *coins):.0e}, the gap of "
+        f"On {problems} problems the coin's gap is at most "
+        f"{power_of_ten(max(ROUNDING, *coins), 1)}, the gap of "
         "the planned policy stays {room:.4f} and more below the tolerance, and its loss is at most "
         "{loss:.0%} of the bound. Planning with the full tolerance breaks it in {careless:.0f}."
     )
@@ -176,7 +178,8 @@ def batches(problems: int = 10) -> CheckResult:
     passed = max(computed.values()) <= ROUNDING
     detail = (
         f"On {problems} problems two people are worth what one is within "
-        f"{max(ROUNDING, computed['difference']):.0e}, and competing ones no more; every policy "
+        f"{power_of_ten(max(ROUNDING, computed['difference']), 1)}, and "
+        "competing ones no more; every policy "
         "keeps the tolerance."
     )
     return CheckResult(passed, computed, detail, instances=problems)
@@ -233,7 +236,8 @@ def conservative(policies: int = 200) -> CheckResult:
     passed = computed["alike"] <= ROUNDING and computed["other"] > ROUNDING
     detail = (
         f"Over {policies} policies and 500 pairs of distributions each, the gap is at most "
-        f"{max(ROUNDING, computed['alike']):.0e} where states are treated alike; every other "
+        f"{power_of_ten(max(ROUNDING, computed['alike']), 1)} where "
+        "states are treated alike; every other "
         "policy has a gap somewhere."
     )
     return CheckResult(passed, computed, detail, instances=policies)

@@ -38,6 +38,7 @@ from longfair.papers.fairqcm.checks import (
     two_monthly_scheme,
 )
 from longfair.papers.fairqcm.memory_checks import STATUSES, automata_of
+from longfair.wording import numeral
 
 _PEOPLE = len(DoughnutParams.tabular().presence_probability)
 
@@ -174,7 +175,7 @@ def sizes() -> pd.DataFrame:
             "values": len(status.values),
             "smallest automaton": min(states),
             "largest automaton": max(states),
-            "product of all sizes": f"{float(np.prod(states, dtype=float)):.1e}",
+            "product of all sizes": numeral(float(np.prod(states, dtype=float)), 2),
             "memories that occur": len(built.augmentation.memories),
         }
     return pd.DataFrame(rows).transpose()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from longfair.agents.policies.population import BASELINES, ShortSighted
 from longfair.envs.population import PopulationModel, PopulationParams, start_grid
 from longfair.runs.claims import CheckResult
+from longfair.wording import numeral
 
 SIZE, COARSE = 32, 16
 """States along a rate: of flows, and where every baseline is searched twice in two populations."""
@@ -66,7 +67,10 @@ def _compared_flows(params: PopulationParams, searches: tuple[str, ...]) -> Chec
         for search in searches:
             plain, fair = (directions(params, one, search) for one in (name, f"{name}-fair"))
             computed[f"{name}_{search}"] = float((plain == fair).all(axis=1).mean())
-    parts = ", ".join(f"{key.replace('_', ' by ')} {value:.0%}" for key, value in computed.items())
+    parts = ", ".join(
+        f"{key.replace('_gd', ' by descent').replace('_grid', ' by grid')} {value:.0%}"
+        for key, value in computed.items()
+    )
     return CheckResult(
         min(computed.values()) >= AGREEMENT,
         computed,
@@ -101,7 +105,7 @@ def blind_to_qualification() -> CheckResult:
     return CheckResult(
         largest <= SAME_THRESHOLD,
         computed,
-        f"With and without the term no threshold differs by more than {largest:.1g}.",
+        f"With and without the term no threshold differs by more than {numeral(largest, 1)}.",
         instances=len(computed) * COARSE**2,
     )
 
@@ -168,11 +172,11 @@ def accept_everybody() -> CheckResult:
     }
     detail = (
         "Myopic-Fair accepts at least {qualified:.2%} of the qualified and {unqualified:.2%} of "
-        "the unqualified of every group, and leaves a squared gap of at most {largest_gap:.1g}."
+        "the unqualified of every group, and leaves a squared gap of at most {left}."
     )
     return CheckResult(
         bool(least.min() >= 0.99 and gap <= 1e-4),
         computed,
-        detail.format(**computed),
+        detail.format(**computed, left=numeral(float(gap), 1)),
         instances=SIZE**2,
     )

@@ -379,6 +379,11 @@ def price_of_fairness(
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("budget")
 
 
+def budget_costs(cost: float) -> str:
+    """Write what a budget costs; one that reads as zero costs nothing."""
+    return f"{cost:.4f}" if round(cost, 4) else "nothing"
+
+
 def heat(runs: Runs, metric: str, arms: Mapping[ArmName, str]) -> pd.DataFrame:
     """Lay out what an episode adds up to from every state of the finer grid, mean over runs.
 
