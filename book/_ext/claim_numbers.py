@@ -11,7 +11,7 @@ median is written, with how many runs are of each kind.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from docutils import nodes
@@ -78,7 +78,7 @@ def written(found: Row) -> str:
     low, high = found["interval"] or (0.0, 0.0)
     if low == high:
         return _number(found["estimate"])
-    even = f"{{:z,.{_decimals(low, high)}f}}".format
+    even: Callable[[float], str] = f"{{:z,.{_decimals(low, high)}f}}".format
     if any(end and not float(even(end).replace(",", "")) for end in (low, high, found["estimate"])):
         even = _number
     return with_interval(found["estimate"], (low, high), even)

@@ -103,7 +103,7 @@ def _cell(value: Any, digits: int) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     if float(value).is_integer():
-        return f"{int(value):,}"
+        return f"{int(float(value)):,}"
     return "" if math.isnan(value) else numeral(float(value), digits)
 
 
