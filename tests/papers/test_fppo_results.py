@@ -228,10 +228,10 @@ BETTER: fppo.Measures = {"late_reward": "higher", "late_long_term_gap": "lower"}
 def test_policies_without_training_are_better_only_where_they_are_by_every_measure() -> None:
     found = fppo.better_without_training(WITH_RULES, BETTER)
     # Reward below 2.95 in runs 0 to 6, gap above 1.85 from run 3 on.
-    of_three = "the most of 3 policies without training"
-    assert found == f"incidents above a target, beside 4 of 10 runs, {of_three}"
+    of_three = "none of the 3 policies without training is better than more of them"
+    assert found == f"*incidents above a target* is, than 4 of 10 runs; {of_three}"
     both: fppo.Measures = {"late_reward": "higher", "late_long_term_gap": "higher"}
-    assert fppo.better_without_training(WITH_RULES, both).startswith("at random, beside ")
+    assert fppo.better_without_training(WITH_RULES, both).startswith("*at random* is, than ")
     apart = in_attention(
         [
             (method, variant, 0, "final", 1, metric, value)
@@ -239,7 +239,7 @@ def test_policies_without_training_are_better_only_where_they_are_by_every_measu
             for metric in BETTER
         ]
     )
-    none = "none of 1 policies without training, beside any run"
+    none = "no run is worse than any of 1 policies without training"
     assert fppo.better_without_training(apart, {"late_reward": "higher"}) == none
     missing = fppo.better_without_training(WITH_RULES, BETTER, "as_published")
     assert missing == "(not stored)"
