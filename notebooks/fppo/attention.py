@@ -372,10 +372,9 @@ folded(
 # many that the reward is far below. The best level lies between: enough incidents that every unit
 # finds one, few enough that few are missed. The exercise below works it out for one site.
 #
-# The text lists constrained policy optimisation among the agents made by hand, as one that seeks
-# the most incidents; the code trains it. *Greedy discoveries* is made by hand and seeks them: one
-# unit after the other goes where one more find is most likely, if a site is as busy as it was
-# lately.
+# In the text constrained policy optimisation is made by hand, to seek incidents; the code trains
+# it. *Greedy discoveries* is made by hand and seeks them: one unit after the other goes where one
+# more find is most likely, if a site is as busy as it was lately.
 #
 # Whoever takes an incident for a harm will find that this reward asks for the wrong thing: without
 # incidents the paper's long-term gap is 0, and so is its reward.
