@@ -499,12 +499,13 @@ pd.DataFrame(
 # :class: dropdown
 # ```
 #
-# A sum of $M$ positive numbers is at least its largest term and at most $M$ times that. So
+# A sum of $M$ positive numbers is at least its largest term and at most $M$ times that. So, with
+# $s_\pm = \log\sum_g e^{\pm\beta z_g}$,
 #
 # $$
 # \begin{aligned}
-# 0 &\le \log\sum_g e^{\beta z_g} - \beta \max_g z_g \le \log M, \\
-# 0 &\le \log\sum_g e^{-\beta z_g} + \beta \min_g z_g \le \log M .
+# 0 &\le s_+ - \beta \max_g z_g \le \log M, \\
+# 0 &\le s_- + \beta \min_g z_g \le \log M .
 # \end{aligned}
 # $$
 #
