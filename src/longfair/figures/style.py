@@ -430,7 +430,7 @@ class _Squeezed(Locator):
 
     def _clear(self, far: np.ndarray, vmin: float, vmax: float) -> np.ndarray:
         """Say which numbers are beyond the bound by more than most of a line of text."""
-        axes = self.axis.axes  # type: ignore[union-attr]
+        axes = self.axis.axes  # type: ignore[union-attr]  # a locator at work has an axis
         figure = axes.get_figure(root=True)
         assert figure is not None
         height = axes.get_position().height * figure.get_figheight() * 72.0
