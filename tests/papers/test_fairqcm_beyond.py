@@ -71,8 +71,10 @@ def test_the_first_rung_is_the_agent_of_the_papers_figures(number, paper):
         table[table["variant"] == AUTHORS[1]].set_index(["seed", "phase", "step", "metric"])
         for table in tables
     )
-    assert rung.index.get_level_values("seed").nunique() == 10
-    assert rung["value"].sort_index().equals(stored["value"].sort_index())
+    seeds = rung.index.get_level_values("seed").unique()
+    assert sorted(seeds) == list(range(10))  # the original has more
+    same = stored[stored.index.get_level_values("seed").isin(seeds)]
+    assert rung["value"].sort_index().equals(same["value"].sort_index())
 
 
 def test_one_rung_plays_one_episode_at_a_time():
