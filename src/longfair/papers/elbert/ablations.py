@@ -252,6 +252,8 @@ def experiment(
 
 SEEDS = {"smoke": 1, "book": 10}
 WITH_PAPER = {**SEEDS, "paper": 3}
+AS_OFTEN = {**SEEDS, "book": 20}
+"""As often as the main experiment, of which these are part."""
 
 
 def _over_alpha(name: str, alphas: tuple[int, ...], seeds: Mapping[str, int]) -> Experiment:
@@ -299,7 +301,7 @@ ABLATIONS = (
         lambda profile: over_beta(PROBLEMS["attention-harder"], profile),
         WITH_PAPER,
     ),
-    *(_over_alpha(name, alphas, SEEDS) for name, alphas in ALPHAS.items()),
+    *(_over_alpha(name, alphas, AS_OFTEN) for name, alphas in ALPHAS.items()),
     _over_details(
         "lending",
         ElbertPO.as_coded(lending.ALPHA),

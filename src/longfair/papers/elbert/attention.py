@@ -151,7 +151,7 @@ ATTENTION = ORIGINAL.experiment(
     "Attention allocation: four methods beside policies that need no training",
     methods("elbert"),
     references("elbert"),
-    SEEDS,
+    {**SEEDS, "book": 20},
 )
 ATTENTION_HARDER = HARDER.experiment(
     "elbert/attention-harder",

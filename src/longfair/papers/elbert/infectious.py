@@ -159,7 +159,7 @@ def methods(preset: str) -> Methods:
     )
 
 
-SEEDS = {"smoke": 2, "book": 10, "paper": 5}
+SEEDS = {"smoke": 2, "book": 20, "paper": 5}
 
 INFECTIOUS = ORIGINAL.experiment(
     "elbert/infectious",

@@ -115,5 +115,5 @@ LENDING = PROBLEM.experiment(
     "Lending with scores that move: four methods beside policies that need no training",
     METHODS,
     REFERENCES,
-    {"smoke": 2, "book": 10, "paper": 10},
+    {"smoke": 2, "book": 20, "paper": 10},
 )
