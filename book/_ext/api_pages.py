@@ -140,11 +140,23 @@ def object_page(entry: Entry) -> str:
 
 
 def module_page(name: str, own: list[Entry]) -> str:
-    """Write the page of a module: its docstring, the way to what is exported, and the rest."""
+    """Write the page of a module: its docstring, the ways to what is in it, and the rest."""
     links = [f"- :doc:`{entry.address} <{entry.address}>`" for entry in own if entry.own_page]
     rest = [described(entry.thing, entry.address) for entry in own if not entry.own_page]
+    inside = [
+        f"- :doc:`{path} <{path}>`: {purpose(module)}"
+        for path, module in modules().items()
+        if path.rpartition(".")[0] == name
+    ]
     exported = "\n".join(["Exported by its package:", "", *links, ""]) if links else ""
-    return "\n".join([heading(name), f".. automodule:: {name}\n", exported, *rest])
+    held = "\n".join(["In this package:", "", *inside, ""]) if inside else ""
+    return "\n".join([heading(name), f".. automodule:: {name}\n", exported, held, *rest])
+
+
+def purpose(module: ModuleType) -> str:
+    """Return what the first line of a docstring says a module is for."""
+    first, _, _ = (inspect.getdoc(module) or "").partition("\n")
+    return first.rstrip(".")
 
 
 def room(name: str) -> str:
@@ -164,10 +176,9 @@ def offered(room: str, own: Sequence[Entry]) -> str:
         names = ", ".join(
             link(entry.page, entry.thing.__name__) for entry in own if entry.module == path
         )
-        purpose, _, _ = (inspect.getdoc(module) or "").partition("\n")
         short = link(path, path.removeprefix(f"longfair.{room}."))
         if names:
-            rows.append([f"{purpose.rstrip('.')}<br>{short}", names])
+            rows.append([f"{purpose(module)}<br>{short}", names])
     written = table(["What it is for, and its module", "Names"], rows)
     return f"::::{{container}} longfair-reference\n\n{written}\n::::"
 

@@ -27,6 +27,7 @@ from longfair.papers.claim_sheet import EXACT, sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
 from longfair.runs.store import Store
 from longfair.wording import (
+    begun,
     by_measure,
     by_middle,
     certainty,
@@ -179,9 +180,10 @@ def _detail(row: Mapping[str, Any], methods: Mapping[str, str]) -> str:
     how_sure = f"How sure: {escaped(sure)}." if sure else ""
     before, conditions = parted(row)
     if not conditions:
-        return f"- *{which}.* {_explained(before.rstrip('.'), methods)}. {how_sure}".rstrip()
-    lines = [f"- *{which}.* {escaped(before)}".rstrip()]
-    lines += [f"  1. {_explained(condition, methods)}." for condition in conditions]
+        said = _explained(begun(before.rstrip("."), methods), methods)
+        return f"- *{which}.* {said}. {how_sure}".rstrip()
+    lines = [f"- *{which}.* {escaped(begun(before, methods))}".rstrip()]
+    lines += [f"  1. {_explained(begun(one, methods), methods)}." for one in conditions]
     return "\n".join([*lines, *([f"\n  {how_sure}\n"] if how_sure else [])])
 
 

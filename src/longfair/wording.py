@@ -167,6 +167,11 @@ def plain(name: str) -> str:
     return _SAID.get(name, name).replace("_", " ").replace(":", " ")
 
 
+def begun(text: str, names: Iterable[str]) -> str:
+    """Begin a sentence with a capital letter, unless it begins with one of some names."""
+    return text if text.startswith(tuple(names)) else text[:1].upper() + text[1:]
+
+
 def counted(number: int, noun: str) -> str:
     """Write a number of things, as in "1 run" and "1,200 runs"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -110,9 +110,9 @@ def test_conditions_of_a_rule_are_a_list_that_explains_its_methods() -> None:
     row = ROW | {"detail": detail, "parts": CONDITIONS, "answer_99": "inconclusive"}
     text = claim_pages.page(SHEET | {"verdicts": [row]}, [], [], THERE)
     told = """
-- *as coded.* our settings:
-  1. reproduced: bias of <abbr title="shares alike">fair</abbr> is 0.1; all 2.
-  1. direction only: bias of fair-2 is \\[0.3\\], better in 9 of 10.
+- *as coded.* Our settings:
+  1. Reproduced: bias of <abbr title="shares alike">fair</abbr> is 0.1; all 2.
+  1. Direction only: bias of fair-2 is \\[0.3\\], better in 9 of 10.
 
   How sure: at 99 % inconclusive.
 """

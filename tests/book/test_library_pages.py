@@ -59,6 +59,16 @@ def test_every_public_object_is_documented_once() -> None:
     assert sorted(written) == sorted(entry.address for entry in api_pages.entries().values())
 
 
+def test_the_page_of_a_package_leads_to_its_modules_and_says_what_they_are_for() -> None:
+    pages = api_pages.pages()
+    line = "- :doc:`longfair.envs.lending <longfair.envs.lending>`: "
+    (told,) = (one for one in pages["longfair.envs"].splitlines() if one.startswith(line))
+    assert "Lending" in told
+    for name in api_pages.modules():
+        package = name.rpartition(".")[0]
+        assert package not in api_pages.modules() or f":doc:`{name} <" in pages[package], name
+
+
 def test_what_packages_export_comes_before_the_fold() -> None:
     exported, _, folded = api_pages.room("metrics").partition(":::::{dropdown} ")
     assert "[`benefit_rate`](api/longfair.metrics.benefit_rate.rst)" in exported

@@ -43,7 +43,7 @@ from longfair.runs.statistics import estimate
 from longfair.runs.store import Store
 from longfair.runs.tidy import ArmName, Quantities
 from longfair.runs.verdicts import Verdict
-from longfair.wording import by_middle, with_digits
+from longfair.wording import begun, by_middle, with_digits
 
 ORIGIN = "Profile, versions and commits of this page, and its stored runs"
 """What stands on the folded table of a page's origin."""
@@ -627,7 +627,9 @@ def _known(text: str) -> str:
 
 def _reasons(verdict: Verdict) -> str:
     """Say what decides a verdict, in one line."""
-    parts = " ".join(f"{part.detail.rstrip('.')}." for part in verdict.parts or [verdict])
+    methods = verdict.claim.rule.methods
+    details = (part.detail.rstrip(".") for part in verdict.parts or [verdict])
+    parts = " ".join(f"{begun(detail, methods)}." for detail in details)
     if middle := by_middle(verdict.as_json()):
-        parts += f" {verdict.measured}: {middle}."
+        parts += f" {begun(verdict.measured, methods)}: {middle}."
     return f"{verdict.name}: {verdict.answer}. {parts}"

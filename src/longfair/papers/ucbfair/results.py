@@ -94,7 +94,7 @@ POPULATION = Look(
         "disparity_dp": "mean squared gap in acceptance",
         "gap": "difference of qualification rates at the end",
     },
-    variants=SWEPT | {"calibrated": "our numbers"},
+    variants=SWEPT | {"calibrated": "our numbers", "one_change": "one change"},
     across=("loss", "disparity_dp"),
     median=True,
 )
