@@ -25,6 +25,7 @@ from longfair.figures.claim_box import badge
 from longfair.papers import registry
 from longfair.papers.claim_sheet import EXACT, sheets
 from longfair.runs.evidence import SETTINGS_IN_WORDS
+from longfair.runs.rules.conjunction import numbered
 from longfair.runs.store import Store
 from longfair.wording import (
     begun,
@@ -178,33 +179,26 @@ def _detail(row: Mapping[str, Any], methods: Mapping[str, str]) -> str:
     which = ", ".join(filter(None, (plain(row["variant"]), by_measure(row["measure"]))))
     sure = "; ".join(certainty(row))
     how_sure = f"How sure: {escaped(sure)}." if sure else ""
-    before, conditions = parted(row)
+    before, conditions, after = parted(row)
     if not conditions:
         said = _explained(begun(before.rstrip("."), methods), methods)
         return f"- *{which}.* {said}. {how_sure}".rstrip()
     lines = [f"- *{which}.* {escaped(begun(before, methods))}".rstrip()]
     lines += [f"  1. {_explained(begun(one, methods), methods)}." for one in conditions]
-    return "\n".join([*lines, *([f"\n  {how_sure}\n"] if how_sure else [])])
+    last = " ".join(filter(None, (after and f"{escaped(begun(after, methods))}.", how_sure)))
+    return "\n".join([*lines, *([f"\n  {last}\n"] if last else [])])
 
 
-def parted(row: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Part what decides a verdict into what stands before its conditions, and the conditions.
+def parted(row: Mapping[str, Any]) -> tuple[str, list[str], str]:
+    """Part what decides a verdict: what stands before its conditions, they, and what follows.
 
     There are none where the rule has one condition, or where one sentence is said for all.
     """
-    detail, starts, at = row["detail"], [], 0
-    if not row["parts"]:
-        return detail, []
-    for number, part in enumerate(row["parts"], start=1):
-        said = f"({number}) {part['answer']}: {part['detail'].rstrip('.')}"
-        at = detail.find(said, at)
-        if at < 0:
-            return detail, []
-        starts.append(at)
-        at += len(said)
-    ends = [*starts[1:], len(detail)]
-    found = (detail[start:end].partition(") ")[2] for start, end in zip(starts, ends, strict=True))
-    return detail[: starts[0]], [condition.rstrip("; .") for condition in found]
+    conditions: list[str] = row["conditions"]
+    if not conditions:
+        return row["detail"], [], ""
+    before, _, after = row["detail"].partition(numbered(conditions))
+    return before.strip(), conditions, after.strip(" ;.")
 
 
 def _explained(text: str, methods: Mapping[str, str]) -> str:

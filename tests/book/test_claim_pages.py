@@ -37,7 +37,7 @@ ROW = {
     "profile": "paper", "settings": "authors", "whose": "the authors' settings", "measure": "",
     "variant": "as_coded", "verdict": "reproduced", "answer": "reproduced", "changed": [],
     "stale": 0, "fragile": False,
-    "detail": "It is [low].", "parts": [], "core_hours": 5.0,
+    "detail": "It is [low].", "parts": [], "conditions": [], "core_hours": 5.0,
 }  # fmt: skip
 SHEET: dict[str, Any] = {
     "id": "elbert-01", "asked": "paper", "statement": "So & so.", "place": "Figure 4",
@@ -99,29 +99,29 @@ def test_a_page_says_how_sure_a_verdict_is_as_the_command_does() -> None:
 
 
 CONDITIONS = [
-    {"answer": "reproduced", "detail": "bias of fair is 0.1; all 2."},
-    {"answer": "direction only", "detail": "bias of fair-2 is [0.3]."},
+    "reproduced: bias of fair is 0.1; all 2",
+    "direction only: bias of fair-2 is [0.3], better in 9 of 10",
 ]
-OF_TWO = "our settings: (1) reproduced: bias of fair is 0.1; all 2; (2) direction only: bias of "
+OF_TWO = f"our settings: (1) {CONDITIONS[0]}; (2) {CONDITIONS[1]}"
 
 
 def test_conditions_of_a_rule_are_a_list_that_explains_its_methods() -> None:
-    detail = f"{OF_TWO}fair-2 is [0.3], better in 9 of 10."
-    row = ROW | {"detail": detail, "parts": CONDITIONS, "answer_99": "inconclusive"}
+    detail = f"{OF_TWO}; at worst inconclusive, since [little] is known"
+    row = ROW | {"detail": detail, "conditions": CONDITIONS, "answer_99": "inconclusive"}
     text = claim_pages.page(SHEET | {"verdicts": [row]}, [], [], THERE)
     told = """
 - *as coded.* Our settings:
   1. Reproduced: bias of <abbr title="shares alike">fair</abbr> is 0.1; all 2.
   1. Direction only: bias of fair-2 is \\[0.3\\], better in 9 of 10.
 
-  How sure: at 99 % inconclusive.
+  At worst inconclusive, since \\[little\\] is known. How sure: at 99 % inconclusive.
 """
     assert told in text
 
 
 def test_what_is_said_once_for_all_conditions_is_no_list() -> None:
-    row = ROW | {"detail": "no results of fair", "parts": CONDITIONS}
-    assert claim_pages.parted(row) == ("no results of fair", [])
+    row = ROW | {"detail": "no results of fair"}
+    assert claim_pages.parted(row) == ("no results of fair", [], "")
 
 
 def test_conditions_that_a_rule_asks_for_are_a_list_that_explains_its_methods() -> None:

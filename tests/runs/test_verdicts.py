@@ -969,6 +969,7 @@ def test_a_verdict_names_everything_it_rests_on() -> None:
         "estimate": verdict.estimate,
         "measured": "bias, fair",
         "parts": [],
+        "conditions": [],
         "interval": list(verdict.interval),
         "interquartile_mean": verdict.interquartile_mean,
         "seeds": 5,

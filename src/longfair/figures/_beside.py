@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,9 @@ from longfair.figures.style import GREY, PIXELS_PER_INCH
 
 _COVERED, _CROSSED = 4, 8
 """What a pixel costs that words cover, and one that their line does; one away costs 0.5."""
+
+_ROUNDS = 5
+"""How often all names are placed at most."""
 
 _AROUND = (6.0, 4.0)
 """Pixels that words stay away from others, across and up, taken together from both sides."""
@@ -23,56 +27,88 @@ _DIRECTIONS = (
 
 def write_beside(
     axes: Axes,
-    name: str,
-    point: tuple[float, float],
+    named: Sequence[tuple[str, tuple[float, float]]],
     taken: Sequence[np.ndarray],
     size: float = 9.5,
-) -> list[np.ndarray]:
-    """Write a name near a point: of many places around it, where it covers least.
+) -> None:
+    """Write names near points: of many places around each, where it covers least.
 
-    A line leads from the name to the point, and covers something, too.
+    A line leads from a name to its point, and covers something, too. All are placed one after
+    another, and then again with the others where they are, until none moves.
 
     Parameters
     ----------
     axes
         The panel, with its place fixed.
-    name, point
+    named
         What is written, and beside what.
     taken
         Rectangles (left, bottom, right, top) that are covered, in pixels.
     size
         Of the letters, in points.
-
-    Returns
-    -------
-    list of array
-        What is covered now: the rectangle of the name, and those along its line.
     """
+    sizes = [_size(axes, name, size) for name, _ in named]
+    chosen: dict[int, _Chosen] = {}
+    for _ in range(_ROUNDS):
+        before = [one.place for one in chosen.values()]
+        for number, (_, point) in enumerate(named):
+            chosen.pop(number, None)
+            covered = [*taken, *(part for one in chosen.values() for part in one.covered)]
+            chosen[number] = _least_covering(axes, sizes[number], point, covered)
+        if [one.place for one in chosen.values()] == before:
+            break
+    for (name, point), one in zip(named, chosen.values(), strict=True):
+        _write(axes, name, point, one, size)
+
+
+class _Chosen(NamedTuple):
+    """Where a name stands."""
+
+    place: int
+    """Which of the places around its point."""
+    middle: np.ndarray
+    """(2,): of the words, as seen from the point, in pixels."""
+    start: np.ndarray
+    """(2,): where its line begins, in parts of the words' width and height."""
+    covered: list[np.ndarray]
+    """Rectangles of the words and along their line."""
+
+
+def _least_covering(
+    axes: Axes, words: np.ndarray, point: tuple[float, float], taken: Sequence[np.ndarray]
+) -> _Chosen:
+    """Choose the place for words (width, height) that covers least of what is taken."""
     frame, origin = axes.get_window_extent(), axes.transData.transform(point)
-    words = _size(axes, name, size)
     places = _inside(_places(origin, words), frame.x0, frame.x1)
-    middles = (places[:, :2] + places[:, 2:]) / 2
+    middles = (places[:, :2] + places[:, 2:]) / 2 - origin
     ends = np.clip(origin, places[:, :2], places[:, 2:])
     lines = _leading(origin, ends)
     cost = np.zeros(len(places))
     for other in taken:
         cost += _COVERED * _shared(places, other) + _CROSSED * _shared(lines, other).sum(axis=1)
     cost += 20 * (_shared(places, places) - _shared(places, np.array(frame.extents)))
-    best = int(np.argmin(cost + 0.5 * np.hypot(*(middles - origin).T)))
+    best = int(np.argmin(cost + 0.5 * np.hypot(*middles.T)))
+    line = lines[best][lines[best][:, 2] > lines[best][:, 0]]
+    start = (ends[best] - places[best, :2]) / words
+    return _Chosen(best, middles[best], start, [places[best], *line])
+
+
+def _write(axes: Axes, name: str, point: tuple[float, float], chosen: _Chosen, size: float) -> None:
+    """Write a name where it was chosen to stand, with a line to its point."""
     leader = {"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 7}
+    across, up = chosen.middle * 72 / PIXELS_PER_INCH
     text = axes.annotate(
         name,
         xy=point,
-        xytext=(middles[best] - origin) * 72 / PIXELS_PER_INCH,
+        xytext=(float(across), float(up)),
         textcoords="offset points",
         ha="center",
         va="center",
         fontsize=size,
-        arrowprops=leader | {"relpos": (ends[best] - places[best, :2]) / words},
+        arrowprops=leader | {"relpos": chosen.start},
         zorder=6,
     )
     text.set_in_layout(False)  # else the words would move the panel they were placed in
-    return [places[best], *lines[best][lines[best][:, 2] > lines[best][:, 0]]]
 
 
 def _places(origin: np.ndarray, size: np.ndarray) -> np.ndarray:

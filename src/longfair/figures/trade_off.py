@@ -204,8 +204,8 @@ def _write_names(
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
     taken += [*_bars(axes, crosses), *_along(axes, joined)]
-    for point in sorted(named, key=lambda point: point.place):  # from the left: least room
-        taken += write_beside(axes, point.style.label, point.place, taken)
+    from_the_left = sorted(named, key=lambda point: point.place)
+    write_beside(axes, [(point.style.label, point.place) for point in from_the_left], taken)
 
 
 def _join(axes: Axes, frontier: pd.DataFrame | None) -> np.ndarray:

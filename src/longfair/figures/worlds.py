@@ -140,10 +140,12 @@ def _write_names(axes: Axes, points: pd.DataFrame, narrow: bool) -> None:
     """Write the names of fixed rules where they cover no point."""
     places = axes.transData.transform(points[["right", "height"]].to_numpy(float))
     taken = [*np.hstack([places - 8, places + 8])]
-    fixed = points[points["kind"] == "fixed"].sort_values("right")  # from the left: least room
-    for _, row in fixed.iterrows():
-        place = float(row["right"]), float(row["height"])
-        taken += write_beside(axes, _in_lines(str(row["name"]), narrow), place, taken, size=9.0)
+    fixed = points[points["kind"] == "fixed"].sort_values("right")
+    named = [
+        (_in_lines(str(row["name"]), narrow), (float(row["right"]), float(row["height"])))
+        for _, row in fixed.iterrows()
+    ]
+    write_beside(axes, named, taken, size=9.0)
 
 
 def _described(points: pd.DataFrame) -> str:

@@ -90,6 +90,8 @@ class Verdict:
         and there is one value in place of an interval.
     parts
         Verdicts of the parts of a conjunction; empty otherwise.
+    conditions
+        What `detail` says of each of them; empty where one sentence is said for all.
     """
 
     claim: Claim
@@ -119,6 +121,7 @@ class Verdict:
     stale: int = 0
     one_value: bool = False
     parts: tuple[Verdict, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -181,6 +184,7 @@ class Verdict:
             "detail": self.detail,
             "measured": self.measured,
             "parts": [part.number() for part in self.parts],
+            "conditions": list(self.conditions),
         }
 
     def number(self) -> dict[str, Any]:
@@ -387,6 +391,7 @@ def _of_one_value(verdict: Verdict) -> Verdict:
         better=None,
         one_value=True,
         detail=_NO_WIDTH.sub("", verdict.detail),
+        conditions=tuple(_NO_WIDTH.sub("", condition) for condition in verdict.conditions),
         parts=tuple(map(_of_one_value, verdict.parts)),
     )
 

@@ -74,7 +74,7 @@ class AllRule(Compound):
         lacks = max((part.lacks for part in deciding), key=LACKS.index)
         enough = [part.enough_seeds or 0 for part in deciding]
         sides = (better_in(part.number()) for part in parts)
-        details = (
+        conditions = tuple(
             f"{case.told(part.word)}: {part.detail.rstrip('.')}{side and ', '}{side}"
             for part, side in zip(parts, sides, strict=True)
         )
@@ -84,7 +84,8 @@ class AllRule(Compound):
             parts[shown],
             word=word,
             measured=part_of(measured, shown + 1, len(parts)),
-            detail=case.not_attempted(missing).detail if nothing else numbered(details),
+            detail=case.not_attempted(missing).detail if nothing else numbered(conditions),
+            conditions=() if nothing else conditions,
             lacks=lacks,
             enough_seeds=max(enough) if lacks in ("runs", "width") else None,
             with_enough=_with_enough(parts) if word == "inconclusive" else None,
