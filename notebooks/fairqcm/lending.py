@@ -31,6 +31,7 @@ from longfair.papers.fairqcm import deep_results as deep
 from longfair.papers.fairqcm.arms import arms_as_methods
 from longfair.papers.fairqcm.beyond_results import exact_scores
 from longfair.papers.fairqcm.deep import REFERENCE_POLICIES, reference
+from longfair.papers.fairqcm.silent_units import in_words
 from longfair.papers.page import Page
 from longfair.papers.protocol import train_and_evaluate
 from longfair.wording import numerals
@@ -311,6 +312,9 @@ runs.curves(
 
 # %% tags=["nbval-ignore-output", "hide-cell"]
 runs.curves("invalid", "as_published", "Grants to customers who did not ask, as published.")
+
+# %% tags=["nbval-check-output", "remove-input"]
+runs.aside("Why a run can learn nothing at all", *in_words(runs, ("fairqcm", "full", "min")))
 
 # %% [markdown]
 # ### The numbers
