@@ -352,8 +352,8 @@ forms["alpha-attention"].curves(
 # The paper says as well that a larger weight takes more time: the claims `elbert-16-slower` ask for
 # it, and were written after the runs. How much of the cost would be left after more steps these
 # runs cannot tell. The claims `elbert-17` look at the bias alone. A tenth of the weight leaves more
-# bias in both epidemics: for last policies that is clear by the text's formula only, on smoothed
-# curves by the code's too. In attention no difference can be told.
+# bias in both epidemics: for last policies that is clear by the text's formula, by the code's in
+# the original one alone, and on smoothed curves in both. In attention no difference can be told.
 # :::
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and
