@@ -46,7 +46,7 @@ CLAIM_KEYS = [
     "verdict", "answer", "fragile", "two_kinds", "one_value", "verdict_99", "verdict_999",
     "answer_99", "answer_999", "error", "better",
     "lacks", "enough_seeds", "changed", "stale", "detail", "measured",
-    "parts", "beside",
+    "parts", "conditions", "beside",
 ]  # fmt: skip
 
 Command = Callable[..., tuple[int, str, str]]

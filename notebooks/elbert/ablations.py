@@ -341,7 +341,7 @@ forms["alpha-attention"].curves(
 # In both infectious disease environments the largest weight costs reward, as the paper says.
 # Between the two smaller ones no difference can be told, so the claims stay inconclusive. The
 # largest costs reward in the original attention environment, too, where the paper sees no
-# difference. But its curves are still rising at the end, so part of what it costs is time.
+# difference. But its curves still rise at the end, so part of what it costs is time.
 #
 # What ten times the main weight buys in bias in these three environments is hard to find: none is
 # clearly lower with it. Whether too large a weight raises the bias again, as the paper says that it

@@ -437,9 +437,8 @@ original.scatter(
 )
 
 # %% [markdown]
-# All four methods earn about the same here. The thin lines show why: as coded, some runs of every
-# method come to rest at a lower reward, and what the others reach is nearly the same for all.
-# ELBERT-PO only begins later. All of them stay below "most ties first".
+# All four methods earn about the same here, and less than "most ties first". ELBERT-PO only begins
+# later.
 #
 # :::{dropdown} A-PPO gives few vaccines here, and earlier runs had ELBERT-PO a little lower
 # As coded, A-PPO gives few vaccines and wastes few: where immunity lasts, there is little left to
@@ -463,7 +462,7 @@ original.say(
 # %% [markdown]
 # ### The numbers
 #
-# What the figures show, with wasted vaccines:
+# With wasted vaccines:
 
 # %% tags=["nbval-check-output", "remove-input"]
 final = shown | {

@@ -362,7 +362,7 @@ authors.curves(
 # %% [markdown]
 # G-PPO is at its best early. Then it learns to refuse whoever brings no profit now, and gets worse
 # on long episodes. ELBERT-PO first gives up the reward for fairness and earns it back later. Both
-# can be seen in the authors' curves, too.
+# is in the authors' curves, too.
 
 # %% tags=["nbval-check-output", "remove-input"]
 authors.say(
@@ -408,15 +408,14 @@ published.scatter(
 )
 
 # %% [markdown]
-# As published, too, ELBERT-PO has the lowest bias of the four. All its runs but one earn more than
-# G-PPO; that one earns clearly less, so the means of the two cannot be told apart.
+# As published, too, ELBERT-PO has the lowest bias of the four, and earns more than G-PPO in all
+# runs but one (`elbert-04`).
 
 # %% [markdown]
 # ### Is a learned policy better than two numbers?
 #
-# The differences are paired by seed, because both are evaluated on the same stream of applicants. A
-# policy is preferable without reservation if the first column is above zero and the second one
-# below. With the authors' settings, as coded:
+# The differences are paired by seed. A policy is preferable without reservation if the first column
+# is above zero and the second one below. With the authors' settings, as coded:
 
 # %% tags=["nbval-check-output", "hide-input"]
 differences = {
@@ -797,9 +796,8 @@ authors.missing if bands.empty else folded(bands, "The authors' band beside an i
 # %% [markdown]
 # ### What our settings change
 #
-# The profile `paper`, which most figures above show, follows the authors' script in all but the
-# number of steps, which is the appendix's. To afford several seeds of every method in both
-# variants, the profile `book` changes how the same number of steps is used.
+# The profile `paper` follows the authors' script in all but the number of steps, which is the
+# appendix's. To afford many seeds, the profile `book` changes how as many steps are used.
 
 # %% tags=["nbval-check-output", "remove-input"]
 folded(lending.settings_table(), "Settings that differ")
@@ -826,7 +824,7 @@ folded(lending.settings_table(), "Settings that differ")
 # methods share the settings, as in the paper.
 # :::
 #
-# Runs 10 to 19 came later, and nothing was chosen on them.
+# Runs 10 to 19 came later; nothing was chosen on them.
 
 # %% tags=["nbval-check-output", "remove-input"]
 seen = ours.results["seed"] < 10
@@ -880,21 +878,19 @@ ours.scatter(
 # %% [markdown]
 # ## What it means
 #
-# ELBERT-PO does what it is made for: it has the lowest bias of the four learners, and in this world
-# it pays next to nothing for it. Two numbers, found by search, earn a little more on long episodes,
+# ELBERT-PO has the lowest bias of the four learners, and in this world it pays next to nothing for
+# it. Two numbers, found by search, earn a little more on long episodes,
 # with less bias; on short ones neither is clearly ahead. Lending with two groups and one score is
 # kind to static lenders, and equal rates say nothing about how many people are left to be served.
 # What would change our mind:
 #
-# - **Longer runs with the authors' settings** that end elsewhere. Our ten stop at two million
-#   steps; the authors' script goes on to five.
+# - **Longer runs with the authors' settings** that end elsewhere: the authors' script goes on to
+#   five million steps.
 # - **A learned policy above and to the left of the best thresholds**, by more than its interval.
-#   It sees the running rates of both groups and can react to the present gap, which no static
-#   lender can.
-# - **A problem where no pair of thresholds is good.** What holds here need not hold in the paper's
-#   other two environments.
-# - **Another weight.** We kept the paper's $\alpha$ for both variants. Much smaller ones learn
-#   faster in the live run; a tenth leaves more bias in the [ablations](ablations.ipynb).
+#   It sees the running rates and can react to the gap, which no static lender can.
+# - **A problem where no pair of thresholds is good**, as another of the paper's may be.
+# - **Another weight.** Much smaller ones learn faster in the live run; a tenth leaves more bias in
+#   the [ablations](ablations.ipynb).
 
 # %% [markdown]
 # ## Exercises
