@@ -47,6 +47,19 @@ def test_a_run_counts_where_all_methods_end_below_chance(monkeypatch: pytest.Mon
     assert "it is 5 to 7" in second
 
 
+def test_where_every_run_ends_so_low_no_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = made({"random": [-300.0], "fairqcm": [-800.0], "full": [-900.0]})
+    monkeypatch.setattr(silent_units, "answering_units", lambda setting, run, episodes: 2)
+    _, second = silent_units.in_words(runs, ("fairqcm", "full"))
+    assert "2 units in run 0 can still" in second
+    assert "other runs" not in second
+
+
+def test_without_results_nothing_is_trained() -> None:
+    runs = made({"random": [-300.0]})
+    assert silent_units.in_words(runs.showing(runs.results.iloc[:0]), ("fairqcm", "full"))
+
+
 def test_it_is_said_where_no_run_ends_so_low() -> None:
     runs = made({"random": [-300.0, -310.0], "fairqcm": [-50.0, -400.0], "full": [-60.0, -70.0]})
     (said,) = silent_units.in_words(runs, ("fairqcm", "full"))

@@ -47,56 +47,69 @@ def write_beside(
     size
         Of the letters, in points.
     """
-    sizes = [_size(axes, name, size) for name, _ in named]
-    chosen: dict[int, _Chosen] = {}
+    around = [_around(axes, _size(axes, name, size), point, taken) for name, point in named]
+    chosen: dict[int, int] = {}
     for _ in range(_ROUNDS):
-        before = [one.place for one in chosen.values()]
-        for number, (_, point) in enumerate(named):
-            chosen.pop(number, None)
-            covered = [*taken, *(part for one in chosen.values() for part in one.covered)]
-            chosen[number] = _least_covering(axes, sizes[number], point, covered)
-        if [one.place for one in chosen.values()] == before:
+        before = dict(chosen)
+        for number, spots in enumerate(around):
+            others = (around[one].covered(at) for one, at in chosen.items() if one != number)
+            cost = spots.cost + spots.covering([part for one in others for part in one])
+            chosen[number] = int(np.argmin(cost))
+        if chosen == before:
             break
-    for (name, point), one in zip(named, chosen.values(), strict=True):
-        _write(axes, name, point, one, size)
+    for number, (name, point) in enumerate(named):
+        _write(axes, name, point, around[number], chosen[number], size)
 
 
-class _Chosen(NamedTuple):
-    """Where a name stands."""
+class _Around(NamedTuple):
+    """The K places around a point for its name."""
 
-    place: int
-    """Which of the places around its point."""
-    middle: np.ndarray
-    """(2,): of the words, as seen from the point, in pixels."""
-    start: np.ndarray
-    """(2,): where its line begins, in parts of the words' width and height."""
-    covered: list[np.ndarray]
-    """Rectangles of the words and along their line."""
+    places: np.ndarray
+    """(K, 4): rectangles of the words."""
+    middles: np.ndarray
+    """(K, 2): of the words, as seen from the point, in pixels."""
+    starts: np.ndarray
+    """(K, 2): where the line begins, in parts of the words' width and height."""
+    lines: np.ndarray
+    """(K, S, 4): small rectangles along the line."""
+    cost: np.ndarray
+    """(K,): of what is covered whatever the other names do, and of being away."""
+
+    def covered(self, place: int) -> list[np.ndarray]:
+        """Return the rectangles that words and line cover at one of the places."""
+        line = self.lines[place]
+        return [self.places[place], *line[line[:, 2] > line[:, 0]]]
+
+    def covering(self, taken: Sequence[np.ndarray]) -> np.ndarray:
+        """Return what covering rectangles costs at every place (K,)."""
+        cost = np.zeros(len(self.places))
+        for other in taken:
+            cost += _COVERED * _shared(self.places, other)
+            cost += _CROSSED * _shared(self.lines, other).sum(axis=1)
+        return cost
 
 
-def _least_covering(
+def _around(
     axes: Axes, words: np.ndarray, point: tuple[float, float], taken: Sequence[np.ndarray]
-) -> _Chosen:
-    """Choose the place for words (width, height) that covers least of what is taken."""
+) -> _Around:
+    """Find the places for words (width, height) around a point, and what each costs."""
     frame, origin = axes.get_window_extent(), axes.transData.transform(point)
     places = _inside(_places(origin, words), frame.x0, frame.x1)
     middles = (places[:, :2] + places[:, 2:]) / 2 - origin
     ends = np.clip(origin, places[:, :2], places[:, 2:])
-    lines = _leading(origin, ends)
-    cost = np.zeros(len(places))
-    for other in taken:
-        cost += _COVERED * _shared(places, other) + _CROSSED * _shared(lines, other).sum(axis=1)
-    cost += 20 * (_shared(places, places) - _shared(places, np.array(frame.extents)))
-    best = int(np.argmin(cost + 0.5 * np.hypot(*middles.T)))
-    line = lines[best][lines[best][:, 2] > lines[best][:, 0]]
-    start = (ends[best] - places[best, :2]) / words
-    return _Chosen(best, middles[best], start, [places[best], *line])
+    outside = _shared(places, places) - _shared(places, np.array(frame.extents))
+    away = 20 * outside + 0.5 * np.hypot(*middles.T)
+    starts = (ends - places[:, :2]) / words
+    found = _Around(places, middles, starts, _leading(origin, ends), away)
+    return found._replace(cost=away + found.covering(taken))
 
 
-def _write(axes: Axes, name: str, point: tuple[float, float], chosen: _Chosen, size: float) -> None:
-    """Write a name where it was chosen to stand, with a line to its point."""
+def _write(
+    axes: Axes, name: str, point: tuple[float, float], spots: _Around, place: int, size: float
+) -> None:
+    """Write a name at one of the places around its point, with a line to it."""
     leader = {"arrowstyle": "-", "color": GREY, "lw": 0.7, "shrinkA": 0, "shrinkB": 7}
-    across, up = chosen.middle * 72 / PIXELS_PER_INCH
+    across, up = spots.middles[place] * 72 / PIXELS_PER_INCH
     text = axes.annotate(
         name,
         xy=point,
@@ -105,7 +118,7 @@ def _write(axes: Axes, name: str, point: tuple[float, float], chosen: _Chosen, s
         ha="center",
         va="center",
         fontsize=size,
-        arrowprops=leader | {"relpos": chosen.start},
+        arrowprops=leader | {"relpos": spots.starts[place]},
         zorder=6,
     )
     text.set_in_layout(False)  # else the words would move the panel they were placed in

@@ -204,7 +204,7 @@ def _write_names(
     centres = axes.transData.transform(np.vstack([places, seeds[["bias", "reward"]]]))
     taken = [*np.hstack([centres - 7, centres + 7]), *_bands(axes, cuts)]
     taken += [*_bars(axes, crosses), *_along(axes, joined)]
-    from_the_left = sorted(named, key=lambda point: point.place)
+    from_the_left = sorted(named, key=lambda point: point.place)  # where there is least room
     write_beside(axes, [(point.style.label, point.place) for point in from_the_left], taken)
 
 

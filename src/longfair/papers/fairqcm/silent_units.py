@@ -75,19 +75,19 @@ def in_words(runs: Runs, methods: tuple[str, ...], variant: str = "as_published"
     low = set.intersection(*(worse_than_chance(runs, method, variant) for method in methods))
     if not low:
         return ["No run ends below every run of lending to anybody at random in all of them."]
-    setting = config_of("lending", first, variant)
+    setting = config_of("lending", first, variant, runs.profile)
     units = setting.learning.settings.hidden[-1]
     left = {run: answering_units(setting, run, EPISODES) for run in seeds}
     others = [number for run, number in left.items() if run not in low]
     names = listed([runs.look.names[method] for method in methods])
     which = listed([f"run {run}" for run in sorted(low)])
     told = listed([counted(left[run], "unit") for run in sorted(low)])
+    beside = f"; in the other runs it is {min(others)} to {max(others)}" if others else ""
     return [
         f"Of {len(seeds)} runs of each method, {which} of {names} end below every run of lending "
         "to anybody at random. The methods start from the same network. Its last hidden layer has "
         f"{units} units, and a unit that is zero for all that was met learns nothing more.",
         f"After {EPISODES} episodes of {runs.look.names[first]}, {told} in {which} can still be "
-        "above zero for anything in the replay buffer; in the other runs it is "
-        f"{min(others)} to {max(others)}. With a single unit the values of all actions rise and "
-        "fall together, so who asks hardly decides who is served.",
+        f"above zero for anything in the replay buffer{beside}. With a single unit the values of "
+        "all actions rise and fall together, so who asks hardly decides who is served.",
     ]
