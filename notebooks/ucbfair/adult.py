@@ -503,10 +503,10 @@ folded(
 # fitness table, the bounds of the thresholds, groups of equal size. In place of men and women the
 # groups are White and everybody else. The penalty that keeps the regression's coefficients small is
 # ten times as large, or a tenth. The score has 16 or 64 bins in place of 32. Rules that learn
-# nothing were played in all five; L-UCBFair learned with the other groups, with the large penalty
-# and with 16 bins. With 64 bins the shares at the edges of the 32 stay as they are. Rules that
-# search those edges play the same then, so that row repeats the first and is no test. Six findings
-# come out with the data as above, the second by little. Do they come out there, too?
+# nothing and L-UCBFair were played in all five. With 64 bins the shares at the edges of the 32 stay
+# as they are. Rules that search those edges play the same then, so for them that row repeats the
+# first and is no test; L-UCBFair draws its thresholds between the edges, too. Six findings come out
+# with the data as above, the second by little. Do they come out there, too?
 
 # %% tags=["nbval-check-output", "remove-input"]
 asked = {

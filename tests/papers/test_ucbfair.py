@@ -24,7 +24,7 @@ from longfair.papers import ucbfair
 from longfair.papers.claim_history import rules_of
 from longfair.papers.registry import checks, experiment, select_claims
 from longfair.papers.ucbfair import measures, theorem
-from longfair.papers.ucbfair.adult_worlds import LEARNED, WORLDS
+from longfair.papers.ucbfair.adult_worlds import WORLDS
 from longfair.papers.ucbfair.checks import directions
 from longfair.papers.ucbfair.flow import SIZE, flow, stored_flow
 from longfair.papers.ucbfair.learning import Training
@@ -160,8 +160,7 @@ def test_every_treatment_of_the_data_changes_the_scores_alone(profile: str) -> N
     own = home["myopic.reference"].world.make(1).unwrapped.params  # type: ignore[attr-defined]  # VectorEnv has no params
     for ending, preset in WORLDS.items():
         names = {name.replace(".", f"-{ending}."): name for name in untrained}
-        if ending in LEARNED:
-            names[f"l-ucbfair-{ending}.one_change"] = "l-ucbfair.calibrated"
+        names[f"l-ucbfair-{ending}.one_change"] = "l-ucbfair.calibrated"
         for name, at_home in names.items():
             config = arms.pop(name)
             assert config.world.parameters == {"preset": preset}
