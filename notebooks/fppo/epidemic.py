@@ -281,29 +281,29 @@ people.say(
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-people.show(
-    people.curve_figure("at_short_term_gap", *coded, methods=plotted, across=EPISODE),
+medians.show(
+    medians.curve_figure("at_short_term_gap", *coded, methods=plotted, across=EPISODE),
     "Figure 4a: the difference of vaccines per new infection, as coded.",
     "figure_4a",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-people.show(
-    people.curve_figure("at_long_term_gap", *coded, methods=plotted, across=EPISODE),
+medians.show(
+    medians.curve_figure("at_long_term_gap", *coded, methods=plotted, across=EPISODE),
     "Figure 4b: the distance between the communities' numbers of people, as coded.",
     "figure_4b",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-people.show(
-    people.curve_figure("at_distance", *coded, methods=plotted, across=EPISODE),
+medians.show(
+    medians.curve_figure("at_distance", *coded, methods=plotted, across=EPISODE),
     "The same runs by the distance of the text: how far the communities' shares are apart.",
     "figure_4b_text",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-people.show(
-    people.curve_figure("at_reward", *coded, methods=plotted, across=EPISODE),
+medians.show(
+    medians.curve_figure("at_reward", *coded, methods=plotted, across=EPISODE),
     "Figure 4c: the share of people who are not ill, as coded.",
     "figure_4c",
 )

@@ -166,7 +166,9 @@ EPIDEMIC = Look(
 EPIDEMIC_APART = replace(
     EPIDEMIC, median=True, ranked=(*LEARNERS, *IN_USE, "max-degree", "uniform")
 )
-"""The same as published, where runs of PPO and A-PPO end in two kinds."""
+"""The same in curves. As published runs of PPO and A-PPO end in two kinds; as coded two runs of
+F-PPO are far from the rest, and at some steps an interval of the mean would reach far beyond all.
+"""
 
 FIGURE_1: Readings = {
     "late_short_term_gap": {"equal-opportunity": 0.02, "ppo": 0.21, "a-ppo": 0.05, "f-ppo": 0.065},
