@@ -55,6 +55,7 @@ from typing import (
 )
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longfair.errors import UsageError, near_misses
 
@@ -83,6 +84,12 @@ class Range(NamedTuple):
         over = number > self.low if self.above else number >= self.low
         under = number < self.high if self.below else number <= self.high
         return over and under and (self.infinite or _is_finite(number))
+
+    def hold(self, numbers: NDArray[Any]) -> bool:
+        """Say whether all numbers of an array keep the bounds."""
+        over = numbers > self.low if self.above else numbers >= self.low
+        under = numbers < self.high if self.below else numbers <= self.high
+        return bool((over & under).all() and (self.infinite or np.isfinite(numbers).all()))
 
     @property
     def number(self) -> str:
@@ -406,7 +413,7 @@ def _array(name: str, value: Any, axes: int, bounds: Range) -> Any:
     except ValueError:  # rows of different lengths
         array = np.asarray(None)
     numbers = array.dtype.kind in "biuf" and array.ndim == axes and array.size
-    if not numbers or not all(entry in bounds for entry in array.ravel().tolist()):
+    if not numbers or not bounds.hold(array):
         raise _refused(name, value, f"{bounds.of('finite numbers')} in an array of {axes} axes")
     return array
 
