@@ -7,7 +7,6 @@ rules for everything. Where a claim is a question of ours, both boards are told 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -51,7 +50,6 @@ REASONS = {
 }
 """Why a word can have changed, in the order in which a table names them."""
 
-_CUT_SHORT = re.compile(r"steps of [\d,]+ cannot (refute|say no|show that)")
 _SOFTENED = "contradicted was possible"
 _LITERAL = "as published, searches weighed elites"
 _NOT_ABOUT_THE_RULE = (
@@ -87,13 +85,13 @@ def reasons(then: Row, now: Row) -> list[str]:
     same = _same(then["estimate"], now["estimate"])
     literal = now["paper"] == "elbert" or any(words.startswith(_LITERAL) for words in was)
     text = literal and now["variant"] == "as_published" and not same
-    short = now["verdict"] == "inconclusive" and _CUT_SHORT.search(now["detail"]) is not None
+    short = now["lacks"] == "steps"
     softened = any(words.startswith(_SOFTENED) for words in was)
     told = {
         RULE: bool(rules),
         SOFTENED: softened and now["verdict"] == "not reproduced",
         SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
-        FEW: re.search("seeds? of the", now["detail"]) is not None,
+        FEW: now["lacks"] == "runs",
         SHORT: short,
         TEXT: text and now["verdict"] != "not attempted",
         NOT_RUN: text and now["verdict"] == "not attempted",

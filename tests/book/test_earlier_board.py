@@ -22,7 +22,7 @@ NOW = {
     "id": "elbert-1", "paper": "elbert", "asked": "paper", "variant": "as_coded",
     "measure": "code", "verdict": "inconclusive", "answer": "inconclusive", "estimate": 0.25,
     "interval": [0.1, 0.3], "profile": "book",
-    "settings": "ours", "detail": "bias is 0.25", "changed": [],
+    "settings": "ours", "lacks": "width", "changed": [],
 }  # fmt: skip
 
 
@@ -42,14 +42,13 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
         (changed("contradicted was possible") | {"verdict": "not reproduced"}, [SOFTENED]),
         (changed("from ten runs") | {"estimate": 0.2}, [RUNS]),
         (changed("as published, searches weighed elites by reward"), [INTERVAL]),
-        ({"detail": "10 steps of 20 cannot refute"}, [SHORT]),
-        ({"detail": "1,000 steps of 2,000 cannot say no"}, [SHORT]),
+        ({"lacks": "steps"}, [SHORT]),
         ({"settings": "authors", "profile": "paper", "estimate": 0.3}, [SETTINGS]),
         ({"settings": "authors", "estimate": 0.3}, [RUNS]),
         (
             {
                 "settings": "authors", "profile": "paper", "estimate": 0.3,
-                "detail": "1 seed of the 5 needed",
+                "lacks": "runs",
             },
             [SETTINGS, FEW],
         ),
