@@ -345,15 +345,16 @@ forms["alpha-attention"].curves(
 #
 # What ten times the main weight buys in bias in these three environments is hard to find: none is
 # clearly lower with it. Whether too large a weight raises the bias again, as the paper says that it
-# might, we ask apart. In harder infectious disease it does a little by the text's formula
-# (`elbert-17-infectious-harder-too-large`); by the code's, and in the other two, it cannot be told.
+# might, we ask apart. The first runs in harder infectious disease seemed to show it by the text's
+# formula; with all runs it cannot be told in any of the three
+# (`elbert-17-infectious-harder-too-large`).
 #
 # :::{dropdown} What the claims ask, and what a tenth of the weight does
 # The paper says as well that a larger weight takes more time: the claims `elbert-16-slower` ask for
 # it, and were written after the runs. How much of the cost would be left after more steps these
 # runs cannot tell. The claims `elbert-17` look at the bias alone. A tenth of the weight leaves more
-# bias in both epidemics: for last policies that is clear by the text's formula, by the code's in
-# the original one alone, and on smoothed curves in both. In attention no difference can be told.
+# bias in both epidemics on smoothed curves. For last policies that is clear in the original one,
+# and in the harder one no longer, after ten more runs. In attention no difference can be told.
 # :::
 #
 # Lending is another matter. From a tenth of the main weight to the main weight the reward rises and

@@ -296,7 +296,7 @@ harder.say(
     f"averaged over the last {worlds.LAST} it is {worlds.late_in_words(authors, 'bias')} by the "
     f"code's formula and {worlds.late_in_words(authors, 'bias_exact')} by the text's, which does "
     "not tell the formulas apart. Nor do our runs, averaged in the same way.",
-    "By the code's formula a plain penalty, R-PPO, is no less fair than ELBERT-PO: its bias less "
+    "By the code's formula a plain penalty, R-PPO, is fairer than ELBERT-PO: its bias less "
     f"ELBERT-PO's is {harder.less('bias', r_ppo, elbert_po)}. By the text's it is "
     f"{exact_biases[0] / exact_biases[1]:.1f} times ELBERT-PO's. How much the chain rule and its "
     "critics add to a penalty on the running gap depends on the formula.",
@@ -328,11 +328,11 @@ harder.aside(
 )
 
 # %% [markdown]
-# The dotted lines tell another story. All runs of ELBERT-PO but one end above the lottery, which
-# may not waste a vaccine; that one run is why the means cannot be told apart. The schedule
-# *protect, then waste* may waste, and earns more than ELBERT-PO, with less bias by the code's
-# formula; set up for the text's, it earns more with about as much. So what training gains over the
-# lottery, one number and a clock gain as well. And G-PPO stays below the rule "most ties first".
+# The dotted lines tell another story. ELBERT-PO earns more than the lottery, which may not waste a
+# vaccine, by the text's formula with no clearly larger bias, by the code's with more. The schedule
+# *protect, then waste* may waste. Set up for either formula, it earns more than ELBERT-PO, with
+# less bias by that formula. So what training gains over the lottery, one number and a clock gain as
+# well. And G-PPO stays below the rule "most ties first".
 
 # %% tags=["nbval-check-output", "remove-input"]
 harder.aside(
@@ -668,8 +668,8 @@ authors.curves(
 # The poster's R-PPO is the mean of three runs, and three of ours would hardly all be so low. More
 # likely runs rest more often with the authors' settings; one run cannot show it.
 #
-# The bias of A-PPO is above all of ours. That could be chance in a single run. But the poster's is
-# above all of ours, too, and close to it, which speaks for the settings.
+# The bias of A-PPO is above all of ours but one. That could be chance in a single run. But so is
+# the poster's, and close to it, which speaks for the settings.
 # :::
 
 # %% [markdown]

@@ -307,10 +307,10 @@ runs.curves(
 # %% [markdown]
 # ### As published
 #
-# The same with the paper's definitions: imagined memories follow {eq}`eq-doughnuts-update`, every
-# run explores anew from 1, and the recurrent network is 256 wide and learns from whole episodes.
-# The paper does not say how often it learns. We chose it, so every verdict as published that
-# compares with the RNN says *our settings*.
+# The same with the paper's definitions: imagined memories follow {eq}`eq-doughnuts-update`, and the
+# recurrent network is 256 wide. What the paper leaves open is ours: every run explores anew from 1,
+# and that network learns from whole episodes, as often as we chose. So every verdict as published
+# that compares with the RNN says *our settings*.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 runs.curves("return", "as_published", "Return during training, as published.")

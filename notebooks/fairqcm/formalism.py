@@ -266,8 +266,9 @@ pd.DataFrame(rows).transpose().astype(float).round(4)
 # any score of the form {eq}`eq-fq-timepoint-first` is the same for both kitchens. The unfairness
 # over time follows each child and tells them apart.
 #
-# Its sign lets such events balance out, as the paper wants. The price: who was favoured long ago
-# can be disadvantaged today with the score as clean as before, as {ref}`exercise-fq-sign` shows.
+# Its sign lets such events balance out, as the paper says one might want. The price: who was
+# favoured long ago can be disadvantaged today with the score as clean as before, as
+# {ref}`exercise-fq-sign` shows.
 
 # %% [markdown]
 # ### A trace need not be a simulation
@@ -559,9 +560,9 @@ Words(
 # paper's own doughnut experiment even the memory of all counts does not make the reward a function
 # of the state.
 #
-# The statements hold wherever they were computed. That proves no theorem, and the proofs themselves
-# were not looked at. What would change our mind is a trace on which one of the checks fails; they
-# are easy to run on other statuses.
+# The statements hold wherever they were computed. That proves no theorem. The constructions of two
+# proofs are carried out here; no proof was verified. What would change our mind is a trace on which
+# one of the checks fails; they are easy to run on other statuses.
 
 # %% [markdown]
 # ## Exercises

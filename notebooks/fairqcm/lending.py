@@ -520,7 +520,7 @@ continuous.say(
 # | a wrong grant is wrong in every memory | fined in the real memory only |
 # | the plotted score is relaxed parity | the plotted value is the return, fines included |
 # | a recurrent network of 256 units | of 16, trained on unrelated transitions as one history |
-# | every run explores alike | the exploration rate is never reset between runs |
+# | nothing is said of several runs | the exploration rate is never reset between runs |
 #
 # Neither paper nor code tells the agent the time, although the fine for the margin comes at a fixed
 # step, and neither knows a last step. The row *sees the time and expects

@@ -306,10 +306,10 @@ def _with_memory() -> Iterator[Finding]:
     rule = ("random-present", REFERENCE)
     if doughnuts.has(("fairqcm", "as_coded"), rule) and tables.has(("fairqcm", "as_published")):
         yield Finding(
-            "FairQCM learns fastest of its paper's methods in tables, as the paper says, but with "
-            "networks, as coded, it scores "
-            f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less than giving "
-            "doughnuts at random to somebody who is there.",
+            "FairQCM learns fastest of its paper's methods in tables, as the paper says. With "
+            "networks no method of the paper reaches giving doughnuts at random to somebody who "
+            "is there; FairQCM, as coded, scores "
+            f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less.",
             "fairqcm/doughnuts",
             "fairqcm-doughnuts-memoryless",
         )

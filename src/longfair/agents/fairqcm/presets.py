@@ -66,8 +66,9 @@ class Exploration:
 class Switches:
     """One choice per difference between paper and code. The defaults are what the paper says.
 
-    Where the paper says nothing, `as_published` follows the code. Two more differences concern the
-    tabular agents only and are settings of `QLearningSettings`.
+    Where the paper says nothing, `as_published` follows the code, but for exploration, which starts
+    anew in every run, and recurrent training, which takes whole episodes. Two more differences
+    concern the tabular agents only and are settings of `QLearningSettings`.
     """
 
     always_received: bool = False
