@@ -73,7 +73,7 @@ Words(
 # %% [markdown]
 # **Why?** Profit is discounted, so late loans are worth little to the bank. Where the gap is not
 # discounted they count in full, and the bank can settle the account at the end for next to nothing,
-# which the [search of the paper](cross_entropy.ipynb) does not find.
+# which the [search of the paper](cross_entropy.ipynb) does not do.
 #
 # **What would change our mind?** The discretisation behind the paper's Appendix G, whose rewards we
 # could not find again.
@@ -235,7 +235,8 @@ Words(
 )
 
 # %% [markdown]
-# Nobody would call this fair. It is what the measure asks for.
+# It is what this measure asks for. As the paper defines the gap, this policy is about as unfair as
+# the one without a constraint.
 
 # %% [markdown]
 # ## What came out
@@ -258,8 +259,8 @@ printed.assign(**shares).round(2)  # as many digits as are printed
 # %% [markdown]
 # The conservative lender's 10.00 is the constant and nothing else: it never lends. And the small
 # difference that demographic parity makes to the printed reward is a considerable part of the
-# profit. The figure's gaps under parity come out as coded but for one, whose verdict is
-# *inconclusive*, and not all of them as published.
+# profit. The figure's gaps under parity come out as coded, one of them *inconclusive* for a single
+# search, and not all of them as published.
 #
 # ### Policies without training
 #

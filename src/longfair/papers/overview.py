@@ -292,8 +292,8 @@ def _findings() -> Iterator[Finding]:
     if searched.has(("cce-dp", "as_coded")):
         yield Finding(
             "The fair MDPs' search keeps its limit on the gap, as its paper says, up to rounding, "
-            f"but, as coded, misses a share of {_profit_left(searched)} of the profit that the "
-            "best possible rule makes at this gap.",
+            f"but, as coded, misses a share of {_profit_left(searched)} of the profit of the best "
+            "rule at this gap, which evens out only in its last decisions.",
             "fairmdp/cross_entropy",
             "fairmdp-optimum-coded",
         )
@@ -306,9 +306,9 @@ def _with_memory() -> Iterator[Finding]:
     rule = ("random-present", REFERENCE)
     if doughnuts.has(("fairqcm", "as_coded"), rule) and tables.has(("fairqcm", "as_published")):
         yield Finding(
-            "FairQCM learns fastest of its paper's methods in tables, as the paper says. With "
-            "networks no method of the paper reaches giving doughnuts at random to somebody who "
-            "is there; FairQCM, as coded, scores "
+            "FairQCM learns fastest of its paper's methods in tables, as the paper says, but with "
+            "networks none of them reaches giving doughnuts at random to somebody who is there; "
+            "FairQCM, as coded, scores "
             f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less.",
             "fairqcm/doughnuts",
             "fairqcm-doughnuts-memoryless",
