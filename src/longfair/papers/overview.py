@@ -307,8 +307,8 @@ def _with_memory() -> Iterator[Finding]:
     if doughnuts.has(("fairqcm", "as_coded"), rule) and tables.has(("fairqcm", "as_published")):
         yield Finding(
             "FairQCM learns fastest of its paper's methods in tables, as the paper says, but with "
-            "networks none of them reaches giving doughnuts at random to somebody who is there; "
-            "FairQCM, as coded, scores "
+            "networks none of them reaches giving doughnuts at random to somebody who is there, "
+            "and FairQCM, as coded, scores "
             f"{doughnuts.less('return', rule, ('fairqcm', 'as_coded'), 0)} less.",
             "fairqcm/doughnuts",
             "fairqcm-doughnuts-memoryless",
