@@ -291,9 +291,9 @@ def _findings() -> Iterator[Finding]:
     searched = _runs("fairmdp/figure1", "book")
     if searched.has(("cce-dp", "as_coded")):
         yield Finding(
-            "The fair MDPs' search keeps its limit on the gap, as its paper says, up to rounding, "
+            "The fair MDPs' search keeps its limit, as its paper says, up to rounding, "
             f"but, as coded, misses a share of {_profit_left(searched)} of the profit of the best "
-            "rule at this gap, which evens out only in its last decisions.",
+            "rule at this gap, which evens out at the end.",
             "fairmdp/cross_entropy",
             "fairmdp-optimum-coded",
         )
