@@ -410,10 +410,12 @@ searches.ends(changed.showing(both), "profit", "range", "gap", "discounted gap",
 # earns four tenths from one that earns nothing, and some searches end near nothing. Without it, the
 # linear weights of the paper do as well at this tolerance as the exponential ones of the code.
 #
+# :::{dropdown} What the other changes do
 # Neither the discount nor the tightened tolerance changes much. Sampling does, when it is the only
 # change, probably because Theorem 4.2 cuts episodes off where discounted loans no longer count. The
 # code's gap counts late loans in full. Together with the discounted gap, as in the last row,
 # sampling does no harm.
+# :::
 
 # %% [markdown]
 # ### Does the tightened check protect?
@@ -452,11 +454,14 @@ runs.say(
 # - **A constant of 2 per step**, which the paper's text does not mention and its figures contain.
 #   It makes a loss of profit look like hardly any loss of reward, and with linear weights some
 #   searches then end near nothing.
+#
+# :::{dropdown} Three smaller ones
 # - **What is returned** is the last network that was drawn, neither an elite nor the mean.
 # - **Two outputs** of a network that can sum to more than one, which decides among policies that
 #   hardly lend.
 # - **A floor** under the second moments by accident, and a repair of negative variances with the
 #   wrong sign.
+# :::
 
 # %% [markdown]
 # ## What it means

@@ -579,11 +579,11 @@ folded(
 #   premise of Theorem 5.7. And it helps. A doughnut that is credited and not received makes the
 #   future look worse: the slot is gone, and nothing came of it. This is the very cost that the
 #   table cannot see without time. One defect repairs part of another.
+#
+# :::{dropdown} Three smaller differences, in updates, exploration and reward
 # - **The real step is learned twice**, because the eight imagined memories of the code contain the
 #   real one. The text's limit of eight suggests the same; we left it out, after Equation 2, and no
 #   effect can be seen. After a wasted doughnut the table is told two contradicting stories.
-#
-# :::{dropdown} Two smaller differences, in exploration and reward
 # - The paper lowers the rate of exploration at every visit of a state and memory, the code only
 #   when it led to a random choice.
 # - The code adds 0.0001 inside the logarithm of real rewards, and not of imagined ones.
@@ -612,9 +612,11 @@ folded(
 # %% [markdown]
 # There it slows the learning and costs a little at the end, too.
 #
+# :::{dropdown} Settings and lengths
 # The settings are the authors', and there is no separate profile `paper`. Length and number of runs
 # differ: 100,000 episodes here, 50,000 in the code, 100,000 steps in the text; one run in the code,
 # ten in the text, more here.
+# :::
 
 # %% tags=["nbval-check-output", "remove-input"]
 forms = {"as_published": FAIRQCM, "as_coded": FAIRQCM.as_coded()}
