@@ -89,7 +89,7 @@ def reasons(then: Row, now: Row) -> list[str]:
     softened = any(words.startswith(_SOFTENED) for words in was)
     told = {
         RULE: bool(rules),
-        SOFTENED: now["lacks"] == "paper" or softened and now["verdict"] == "not reproduced",
+        SOFTENED: now["lacks"] == "paper" or (softened and now["verdict"] == "not reproduced"),
         SETTINGS: now["settings"] == "authors" and now["profile"] != "book",
         FEW: now["lacks"] == "runs",
         SHORT: short,

@@ -43,7 +43,10 @@ def changed(was: str) -> dict[str, list[dict[str, str]]]:
         (changed("from ten runs") | {"estimate": 0.2}, [RUNS]),
         (changed("as published, searches weighed elites by reward"), [INTERVAL]),
         ({"lacks": "steps"}, [SHORT]),
-        (changed("not reproduced was possible") | {"lacks": "paper", "estimate": 0.2}, [RULE, SOFTENED]),
+        (
+            changed("not reproduced was possible") | {"lacks": "paper", "estimate": 0.2},
+            [RULE, SOFTENED],
+        ),
         ({"settings": "authors", "profile": "paper", "estimate": 0.3}, [SETTINGS]),
         ({"settings": "authors", "estimate": 0.3}, [RUNS]),
         (
